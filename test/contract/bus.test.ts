@@ -1,21 +1,28 @@
+import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 import { openKafkaBus } from "../../src/bus/kafka.ts";
 import { openSqliteBus } from "../../src/bus/sqlite.ts";
 import { kafkaBrokers, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
+import { busReadingContract } from "./bus-reading.ts";
 import { busContract } from "./bus.ts";
+import type { BusPlace } from "./bus.ts";
 
 const log = pino({ level: "silent" });
 
-busContract("SQLite", (t) => {
+const sqlite = (t: ExecutionContext): BusPlace => {
   const file = join(temporaryFolder(t), "bus.sqlite");
   return { open: () => openSqliteBus({ file, log }) };
-});
+};
+busContract("SQLite", sqlite);
+busReadingContract("SQLite", sqlite);
 
 if (realEngines) {
-  busContract("Kafka", () => {
+  const kafka = (): BusPlace => {
     const namespace = uniqueName("bus");
     return { open: () => openKafkaBus({ brokers: kafkaBrokers(), namespace, partitions: 3, log }) };
-  });
+  };
+  busContract("Kafka", kafka);
+  busReadingContract("Kafka", kafka);
 }

@@ -1,26 +1,32 @@
 import type { ExecutionContext, TestFn } from "ava";
-import { pino } from "pino";
 
-import type { AccountLimits, Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
-import { MAX_SAVED_QUERIES } from "../../src/catalog/checks.ts";
-import { MAX_HOOKS } from "../../src/catalog/hook-checks.ts";
-import { createCatalog } from "../../src/catalog/create.ts";
+import type { AccountLimits, Catalog } from "../../src/catalog/catalog.ts";
 import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
-import type { ErrorCode } from "../../src/errors.ts";
-import { LoggiaError } from "../../src/errors.ts";
-import type { LogKey, UserId } from "../../src/events/event.ts";
+import type { UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import { until } from "../support/until.ts";
 import type { Place } from "./documents-places.ts";
+import { PASSWORD, SHOP, type Start, addAccount, addLog, filterOf, fails, open } from "./catalog-fixture.ts";
+import {
+  logsPerAccount,
+  logsPerMinute,
+  noLogs,
+  heldTogether,
+  filledElsewhere,
+  reservationsLapse,
+} from "./catalog-limits.ts";
+import { hooks } from "./catalog-hooks.ts";
+import {
+  restart,
+  following,
+  newKeyElsewhere,
+  writesFindOthers,
+  concurrency,
+  lastAdminRace,
+  savedQueriesRace,
+  hooksRace,
+} from "./catalog-processes.ts";
 
-const PASSWORD = "correct horse";
-const SHOP = parseLogKey("shop")!;
-
-/** How soon every process knows what another one changed. */
-const SEEN_MS = 2000;
-
-type Start = () => Promise<Catalog>;
 type Run = (t: ExecutionContext, start: Start) => Promise<void>;
 
 /**
@@ -73,13 +79,6 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("a write meant for what another process just made finds it", writesFindOthers);
   declare("twenty writers at once in two processes lose nothing", concurrency);
   declare("two processes cannot remove both admins of a log", lastAdminRace);
-}
-
-async function open(t: ExecutionContext, place: Place, limits = DEFAULT_ACCOUNT_LIMITS): Promise<Catalog> {
-  const documents = await place.connect();
-  const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits });
-  t.teardown(() => catalog[Symbol.asyncDispose]());
-  return catalog;
 }
 
 async function accounts(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
@@ -201,157 +200,6 @@ async function shares(t: ExecutionContext, start: () => Promise<Catalog>): Promi
   await fails(t, "log_not_found", catalog.share(parseLogKey("none")!, "ann@example.org", "user"));
 }
 
-/**
- * All of it at once, in two processes in turn. @returns how many were done, and why others were
- * refused
- */
-async function race(work: readonly (() => Promise<unknown>)[]): Promise<{ done: number; refused: LoggiaError[] }> {
-  const results = await Promise.allSettled(work.map((one) => one()));
-  const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason as LoggiaError] : []));
-  return { done: work.length - refused.length, refused };
-}
-
-async function logsPerAccount(t: ExecutionContext, start: Start): Promise<void> {
-  const processes = [await start(), await start()] as const;
-  const [here, there] = processes;
-  const ann = await addAccount(here, "ann@example.org");
-  await there.refresh();
-  const keys = Array.from({ length: 9 }, (_, n) => parseLogKey(`shop-${n}`)!);
-  const create = (key: LogKey, n: number) => processes[n % 2]!.createLog({ key, display: "A log", owner: ann });
-  const { done, refused } = await race(keys.map((key, n) => () => create(key, n)));
-  t.is(done, 6);
-  t.true(refused.every(({ code }) => code === "forbidden"));
-  t.regex(refused[0]!.message, /LOGGIA_LOGS_PER_ACCOUNT/);
-  await Promise.all(processes.map((one) => one.refresh()));
-  t.is(here.logsOf(ann).length, 6);
-  await fails(t, "log_exists", create(here.logsOf(ann)[0]!.key, 0));
-  // Logs that others share count for them, and a log stays its creator's.
-  const bob = await addAccount(here, "bob@example.org");
-  const { key } = here.logsOf(ann)[0]!;
-  await here.share(key, "bob@example.org", "admin");
-  await here.unshare(key, "ann@example.org");
-  await fails(t, "forbidden", create(parseLogKey("one-more")!, 1));
-  await there.createLog({ key: parseLogKey("of-bob")!, display: "Bob's", owner: bob });
-  const admin = await here.createAccount({ email: "root@example.org", password: PASSWORD, admin: true });
-  for (let n = 0; n < 12; n++) {
-    await here.createLog({ key: parseLogKey(`admin-${n}`)!, display: "Admin's", owner: admin.id });
-  }
-}
-
-async function logsPerMinute(t: ExecutionContext, start: Start): Promise<void> {
-  const processes = [await start(), await start()] as const;
-  const [here, there] = processes;
-  const { owner: ann } = await addLog(here, SHOP, "ann@example.org");
-  const { owner: bob } = await addLog(here, parseLogKey("of-bob")!, "bob@example.org");
-  await there.refresh();
-  const create = (name: string, n: number, owner = ann) =>
-    processes[n % 2]!.createLog({ key: parseLogKey(name)!, display: "A log", owner });
-  // A key that is taken is an attempt; one's own log is not.
-  await fails(t, "log_exists", create("of-bob", 1));
-  for (let n = 0; n < 12; n++) await fails(t, "log_exists", create("shop", n));
-  const { done, refused } = await race(Array.from({ length: 12 }, (_, n) => () => create(`log-${n}`, n)));
-  t.is(done, 8);
-  t.true(refused.every(({ code }) => code === "too_many_requests"));
-  t.true(refused.every(({ retryAfter_s }) => retryAfter_s! > 30 && retryAfter_s! <= 60));
-  t.regex(refused[0]!.message, /10 logs a minute/);
-  await fails(t, "too_many_requests", create("of-bob", 0));
-  await fails(t, "too_many_requests", create("nobodys", 0));
-  await create("by-bob", 1, bob);
-}
-
-async function noLogs(t: ExecutionContext, start: Start): Promise<void> {
-  const catalog = await start();
-  const ann = await addAccount(catalog, "ann@example.org");
-  const create = (owner: UserId) => catalog.createLog({ key: SHOP, display: "A log", owner });
-  await fails(t, "forbidden", create(ann), /Only service admins.*LOGGIA_LOGS_PER_ACCOUNT/);
-  const { id } = await catalog.createAccount({ email: "root@example.org", password: PASSWORD, admin: true });
-  t.is((await create(id)).log.key, SHOP);
-  await fails(t, "forbidden", create(ann), /Only service admins/);
-}
-
-async function heldTogether(t: ExecutionContext, start: Start): Promise<void> {
-  const processes = [await start(), await start()] as const;
-  const [here, there] = processes;
-  const { owner } = await addLog(here, SHOP, "ann@example.org");
-  const logs = [SHOP, parseLogKey("second")!] as const;
-  await here.createLog({ key: logs[1], display: "Second", owner });
-  const emails = Array.from({ length: 5 }, (_, n) => `user-${n}@example.org`);
-  await Promise.all(emails.map((email) => addAccount(here, email)));
-  await there.refresh();
-  const times = Array.from({ length: 10 }, (_, n) => n);
-  const of = (n: number) => [processes[n % 2]!, logs[(n >> 1) % 2]!] as const;
-
-  const keys = await race(times.map((n) => () => of(n)[0].createApiKey(of(n)[1], "write-only")));
-  t.is(keys.done, 6, "with the two that came with the logs");
-  t.true(keys.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_API_KEYS_PER/.test(message)));
-  const filters = await race(times.map((n) => () => of(n)[0].createClassFilter(of(n)[1], filterOf(`class-${n}`))));
-  t.is(filters.done, 6);
-  t.true(filters.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_CLASS_FILTERS/.test(message)));
-  const shares = await race(emails.map((email, n) => () => of(n)[0].share(of(n)[1], email, "user")));
-  t.is(shares.done, 3, "with its owner's in each log");
-  t.true(shares.refused.every(({ code, message }) => code === "forbidden" && /LOGGIA_SHARES/.test(message)));
-
-  await Promise.all(processes.map((one) => one.refresh()));
-  const held = logs.map((log) => here.log(log)!);
-  const sum = (count: (log: LogKey) => number): number => logs.reduce((all, log) => all + count(log), 0);
-  t.is(
-    sum((log) => here.log(log)!.apiKeys.length),
-    8,
-  );
-  t.is(
-    sum((log) => here.classFilters(log).length),
-    6,
-  );
-  t.is(
-    sum((log) => here.log(log)!.shares.length),
-    5,
-  );
-
-  // What was removed in one process makes room in the other; what is there may be changed.
-  await here.deleteApiKey(held[0]!.key, held[0]!.apiKeys[0]!.id);
-  await there.createApiKey(logs[1], "read-only");
-  await fails(t, "forbidden", here.createApiKey(logs[1], "read-only"));
-  const [log, { key }] = logs.flatMap((one) => here.classFilters(one).map((filter) => [one, filter] as const))[0]!;
-  await fails(t, "class_filter_exists", there.createClassFilter(log, filterOf(key)));
-  await there.deleteClassFilter(log, key);
-  await here.createClassFilter(log, filterOf("another"));
-  await there.share(SHOP, "ann@example.org", "admin");
-}
-
-async function filledElsewhere(t: ExecutionContext, start: Start): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  await addLog(here, SHOP, "ann@example.org");
-  await here.createApiKey(SHOP, "read-only");
-  await there.refresh();
-  for (let n = 0; n < 6; n++) await here.createApiKey(SHOP, "read-only");
-  await fails(t, "forbidden", there.createApiKey(SHOP, "read-only"), /LOGGIA_API_KEYS_PER/);
-}
-
-/** With what processes left that ended amid a write, or had a clock that ran ahead. */
-async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
-  const catalog = await open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });
-  const create = async (name: string, reserved: readonly { kind: string; until: number }[]) => {
-    const owner = await addAccount(catalog, `${name}@example.org`);
-    const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));
-    const quota = { kind: "quota", owner, reserved: places, attempts: [] };
-    t.is((await documents.create(idOf.quota(owner), quota)).kind, "done");
-    await catalog.refresh();
-    return catalog.createLog({ key: parseLogKey(name)!, display: "A log", owner });
-  };
-  const [now_ms, hour_ms] = [Date.now(), 3_600_000];
-  const two = (until: number) => [0, 1].map(() => ({ kind: "logs", until }));
-  await fails(t, "forbidden", create("held", two(now_ms + 60_000)), /LOGGIA_LOGS_PER_ACCOUNT/);
-  await create("lapsed", two(now_ms - 1));
-  await fails(t, "forbidden", create("ahead", two(now_ms + hour_ms)), /LOGGIA_LOGS_PER_ACCOUNT/);
-  const ends = (await documents.changes(null)).documents
-    .flatMap(({ body }) => (body?.["reserved"] ?? []) as readonly { until: number }[])
-    .map(({ until }) => until);
-  t.true(Math.max(...ends) < now_ms + hour_ms);
-  const shares = [{ kind: "shares", until: now_ms + 60_000 }];
-  await fails(t, "forbidden", create("shared", shares), /LOGGIA_SHARES/);
-}
-
 async function owners(t: ExecutionContext, start: Start): Promise<void> {
   const [here, there] = [await start(), await start()];
   const { owner: ann } = await addLog(here, SHOP, "ann@example.org");
@@ -465,109 +313,6 @@ async function savedQueries(t: ExecutionContext, start: () => Promise<Catalog>):
   t.deepEqual(namesFor(bob), []);
 }
 
-async function savedQueriesRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  const { owner } = await addLog(here, SHOP, "ann@example.org");
-  await there.refresh();
-  const attempts = await Promise.allSettled(
-    Array.from({ length: MAX_SAVED_QUERIES + 10 }, (_, i) =>
-      (i % 2 === 0 ? here : there).saveQuery(SHOP, owner, {
-        name: `Query ${i}`,
-        query: "GET events",
-        tz: "",
-        shared: false,
-      }),
-    ),
-  );
-  const refused = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason as unknown] : []));
-  t.is(refused.length, 10);
-  t.true(refused.every((error) => error instanceof LoggiaError && error.code === "conflict"));
-  await here.refresh();
-  t.is(here.savedQueries(SHOP, owner).length, MAX_SAVED_QUERIES);
-}
-
-async function hooks(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [catalog, there] = [await start(), await start()];
-  await addLog(catalog, SHOP, "ann@example.org");
-  const other = parseLogKey("other")!;
-  t.deepEqual(catalog.hooks(SHOP), []);
-  const made = await catalog.createHook(SHOP, { name: "GitHub", signature: "github" });
-  t.like(made, { name: "github", kind: "github", signature: "github", template: null });
-  t.regex(made.secret!, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  t.is((await there.receivingHook(SHOP, "GITHUB"))?.secret, made.secret!, "another process looks for it");
-  t.is(await there.receivingHook(other, "github"), null);
-  t.is(await there.receivingHook(SHOP, "no hook's name"), null);
-  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!);
-  t.deepEqual(
-    catalog.hooks(SHOP).map((hook) => Object.keys(hook).toSorted()),
-    [["created", "kind", "name", "signature", "template"]],
-    "lists show no secret",
-  );
-
-  const chosen = await catalog.createHook(SHOP, { name: "billing", secret: `whsec_${"A".repeat(32)}` });
-  t.like(chosen, { kind: "json", signature: "standard", secret: null });
-  t.deepEqual(
-    catalog.hooks(SHOP).map(({ name }) => name),
-    ["billing", "github"],
-  );
-  await fails(t, "hook_exists", catalog.createHook(SHOP, { name: "Billing" }), /billing already/);
-  await fails(t, "log_not_found", catalog.createHook(other, { name: "billing" }), /other/);
-  await fails(t, "bad_parameter", catalog.createHook(SHOP, { name: "a b" }), /field name/);
-  await fails(
-    t,
-    "bad_parameter",
-    catalog.createHook(SHOP, { name: "x", signature: "github", secret: "short" }),
-    /8 to 200/,
-  );
-  await fails(
-    t,
-    "bad_parameter",
-    catalog.createHook(SHOP, { name: "x", signature: "none", secret: "long enough" }),
-    /signature/,
-  );
-  await fails(
-    t,
-    "bad_parameter",
-    catalog.createHook(SHOP, { name: "x", signature: "standard", secret: "not-base64!" }),
-    /whsec_/,
-  );
-  await fails(
-    t,
-    "bad_parameter",
-    catalog.createHook(SHOP, { name: "x", template: { text: "{a" } }),
-    /template\.text .*end/,
-  );
-
-  t.is((await catalog.updateHook(SHOP, "github", { signature: "github", template: { text: "{a}" } })).secret, null);
-  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!, "kept where none is given");
-  await catalog.updateHook(SHOP, "github", { signature: "github", secret: "another-secret" });
-  t.like(catalog.knownHook(SHOP, "github"), { secret: "another-secret", template: null });
-  await catalog.updateHook(SHOP, "github", { signature: "none" });
-  t.is(catalog.knownHook(SHOP, "github")?.secret, undefined);
-  t.regex((await catalog.updateHook(SHOP, "github", { signature: "github" })).secret!, /^whsec_/, "drawn anew");
-  await fails(t, "hook_not_found", catalog.updateHook(SHOP, "gone", {}), /gone/);
-  await catalog.deleteHook(SHOP, "GITHUB");
-  await fails(t, "hook_not_found", catalog.deleteHook(SHOP, "github"), /github/);
-  await catalog.deleteHook(SHOP, "billing");
-  t.deepEqual(catalog.hooks(SHOP), []);
-}
-
-async function hooksRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  await addLog(here, SHOP, "ann@example.org");
-  await there.refresh();
-  const attempts = await Promise.allSettled(
-    Array.from({ length: MAX_HOOKS + 6 }, (_, i) =>
-      (i % 2 === 0 ? here : there).createHook(SHOP, { name: `hook-${i}` }),
-    ),
-  );
-  const refused = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason as unknown] : []));
-  t.is(refused.length, 6);
-  t.true(refused.every((error) => error instanceof LoggiaError && error.code === "conflict"));
-  await here.refresh();
-  t.is(here.hooks(SHOP).length, MAX_HOOKS);
-}
-
 async function classFilters(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const catalog = await start();
   const { owner } = await addLog(catalog, SHOP, "ann@example.org");
@@ -641,132 +386,4 @@ async function subscribers(t: ExecutionContext, start: () => Promise<Catalog>): 
   t.deepEqual(catalog.subscribers(SHOP, "other", "alert"), []);
   await catalog.unshare(SHOP, "bob@example.org");
   t.deepEqual(catalog.subscribers(SHOP, "errors", "alert"), [ann]);
-}
-
-async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const before = await start();
-  const { owner: ann, secret } = await addLog(before, SHOP, "ann@example.org");
-  await before.createClassFilter(SHOP, filterOf("errors"));
-  await before.createClassFilter(SHOP, filterOf("gone"));
-  await before.deleteClassFilter(SHOP, "gone");
-  await before.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
-  await before.saveQuery(SHOP, ann, { name: "All", query: "GET events", tz: "", shared: false });
-  const hook = await before.createHook(SHOP, { name: "github", signature: "github", template: { text: "{a}" } });
-  await before[Symbol.asyncDispose]();
-  const after = await start();
-  t.deepEqual(after.accounts(), before.accounts());
-  t.deepEqual(after.logs(), before.logs());
-  t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
-  t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
-  t.is(after.savedQuery(SHOP, ann, "all")?.query, "GET events");
-  t.like(after.knownHook(SHOP, "github"), { secret: hook.secret, template: { text: "{a}" } });
-  t.is(after.knownApiKey(secret)?.log, SHOP);
-  t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
-  await t.notThrowsAsync(after.ping());
-}
-
-async function following(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  const { owner: ann, secret } = await addLog(here, SHOP, "ann@example.org");
-  await seen("the log", () => there.roleOf(ann, SHOP) === "admin");
-  t.is((await there.authenticate("ann@example.org", PASSWORD))?.id, ann);
-  await here.createClassFilter(SHOP, filterOf("errors"));
-  await here.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
-  await seen("the subscriber", () => there.subscribers(SHOP, "errors", "alert").length === 1);
-  t.deepEqual(there.classFilters(SHOP), here.classFilters(SHOP));
-  await here.setApiKeyDisabled(SHOP, there.log(SHOP)!.apiKeys[0]!.id, true);
-  await seen("the disabled key", () => there.knownApiKey(secret)?.disabled);
-  await here.setPassword("ann@example.org", "battery staple");
-  await seen("the new password", async () => (await there.authenticate("ann@example.org", PASSWORD)) === null);
-  t.is((await there.authenticate("ann@example.org", "battery staple"))?.id, ann);
-  await here.deleteApiKey(SHOP, there.log(SHOP)!.apiKeys[0]!.id);
-  await here.deleteClassFilter(SHOP, "errors");
-  await seen("the removals", () => there.knownApiKey(secret) === null && there.classFilters(SHOP).length === 0);
-  t.deepEqual(there.logs(), here.logs());
-}
-
-async function newKeyElsewhere(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  const { secret } = await addLog(here, SHOP, "ann@example.org");
-  t.is((await there.apiKey(secret))?.log, SHOP);
-  const next = await here.createApiKey(SHOP, "read-only");
-  const started = performance.now();
-  const wrong = Array.from({ length: 500 }, (_, n) => there.apiKey(`lg_wrong_${n}`));
-  t.is((await there.apiKey(next.secret))?.id, next.id);
-  t.true((await Promise.all(wrong)).every((grant) => grant === null));
-  t.true(performance.now() - started < SEEN_MS, "500 unknown keys share their looks");
-}
-
-async function writesFindOthers(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  await addLog(here, SHOP, "ann@example.org");
-  const key = await here.createApiKey(SHOP, "read-only");
-  t.true((await there.setApiKeyDisabled(SHOP, key.id, true)).disabled);
-  const bob = await addAccount(here, "bob@example.org");
-  await there.share(SHOP, "bob@example.org", "user");
-  t.is(there.roleOf(bob, SHOP), "user");
-  await here.createClassFilter(SHOP, filterOf("errors"));
-  await fails(t, "class_filter_exists", there.createClassFilter(SHOP, filterOf("errors")));
-  await here.createClassFilter(SHOP, filterOf("alarms"));
-  await there.setClassOptions(bob, SHOP, "alarms", { alert: true, notify: false, hide: false });
-  t.deepEqual(there.subscribers(SHOP, "alarms", "alert"), [bob]);
-  await here.deleteClassFilter(SHOP, "errors");
-  await there.createClassFilter(SHOP, filterOf("errors", { weight: 3 }));
-  await there.setPassword("bob@example.org", "battery staple");
-  await there.deleteAccount("bob@example.org");
-}
-
-async function concurrency(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const processes = [await start(), await start()] as const;
-  await addLog(processes[0], SHOP, "owner@example.org");
-  const emails = Array.from({ length: 4 }, (_, n) => `user-${n}@example.org`);
-  for (const email of emails) await addAccount(processes[0], email);
-  const keys = Array.from({ length: 20 }, (_, n) => processes[n % 2]!.createApiKey(SHOP, "write-only"));
-  const shared = emails.map((email, n) => processes[n % 2]!.share(SHOP, email, "user"));
-  const issued = await Promise.all(keys);
-  await Promise.all(shared);
-  for (const catalog of processes) {
-    await catalog.refresh();
-    t.is(catalog.log(SHOP)?.apiKeys.length, 21);
-    t.is(catalog.log(SHOP)?.shares.length, 5);
-    for (const { secret, id } of issued) t.is(catalog.knownApiKey(secret)?.id, id);
-  }
-}
-
-async function lastAdminRace(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  await addLog(here, SHOP, "ann@example.org");
-  await addAccount(here, "bob@example.org");
-  await here.share(SHOP, "bob@example.org", "admin");
-  await there.refresh();
-  const results = await Promise.allSettled([
-    here.unshare(SHOP, "ann@example.org"),
-    there.unshare(SHOP, "bob@example.org"),
-  ]);
-  t.deepEqual(results.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
-  await here.refresh();
-  t.is(here.log(SHOP)?.shares.filter(({ role }) => role === "admin").length, 1);
-}
-
-function seen(what: string, condition: () => unknown): Promise<unknown> {
-  return until(condition, { what, timeout_ms: SEEN_MS });
-}
-
-async function addAccount(catalog: Catalog, email: string, password = PASSWORD): Promise<UserId> {
-  return (await catalog.createAccount({ email, password, admin: false })).id;
-}
-
-async function addLog(catalog: Catalog, key: LogKey, email: string): Promise<{ owner: UserId; secret: string }> {
-  const owner = await addAccount(catalog, email);
-  const { apiKey } = await catalog.createLog({ key, display: "A log", owner });
-  return { owner, secret: apiKey.secret };
-}
-
-function filterOf(key: string, change: Partial<ClassFilter> = {}): ClassFilter {
-  return { key, display: "", color: "red", tag: key, text: "", link: "", source: "", weight: 0, ...change };
-}
-
-async function fails(t: ExecutionContext, code: ErrorCode, work: Promise<unknown>, message = /./): Promise<void> {
-  const error = await t.throwsAsync(work, { instanceOf: LoggiaError, message });
-  t.is(error.code, code, error.message);
 }

@@ -1,106 +1,21 @@
-import type { Client } from "@elastic/elasticsearch";
-import test, { type ExecutionContext } from "ava";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
+import test from "ava";
 
-import { killAfterUs } from "../../../infra/engines/guard.ts";
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../../src/errors.ts";
-import type { EventRow, LogKey, StoredEvent } from "../../../src/events/event.ts";
-import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
+import type { StoredEvent } from "../../../src/events/event.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
-import type { IndexOptions } from "../../../src/store/elasticsearch/mapping.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../src/store/store.ts";
 import { deleteAlerts, event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
-import { uniqueName } from "../../support/temporary.ts";
+import { realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
-import { intercept, SILENT } from "./rebuild-fixture.ts";
+import { intercept } from "./rebuild-fixture.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
+import { client, open, run, all, insist, persist } from "./rebuild-store.ts";
 
-const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT }) : null!;
-const onCluster = realEngines ? test : test.skip;
 /** One after the other: each makes many indices. */
 const serially = realEngines ? test.serial : test.skip;
 
 const JANUARY = Date.UTC(2015, 0, 10);
 const FEBRUARY = Date.UTC(2015, 1, 10);
-
-test.after.always(() => client?.close());
-
-type Place = {
-  readonly namespace: string;
-  readonly store: Store;
-  /** Another process's, by the client given. */
-  readonly openOther: (other: Client) => Promise<Store>;
-  /** The indices of all kinds, without the namespace. */
-  readonly indices: () => Promise<string[]>;
-};
-
-async function open(t: ExecutionContext, options: IndexOptions = {}): Promise<Place> {
-  t.timeout(180_000);
-  const namespace = uniqueName("rebuild");
-  t.teardown(async () => {
-    const left = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
-    if (left.length > 0) await client.indices.delete({ index: left });
-    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
-  });
-  const openOther = async (other: Client): Promise<Store> => {
-    const store = await openElasticsearchStore({ ...options, client: other, namespace, log: SILENT });
-    t.teardown(() => store[Symbol.asyncDispose]());
-    return store;
-  };
-  const indices = async (): Promise<string[]> => {
-    const names = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
-    return names
-      .map((name) => name.slice(namespace.length + 1))
-      .filter((name) => name !== "rebuild")
-      .toSorted();
-  };
-  return { namespace, store: await openOther(client), openOther, indices };
-}
-
-function run(store: Store, options: Partial<RebuildOptions> = {}): Promise<RebuildProgress> {
-  return store.rebuild!({
-    since: 0,
-    fill: async () => {},
-    revise: (event) => event,
-    signal: new AbortController().signal,
-    ...options,
-  });
-}
-
-async function all(store: Store, log: LogKey): Promise<readonly EventRow[]> {
-  await store.refresh();
-  return (await store.list(listPlan(log, { take: 5000 }))).rows;
-}
-
-/** Writes until the store takes it, as the pipeline does. */
-async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
-  await until(async () => (await writeEvents(store, events)).every(({ kind }) => kind === "done"), {
-    what: "a write to be taken",
-    interval_ms: 200,
-  });
-}
-
-/** Asks again as long as the store says that it takes no changes now, as people do. */
-async function persist(change: () => Promise<unknown>): Promise<void> {
-  let failure: unknown;
-  await until(
-    async () => {
-      try {
-        await change();
-        return true;
-      } catch (error) {
-        failure = error;
-        return !(error instanceof LoggiaError && error.retryAfter_s !== null);
-      }
-    },
-    { what: "a change to be taken" },
-  );
-  if (failure !== undefined && !(failure instanceof LoggiaError && failure.retryAfter_s !== null)) throw failure;
-}
 
 serially("months before the given moment stay as they are, and months that only the bus knows are made", async (t) => {
   const { store, indices } = await open(t);
@@ -454,47 +369,3 @@ serially("what is under way while indices are switched ends as if they were not"
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), []);
   t.is((await indices()).length, 4);
 });
-
-const KILLS: readonly (readonly [request: string, when: "before" | "after", what?: string])[] = [
-  ["indices.create", "after", "-rebuild"],
-  ["indices.create", "after", ".g1"],
-  ["indices.stats", "before"],
-  ["bulk", "after"],
-  ["indices.addBlock", "before"],
-  ["indices.addBlock", "after"],
-  ["indices.updateAliases", "before"],
-  ["indices.updateAliases", "after"],
-];
-for (const [request, when, what = ""] of KILLS) {
-  onCluster(`killed ${when} ${request} ${what}: the service goes on, and a second one succeeds`, async (t) => {
-    const { namespace, store, indices } = await open(t);
-    const [log, user] = [newLog(), newUser()];
-    const events = Array.from({ length: 20 }, () => event(log));
-    await insist(store, events);
-    await writeAlerts(store, [{ user, event: events[0]! }]);
-    t.true(await store.deleteEvent(log, events[1]!.id));
-    const script = join(import.meta.dirname, "rebuild-process.ts");
-    const child = spawn(process.execPath, [script, namespace, request, when, what], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    killAfterUs(child);
-    t.teardown(() => child.kill("SIGKILL"));
-    await once(child.stdout, "data");
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    t.is((await all(store, log)).length, 19);
-    await insist(store, [event(log)]);
-    await persist(() => store.deleteEvent(log, events[2]!.id));
-    t.is((await all(store, log)).length, 19);
-    await run(store);
-    t.is((await all(store, log)).length, 19);
-    const names = await indices();
-    t.is(names.length, 2, names.join());
-    t.true(
-      names.every((name) => /^(events|alerts)\.g\d+-2024\.05$/.test(name)),
-      names.join(),
-    );
-    await insist(store, events);
-    t.is((await all(store, log)).length, 19);
-  });
-}

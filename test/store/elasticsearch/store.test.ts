@@ -25,9 +25,8 @@ import {
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
-import { until } from "../../support/until.ts";
 import { uniqueName } from "../../support/temporary.ts";
-import { writeAlerts, writeEvents } from "../../support/write-events.ts";
+import { writeEvents } from "../../support/write-events.ts";
 import { COUNT as COUNTS, MAX, SUM, hour, usualGroups } from "../../support/groups.ts";
 
 const log = pino({ level: "silent" });
@@ -111,26 +110,6 @@ if (realEngines) {
     }
     await lists[Symbol.asyncDispose]();
     await own.close();
-  });
-
-  test("an alert waits for the shard of a month that has just begun", async (t) => {
-    const waiting = uniqueName("waiting");
-    const early = await openElasticsearchStore({ client, namespace: waiting, log });
-    const alert = { user: newUser(), event: event(newLog()) };
-    const index = namesIn(waiting).eventsOf(alert.event.id);
-    const allocate = (where: "none" | "all") => ({ "routing.allocation.enable": where });
-    // As in its first moments, its shard is on no node.
-    await client.indices.create({ index, settings: allocate("none"), wait_for_active_shards: 0 });
-    const { promise: looked, resolve: look } = Promise.withResolvers<void>();
-    client.diagnostic.on("response", (_error, response) => {
-      if (response?.meta.request.params.path === "/_mget") look();
-    });
-    const written = early.writeAlerts([alert]);
-    await looked;
-    await client.indices.putSettings({ index, settings: allocate("all") });
-    t.deepEqual(await written, [{ kind: "done" }]);
-    await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${waiting}-*` })) });
-    await client.indices.deleteIndexTemplate({ name: `${waiting}-*` });
   });
 
   test.after.always(async () => {
@@ -305,75 +284,6 @@ if (realEngines) {
     );
   });
 
-  test("a page of events comes with its marks where these are few", async (t) => {
-    const key = newLog();
-    const marked = Array.from({ length: 21 }, (_, i) => event(key, { text: `marked ${i}` }));
-    await write(t, store, marked);
-    const users = Array.from({ length: 10 }, newUser);
-    const alerts = marked.flatMap((each) => users.map((user) => ({ user, event: each })));
-    t.deepEqual(new Set((await writeAlerts(store, alerts)).map(({ kind }) => kind)), new Set(["done"]));
-    await store.refresh();
-    const few = listPlan(key, { where: { kind: "text", field: "text", op: "=", value: "marked 7" } });
-    // A page does not wait for them on a busy machine.
-    const marks = await until(async () => (await store.list(few)).marks, { what: "a page with its marks" });
-    t.deepEqual(marks, new Map([[marked[7]!.id, { bookmarks: [], alerts: users.toSorted() }]]));
-    const many = await store.list(listPlan(key));
-    t.deepEqual([many.total, many.marks], [21, undefined]);
-  });
-
-  test("what a person does shows in the next list", async (t) => {
-    const [key, user] = [newLog(), newUser()];
-    const stored = event(key);
-    await writeEvents(store, [stored]);
-    t.true(await store.addBookmark(user, key, stored.id));
-    const bookmarks = listPlan(key, { from: { kind: "bookmarks", user } });
-    t.is((await store.list(bookmarks)).total, 1);
-    t.true(await store.deleteBookmark(user, key, stored.id));
-    t.is((await store.list(bookmarks)).total, 0);
-    t.true(await store.deleteEvent(key, stored.id));
-    t.is((await store.list(listPlan(key))).total, 0);
-  });
-
-  test("of several who delete one event at once, one did", async (t) => {
-    const key = newLog();
-    const stored = event(key);
-    await writeEvents(store, [stored]);
-    const answers = await Promise.all(Array.from({ length: 5 }, () => store.deleteEvent(key, stored.id)));
-    t.deepEqual(answers.filter(Boolean), [true]);
-  });
-
-  test("a bookmark set while its event is deleted does not outlive it", async (t) => {
-    const [key, user] = [newLog(), newUser()];
-    const stored = event(key);
-    const { id } = stored;
-    await writeEvents(store, [stored]);
-    // The event goes after the bookmark has found it, and before the bookmark is written.
-    const late = new Proxy(client, {
-      get(target, name) {
-        if (name !== "bulk") return Reflect.get(target, name);
-        return async (...request: Parameters<Client["bulk"]>) => {
-          await store.deleteEvent(key, id);
-          return target.bulk(...request);
-        };
-      },
-    });
-    const other = await openElasticsearchStore({ client: late, namespace, log });
-    t.false(await other.addBookmark(user, key, id));
-    await store.refresh();
-    t.is((await store.list(listPlan(key, { from: { kind: "bookmarks", user } }))).total, 0);
-  });
-
-  test("an alert for a person who asked for it only after the event was deleted is not made by a replay", async (t) => {
-    const [key, user] = [newLog(), newUser()];
-    const stored = event(key);
-    await writeEvents(store, [stored]);
-    await store.deleteEvent(key, stored.id);
-    t.deepEqual(await writeAlerts(store, [{ user, event: stored }]), [{ kind: "done" }]);
-    await store.refresh();
-    t.is((await store.list(listPlan(key, { from: { kind: "alerts", user } }))).total, 0);
-    t.is(await store.find({ kind: "alerts", user }, key, stored.id), null);
-  });
-
   test("events lie in the index of the month that their id tells", async (t) => {
     const key = newLog();
     const [may, june] = [
@@ -428,20 +338,6 @@ if (realEngines) {
       name: "StartError",
       message: /layout 99/,
     });
-  });
-
-  test("all alerts of a person, more than one request deletes", async (t) => {
-    const [key, user] = [newLog(), newUser()];
-    const alerts = Array.from({ length: 2500 }, (_, i) => ({ user, event: event(key, { text: `Alert ${i}` }) }));
-    await writeAlerts(store, alerts);
-    await store.refresh();
-    const plan = listPlan(key, { from: { kind: "alerts", user } });
-    t.is((await store.list(plan)).total, 2500);
-    await deleteAlerts(store, user);
-    t.is((await store.list(plan)).total, 0);
-    await writeAlerts(store, alerts);
-    await store.refresh();
-    t.is((await store.list(plan)).total, 0);
   });
 }
 

@@ -1,0 +1,95 @@
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import test from "ava";
+
+import { serviceOf } from "../support/service.ts";
+import { run, shipTo, rows } from "./ship-runs.ts";
+
+test("an address that refuses is told at once, and one patience is for the whole run", async (t) => {
+  const input = "a line\n".repeat(20_000);
+  const { code, out, err } = await run([...shipTo("http://127.0.0.1:1"), "--patience", "1"], {
+    input,
+    keepsNotes: true,
+  });
+  t.is(code, 1);
+  // Of twenty batches one was tried; the others were not read.
+  t.regex(out, /^posted 0, failed 1000, retried \d+\n$/);
+  const [first, ...more] = err.trimEnd().split("\n");
+  t.is(first, "loggia: http://127.0.0.1:1 takes no posts: connect ECONNREFUSED 127.0.0.1:1; trying again for 1 s");
+  t.is(more.at(-1), "loggia: gave up after 1 s; what was not read yet is not posted");
+});
+
+test("a service that is silent, and one that is busy, are told before the patience ends, with a report", async (t) => {
+  for (const answer of ["none", "busy"] as const) {
+    const server = createServer((request, response) => {
+      if (answer === "busy") request.resume().on("end", () => response.writeHead(503).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.teardown(() => server.close().closeAllConnections());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, out, err } = await run([...shipTo(url), "--patience", "12"], { input: "one\n", keepsNotes: true });
+    t.is(code, 1);
+    t.regex(out, /^posted 0, failed 1, /);
+    const said = answer === "busy" ? "503 " : "it does not answer";
+    t.regex(err, new RegExp(`^loggia: ${url} takes no posts: ${said}; trying again for 12 s\n`));
+    t.regex(err, /\nloggia: posted 0, failed 0, retried \d+, 0\/s\n/);
+  }
+});
+
+test("a busy service is tried again, no sooner than it asks", async (t) => {
+  const moments_ms: number[] = [];
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      moments_ms.push(performance.now());
+      if (moments_ms.length === 1) response.writeHead(503, { "Retry-After": "1" });
+      else if (moments_ms.length === 2) response.writeHead(429);
+      else response.writeHead(201);
+      response.end('{"accepted":1,"rejected":0,"items":[{"id":"6b01546226800000168a1671"}]}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { out, code } = await run(shipTo(url), { input: "a\n" });
+  t.is(out, "posted 1, failed 0, retried 2\n");
+  t.is(code, 0);
+  t.true((moments_ms[1] ?? 0) - (moments_ms[0] ?? 0) >= 1000);
+});
+
+test("a batch whose answer got lost is sent again under its key, and is there once", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const keys: (string | undefined)[] = [];
+  const encodings: (string | undefined)[] = [];
+  // Hands every request on, and drops the answers of the first two.
+  const server = createServer((request, response) => {
+    const onward = httpRequest(service.postUrl + request.url, { method: "POST", headers: request.headers });
+    request.pipe(onward);
+    keys.push(request.headers["idempotency-key"] as string | undefined);
+    encodings.push(request.headers["content-encoding"]);
+    const isLost = keys.length <= 2;
+    onward.on("response", (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () => {
+        if (isLost) response.destroy();
+        else response.writeHead(answer.statusCode ?? 500).end(Buffer.concat(chunks));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const lines = Array.from({ length: 300 }, (_, n) => `line ${n} of a log that says much the same all day`);
+  const { out } = await run(shipTo(url), { input: lines.join("\n") });
+  t.is(out, "posted 300, failed 0, retried 2\n");
+  // On a busy machine the lines may come in more batches than one; two requests are repeats, each
+  // under its batch's key.
+  t.is(keys.length, new Set(keys).size + 2);
+  for (const key of keys) t.regex(key ?? "", /^[0-9a-f-]{36}$/);
+  t.true(encodings.includes("gzip"));
+  const found = await rows(service, 300);
+  t.deepEqual(
+    found.map(({ text }) => text),
+    lines,
+  );
+});

@@ -1,0 +1,56 @@
+import type { ExecutionContext } from "ava";
+import { pino } from "pino";
+
+import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
+import { createCatalog } from "../../src/catalog/create.ts";
+import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
+import type { ErrorCode } from "../../src/errors.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import type { LogKey, UserId } from "../../src/events/event.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { until } from "../support/until.ts";
+import type { Place } from "./documents-places.ts";
+
+export const PASSWORD = "correct horse";
+
+export const SHOP = parseLogKey("shop")!;
+
+/** How soon every process knows what another one changed. */
+export const SEEN_MS = 2000;
+
+export type Start = () => Promise<Catalog>;
+
+export function seen(what: string, condition: () => unknown): Promise<unknown> {
+  return until(condition, { what, timeout_ms: SEEN_MS });
+}
+
+export async function addAccount(catalog: Catalog, email: string, password = PASSWORD): Promise<UserId> {
+  return (await catalog.createAccount({ email, password, admin: false })).id;
+}
+
+export async function addLog(catalog: Catalog, key: LogKey, email: string): Promise<{ owner: UserId; secret: string }> {
+  const owner = await addAccount(catalog, email);
+  const { apiKey } = await catalog.createLog({ key, display: "A log", owner });
+  return { owner, secret: apiKey.secret };
+}
+
+export function filterOf(key: string, change: Partial<ClassFilter> = {}): ClassFilter {
+  return { key, display: "", color: "red", tag: key, text: "", link: "", source: "", weight: 0, ...change };
+}
+
+export async function fails(
+  t: ExecutionContext,
+  code: ErrorCode,
+  work: Promise<unknown>,
+  message = /./,
+): Promise<void> {
+  const error = await t.throwsAsync(work, { instanceOf: LoggiaError, message });
+  t.is(error.code, code, error.message);
+}
+
+export async function open(t: ExecutionContext, place: Place, limits = DEFAULT_ACCOUNT_LIMITS): Promise<Catalog> {
+  const documents = await place.connect();
+  const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits });
+  t.teardown(() => catalog[Symbol.asyncDispose]());
+  return catalog;
+}
