@@ -18,7 +18,7 @@ export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[
  *
  * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of
  * it. What lives on is copied and looked at again and again by the collector of garbage, at the
- * cost of whoever posts meanwhile.
+ * cost of concurrent posts.
  */
 export type Item = { readonly record: BusRecord; readonly line: number; readonly event: EventInWork };
 

@@ -113,7 +113,7 @@ function contentOf(value: Buffer, line: number, lineStarts: readonly number[]): 
 }
 
 /**
- * Text as text where it is, for whoever reads letters; base64 where it is not, or where JSON's
+ * Text as text where it is, for people who read it; base64 where it is not, or where JSON's
  * escapes would swell it more.
  */
 function encodeContent(content: Buffer): { encoding: "utf8" | "base64"; content: string } {

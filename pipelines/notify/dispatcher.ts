@@ -27,7 +27,7 @@ export type DispatcherOptions = {
   readonly now: () => number;
 };
 
-/** What became of mails since the start. `dropped`: nobody wanted them any more. */
+/** Counts of mails by outcome since the start. `dropped`: no recipient wanted them any more. */
 export type MailCounts = Readonly<Record<MailOutcome["kind"] | "dropped", number>>;
 
 /** How many mails may be on their way at a time. */
@@ -157,7 +157,7 @@ export class Dispatcher {
     }
   }
 
-  /** The address of whoever still may and wants to know of a class; null where nobody does. */
+  /** The recipient's address; null if they may not read the class any more, or want no mail. */
   #addressOf({ log, class: classKey, user }: Digest): string | null {
     const { catalog } = this.#options;
     if (!catalog.subscribers(log, classKey, "notify").includes(user)) return null;
@@ -187,7 +187,7 @@ export class Dispatcher {
 
   /**
    * Mails a digest for which one mail of the day was taken: writes down that it will, does, and
-   * writes down what came of it.
+   * records the outcome.
    */
   async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
     const { state, rhythm, mailer } = this.#options;

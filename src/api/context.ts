@@ -113,8 +113,8 @@ export function eventIdOf(call: Call): EventId | null {
 export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
 
 /**
- * Answers a call that the service does not offer, after it is known who calls: to whoever may know
- * of the log that the path names, where it names one.
+ * Answers a call that the service does not offer, once the caller is known: to callers who may know of
+ * the log that the path names, where it names one.
  * @param message what would be right
  */
 export function unsupported({ catalog }: Context, message: string): ApiHandler {

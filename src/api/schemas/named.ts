@@ -10,7 +10,7 @@ export function named<S extends z.ZodType>(id: string, schema: S): S {
 }
 
 /**
- * The name of a schema. @throws Error where it has none, which is a mistake of whoever describes an
+ * The name of a schema. @throws Error where it has none, which is a mistake in the description of an
  * operation with it
  */
 export function nameOf(schema: z.ZodType): string {
