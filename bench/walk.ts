@@ -27,7 +27,8 @@ export const benchmark: Benchmark = {
   name: "walk",
   about:
     "every page of 500 to the end of 1,000,000 events and back " +
-    "(500,000 and on a cluster 100,000, unless asked for by name), each event seen once and in order | resident memory, Node alone",
+    "(500,000 and on a cluster 100,000, unless asked for by name), each event seen once and in order " +
+    "| resident memory, Node alone",
   async run(bench) {
     const { kind } = bench.world;
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : bench.named ? MANY : FEWER[kind]);

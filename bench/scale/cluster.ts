@@ -27,6 +27,7 @@ import { fillTexts } from "./texts.ts";
 const { SCALE_KEEP = "" } = process.env;
 const WARM_MS = 2_000;
 const COST_MS = 2_000;
+const STATS_MS = 1_100;
 const MERGED_MS = 5_000;
 const MERGE_PATIENCE_MS = 900_000;
 const LOOK_MS = 500;
@@ -88,13 +89,17 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
     /** What a question costs, which others who use the machine change less than how long it takes. */
     const costOf = async ({ ask }: Answerer): Promise<{ service_ms: number; engine_ms: number }> => {
       const random = createRandom(count + 1);
+      // Elasticsearch tells what it knew up to a second ago.
+      await sleep(STATS_MS);
       const [service_ms, engine_ms] = [service.busy(), await processorTimeOf(cluster)];
       let asked = 0;
       const end_ms = performance.now() + (bench.quick ? 0 : COST_MS);
       do await ask(question.draw(random, count));
       while ((asked += 1) < 10 || performance.now() < end_ms);
+      const busy_ms = service.busy() - service_ms;
+      await sleep(STATS_MS);
       return {
-        service_ms: (service.busy() - service_ms) / asked,
+        service_ms: busy_ms / asked,
         engine_ms: ((await processorTimeOf(cluster)) - engine_ms) / asked,
       };
     };

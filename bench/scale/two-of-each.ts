@@ -24,17 +24,15 @@ const NO_LOSS = { kind: "at least", value: 0.9 } as const;
  * while a reader of each log walks by `sinceid`, who must see each event once and those of a producer in their order.
  */
 export async function compareProcesses(bench: Bench): Promise<void> {
-  const costs: string[] = [];
   const way = (each: number) => ({
     name: each === 1 ? "one of each" : "two of each",
     once: async (): Promise<number> => {
       const { perCore, text } = await carry(bench, each);
-      costs.push(`  ${each} and ${each}: ${text}`);
+      bench.report.line(`  ${each} and ${each}: ${text}`);
       return perCore;
     },
   });
-  const [one, two] = await interleaved([way(1), way(2)], bench.quick ? { least: 1 } : { least: 4 });
-  for (const text of costs) bench.report.line(text);
+  const [one, two] = await interleaved([way(1), way(2)], bench.quick ? { least: 1 } : { least: 3 });
   const name = "events a core, two posting processes and two pipelines";
   bench.report.ratio({ name, unit: "/s", ours: two!, limit: one!, target: NO_LOSS });
   bench.report.fact("each event seen once by sinceid, those of a producer in order", true);

@@ -56,10 +56,10 @@ export function startService(
   options: { roles?: string; flags?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
 ): Promise<ServiceProcess> {
   const { roles, flags = [], settings = {} } = options;
-  return startServiceProcess(
-    { ...environmentOf(place), ...settings, ...(roles === undefined ? {} : { LOGGIA_ROLES: roles }) },
-    flags,
-  );
+  const environment = { ...environmentOf(place), ...settings, ...(roles !== undefined && { LOGGIA_ROLES: roles }) };
+  // One that has no address to say would not say that it is ready.
+  const listening = roles === "pipeline" ? { LOGGIA_OPS: "127.0.0.1:0" } : {};
+  return startServiceProcess({ ...environment, ...listening }, flags);
 }
 
 /** The ports of a place within this process, to fill it before a service starts there. */
