@@ -50,6 +50,11 @@ export async function searchEachIndex(client: Client, alias: string, request: Re
   };
 }
 
+/** Whether an alias has one index alone, as it was seen last. */
+export async function isOneIndex(client: Client, alias: string): Promise<boolean> {
+  return (await indicesOf(client, alias)).length === 1;
+}
+
 async function indicesOf(client: Client, alias: string): Promise<readonly string[]> {
   const remembered = known.get(alias);
   if (remembered !== undefined && performance.now() < remembered.until_ms) return remembered.indices;

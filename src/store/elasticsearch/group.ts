@@ -16,6 +16,7 @@ import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.
 import type { KnownDistinct } from "./distinct.ts";
 import { doubtsOfGroups } from "./doubts.ts";
 import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
+import { isOneIndex } from "./each-index.ts";
 import { indexOf } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { groupsOfPart, keysIn, partOf } from "./parts.ts";
@@ -50,7 +51,10 @@ export async function group(client: Client, names: Names, plan: GroupPlan, known
   const collector = await answer(plan, {
     exactly: async (query, search) => {
       if (!computation.exact) return looking(query);
-      if (computation.distinct.length === 0) return countedGroups(search, plan, computation, query);
+      if (computation.distinct.length === 0) {
+        const isOneShard = (): Promise<boolean> => isOneIndex(client, index);
+        return countedGroups(search, plan, computation, query, { isOneShard });
+      }
       return distinctGroups(search, plan, { names, known, estimating: computation, query });
     },
     looking,
@@ -143,7 +147,7 @@ async function distinctGroups(
     }
   }
   const tally = { values: 0, most: 0 };
-  const collector = await countedGroups(search, plan, estimating, query, tally);
+  const collector = await countedGroups(search, plan, estimating, query, { tally });
   known.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
   return collector;
 }
@@ -151,13 +155,19 @@ async function distinctGroups(
 /** How many different values groups have, by estimate. */
 type Tally = { values: number; most: number };
 
+type Counting = {
+  readonly tally?: Tally;
+  /** Whether all groups are probably of one shard. */
+  readonly isOneShard?: () => Promise<boolean>;
+};
+
 /** The groups that the index makes of what an exact query finds. */
 async function countedGroups(
   search: Searcher,
   plan: GroupPlan,
   computation: Computation,
   query: Query,
-  tally: Tally = { values: 0, most: 0 },
+  { tally = { values: 0, most: 0 }, isOneShard = async () => false }: Counting = {},
 ): Promise<Collector> {
   const collector = collectorOf(plan);
   const span = await spanOfGroups(search, plan, query);
@@ -165,7 +175,7 @@ async function countedGroups(
   const slices = plan.by.map((by) => slicesOf(by, span));
   if (slices.every((some) => some.length === 1)) {
     const part = partOf(query, slices.flat());
-    const top = await topGroups(search, plan, part, computation);
+    const top = await topGroups(search, plan, part, { computation, isOneShard });
     if (top !== null) {
       await collector.add(groupsFrom(top, part, computation).map(({ keys, values }) => ({ keys, values })));
       return collector;

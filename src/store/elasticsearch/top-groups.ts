@@ -21,14 +21,17 @@ export async function topGroups(
   search: Searcher,
   plan: GroupPlan,
   part: Part,
-  computation: Computation,
+  { computation, isOneShard }: { readonly computation: Computation; readonly isOneShard: () => Promise<boolean> },
 ): Promise<RawGroup[] | null> {
   const order = orderOf(plan);
   const [source] = part.sources;
   if (order === null || part.slices.length > 1 || source === undefined || !("terms" in source.source)) return null;
   const { field } = source.source.terms;
   const { aggs, page } = computation;
-  const terms = { field, size: order.wanted + SPARE, shard_size: page, order: { [order.path]: "desc" as const } };
+  const size = order.wanted + SPARE;
+  // One shard knows its greatest groups; several have to tell all of theirs, which each has to make ready.
+  const shardSize = (await isOneShard()) ? size : page;
+  const terms = { field, size, shard_size: shardSize, order: { [order.path]: "desc" as const } };
   const [answer, those] = await Promise.all([
     search({ query: part.query, size: 0, track_total_hits: true, aggs: { groups: { terms, aggs } } }),
     mayRepeat(field) ? absentGroup(search, part, field, computation) : null,

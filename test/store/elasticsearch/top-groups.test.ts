@@ -20,20 +20,20 @@ const COUNT: Aggregate = { kind: "count", where: null };
 const BY_USER: GroupPlan["by"] = [{ kind: "field", field: "user" }];
 
 if (realEngines) {
-  const namespace = uniqueName("top");
   /** One month, and three: each an index with a shard of its own. */
-  const [one, several] = [newLog(), newLog()];
+  const PLACES = [
+    { name: "of one shard", months: 1 },
+    { name: "of several shards", months: 3 },
+  ].map((place) => ({ ...place, namespace: uniqueName("top"), key: newLog() }));
   const events = new Map<LogKey, readonly StoredEvent[]>();
+  const stores = new Map<LogKey, Store>();
   let client: Client;
-  let store: Store;
 
   test.before(async (t) => {
     client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
-    store = await openElasticsearchStore({ client, namespace, log });
-    for (const [key, months] of [
-      [one, 1],
-      [several, 3],
-    ] as const) {
+    for (const { namespace, key, months } of PLACES) {
+      const store = await openElasticsearchStore({ client, namespace, log });
+      stores.set(key, store);
       const some = Array.from({ length: 5_000 }, (_, i) => eventOf(key, i, months));
       events.set(key, some);
       await write(t, store, some);
@@ -41,9 +41,11 @@ if (realEngines) {
   });
 
   test.after.always(async () => {
-    await store[Symbol.asyncDispose]();
-    await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
-    await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    for (const store of stores.values()) await store[Symbol.asyncDispose]();
+    for (const { namespace } of PLACES) {
+      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
+      await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    }
     await client.close();
   });
 
@@ -59,10 +61,7 @@ if (realEngines) {
     });
   };
 
-  for (const [name, key] of [
-    ["of one shard", one],
-    ["of several shards", several],
-  ] as const) {
+  for (const { name, key, namespace } of PLACES) {
     const plans: Record<string, Partial<GroupPlan>> = {
       "the greatest sums": { aggregates: [SUM], take: 10 },
       "a page of them": { aggregates: [SUM, COUNT], skip: 20, take: 30 },
@@ -87,7 +86,7 @@ if (realEngines) {
         const by = (fields.aggregates?.length ?? 1) - 1;
         const direction = what.startsWith("the least") ? "asc" : "desc";
         const plan = groupPlan(key, { by: BY_USER, sort: { by, direction }, ...fields });
-        const groups = await store.group(plan);
+        const groups = await stores.get(key)!.group(plan);
         t.true(groups.length > 0);
         t.true(groupsAgree(plan, groups, events.get(key)!), JSON.stringify(groups.slice(0, 3)));
       });
