@@ -21,8 +21,8 @@ import type { Row } from "./questions.ts";
 import { fillTexts } from "./texts.ts";
 
 /**
- * `yes`: what is loaded stays on the engines of `make up` after the run, and the next run asks it again. Then nothing
- * says how fast it was loaded.
+ * `yes`: what is loaded stays on the engines of `make up` after the run, and the next run asks it
+ * again; that one has no figures of loading.
  */
 const { SCALE_KEEP = "" } = process.env;
 const WARM_MS = 2_000;

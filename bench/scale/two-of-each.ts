@@ -20,8 +20,9 @@ const PATIENCE_MS = 300_000;
 const NO_LOSS = { kind: "at least", value: 0.9 } as const;
 
 /**
- * Two posting processes and two pipelines beside one of each: events for each second of processor time that they take,
- * while a reader of each log walks by `sinceid`, who must see each event once and those of a producer in their order.
+ * Two posting processes and two pipelines beside one of each: events for each second of processor
+ * time that they take. A reader of each log walks by `sinceid` meanwhile, and must see each event
+ * once and those of a producer in their order.
  */
 export async function compareProcesses(bench: Bench): Promise<void> {
   const way = (each: number) => ({
@@ -40,7 +41,7 @@ export async function compareProcesses(bench: Bench): Promise<void> {
 
 type Carried = { readonly perCore: number; readonly text: string };
 
-/** Starts so many processes of a kind in a place of their own, and has them carry events. @throws Error on a lost one */
+/** Starts so many processes of a kind in a place of their own, and has them carry events. */
 async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
   await using closing = new AsyncDisposableStack();
   const place = await world.place();
@@ -127,7 +128,7 @@ async function carryAll(
 
 type Row = { readonly id: string; readonly text: string };
 
-/** Reads one page. @throws Error where an event comes again, or before another one of its producer that was first */
+/** Reads one page. @throws Error where an event comes again, or overtakes one of its producer's */
 async function step(port: number, log: string, walk: Walk): Promise<number> {
   const parameters = { apikey: keyOf(log), pagesize: String(PAGE), sinceid: walk.last };
   const rows = JSON.parse((await get(port, `/1/logs/${log}/events`, parameters)).body) as Row[];

@@ -33,7 +33,7 @@ const MAX_LEAVES = 4;
 /** The weight of what lies in a group. */
 const INNER_WEIGHT = 3;
 
-/** Together so much weight says little, and one of this weight much: it is that of characters that are known. */
+/** Known characters: together so many say little, and a single condition with so many says much. */
 const LITTLE = 4;
 const MUCH = 5;
 
@@ -107,7 +107,7 @@ function withoutRepeats<Leaf>(found: readonly Found<Leaf>[]): Found<Leaf>[] {
   return [...new Map(found.map((each) => [JSON.stringify(each.condition), each])).values()];
 }
 
-/** Whether some conditions find so many texts that looking up what is dear costs less than looking at each of them. */
+/** Whether looking up a dear condition costs less than reading all texts that the others find. */
 function sayLittleBeside(some: readonly Found<unknown>[], { weight }: Found<unknown>): boolean {
   return weight >= MUCH && some.reduce((sum, each) => sum + each.weight - 1, 0) <= LITTLE;
 }

@@ -9,13 +9,13 @@ import type { Bucket, RawKey, Searcher } from "./scan.ts";
 
 /** Of more groups than this, sorting them here costs little beside reading them. */
 const MOST = 1_000;
-/** So many more are asked for, so that groups of the same value as the last one do not leave it open which come first. */
+/** So many more are asked for: groups of the same value as the last one leave open which come first. */
 const SPARE = 50;
 
 /**
- * The greatest groups of a plan by one of its aggregates, and others, sorted out by the index: reading thousands of
- * groups takes several times as long as making them. Null where the index does not sort so, or where one of the groups
- * that it leaves out might be among the greatest.
+ * The greatest groups of a plan by one of its aggregates, and some more, sorted out by the index:
+ * reading thousands of groups takes several times as long as making them. Null where the index does
+ * not sort so, or where a group that it leaves out might be among the greatest.
  */
 export async function topGroups(
   search: Searcher,
