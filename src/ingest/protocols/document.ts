@@ -13,11 +13,11 @@ import { timeOf } from "./times.ts";
 
 /** The names by which producers call a field, the most telling first. */
 const NAMES = {
-  text: "message msg log text body body.text Body short_message _msg MESSAGE @message event",
-  time: "@timestamp timestamp time ts datetime date created _time eventTime",
+  text: "message msg log text body body.text Body short_message _msg MESSAGE @message Message RenderedMessage @m event",
+  time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t",
   severity:
     "log.level level severity loglevel log_level lvl levelname severity_text SeverityText otel.log.severity.text " +
-    "detected_level severity_number SeverityNumber otel.log.severity.number",
+    "detected_level Level LogLevel @l severity_number SeverityNumber otel.log.severity.number",
   source:
     "service.name service_name service app application appname app_name " +
     "program process.name ident syslog_identifier " +

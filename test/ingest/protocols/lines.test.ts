@@ -97,3 +97,30 @@ test("a list of objects and an object over several lines are events, as senders 
   for (const body of ['[{"message":"one"},]', '[{"message":"one"}', '[{"message":"one"}] two', "[]\n[]"])
     t.like(await post(body), { status: 400 }, body);
 });
+
+test("events of .NET's loggers have their text, time and severity", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const time = "2026-11-20T10:00:00.123Z";
+  const events = [
+    {
+      Timestamp: time,
+      Level: "Warning",
+      MessageTemplate: "Disk {Id}",
+      RenderedMessage: "Disk 1",
+      Properties: { Id: 1 },
+    },
+    { "@t": time, "@m": "Disk 2", "@l": "Error", "@i": "a1", Id: 2 },
+    { Timestamp: time, EventId: 0, LogLevel: "Information", Category: "Shop", Message: "Disk 3", State: { Id: 3 } },
+  ];
+  const headers = { "Content-Type": "application/json" };
+  t.is((await send(service, "/lines", JSON.stringify(events), { headers })).status, 201);
+  const found = (await eventsOf(service, 3)).toSorted((a, b) => (a.text < b.text ? -1 : 1));
+  t.deepEqual(
+    found.map(({ text, tags, created }) => [text, tags, created]),
+    [
+      ["Disk 1", ["warn"], `/Date(${Date.parse(time)})/`],
+      ["Disk 2", ["error"], `/Date(${Date.parse(time)})/`],
+      ["Disk 3", ["info"], `/Date(${Date.parse(time)})/`],
+    ],
+  );
+});
