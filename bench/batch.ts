@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { createKafkaClient } from "../src/bus/kafka-client.ts";
+import { createKafkaClient } from "../src/bus/kafka/client.ts";
 import { interleaved } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
 import { startPosting } from "./post.ts";

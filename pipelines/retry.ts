@@ -4,7 +4,7 @@ import { LoggiaError } from "../src/errors.ts";
 import type { WriteOutcome } from "../src/store/store.ts";
 
 /** How long to go on trying, and how eagerly. One for each batch. */
-export type Patience = {
+export type RetryPolicy = {
   /** Fires when the batch must be left as it is, at once. */
   readonly signal: AbortSignal;
   /** Fires when there is no more time for waiting: what succeeds at once may still be finished. */
@@ -24,21 +24,21 @@ const FEW = 8;
 
 /**
  * Runs `work` until it succeeds.
- * @throws the reason of `patience.signal` once that fires, or of `patience.closing` where it would have to wait
+ * @throws the reason of `retryPolicy.signal` once that fires, or of `retryPolicy.closing` where it would have to wait
  */
-export async function persist<T>(what: string, work: () => Promise<T>, patience: Patience): Promise<T> {
+export async function retryForever<T>(what: string, work: () => Promise<T>, retryPolicy: RetryPolicy): Promise<T> {
   for (let failures = 1; ; failures++) {
-    patience.signal.throwIfAborted();
+    retryPolicy.signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {
-      patience.retried(1);
-      await pause(failures, { what, err: error }, patience);
+      retryPolicy.retried(1);
+      await pause(failures, { what, err: error }, retryPolicy);
     }
   }
 }
 
-export type Delivery<T> = {
+export type RetriedWrite<T> = {
   /** For the log. */
   readonly what: string;
   /** Written one after the other. */
@@ -57,26 +57,29 @@ export type Delivery<T> = {
  * split in halves until the item that causes it stands alone, so that it holds up no other; if the
  * engine is well and still throws at that item, the item is rejected.
  *
- * @throws the reason of `patience.signal` once that fires, or of `patience.closing` where it would
+ * @throws the reason of `retryPolicy.signal` once that fires, or of `retryPolicy.closing` where it would
  * have to wait
  */
-export async function deliver<T>(delivery: Delivery<T>, patience: Patience): Promise<ReadonlyMap<T, string>> {
+export async function writeWithRetry<T>(
+  retriedWrite: RetriedWrite<T>,
+  retryPolicy: RetryPolicy,
+): Promise<ReadonlyMap<T, string>> {
   const ledger: Ledger<T> = { rejected: new Map(), strikes: new Map(), settled: 0, progress: false, cause: null };
-  const few = delivery.groups.reduce((sum, group) => sum + group.length, 0) <= FEW;
-  let left = delivery.groups;
+  const few = retriedWrite.groups.reduce((sum, group) => sum + group.length, 0) <= FEW;
+  let left = retriedWrite.groups;
   for (let failures = 1; ; failures++) {
     ledger.progress = false;
     const next: (readonly T[])[] = [];
     for (const group of left) {
-      patience.signal.throwIfAborted();
-      next.push(...(await attempt(group, left.length === 1, few, delivery, ledger)));
+      retryPolicy.signal.throwIfAborted();
+      next.push(...(await attempt(group, left.length === 1, few, retriedWrite, ledger)));
     }
     left = next;
     if (left.length === 0) return ledger.rejected;
     if (ledger.progress) failures = 1;
     const pending = left.reduce((sum, group) => sum + group.length, 0);
-    patience.retried(pending);
-    await pause(failures, { what: delivery.what, pending, err: ledger.cause }, patience);
+    retryPolicy.retried(pending);
+    await pause(failures, { what: retriedWrite.what, pending, err: ledger.cause }, retryPolicy);
   }
 }
 
@@ -96,7 +99,7 @@ async function attempt<T>(
   group: readonly T[],
   alone: boolean,
   few: boolean,
-  { write, ping }: Delivery<T>,
+  { write, ping }: RetriedWrite<T>,
   ledger: Ledger<T>,
 ): Promise<(readonly T[])[]> {
   try {
@@ -154,7 +157,7 @@ async function isWell(ping: () => Promise<void>): Promise<boolean> {
 async function pause(
   failures: number,
   why: object,
-  { signal, closing, first_ms, last_ms, log }: Patience,
+  { signal, closing, first_ms, last_ms, log }: RetryPolicy,
 ): Promise<void> {
   const full_ms = Math.min(first_ms * 2 ** Math.min(failures - 1, 30), last_ms);
   const wait_ms = Math.round(full_ms * (0.5 + Math.random() / 2));

@@ -2,16 +2,16 @@ import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
 import type { Store } from "../src/store/store.ts";
-import { giveWay } from "../src/pace.ts";
-import { bury } from "./deadletters/bury.ts";
-import type { Failure, StageName } from "./deadletters/letter.ts";
+import { yieldToRequests } from "../src/scheduling/cooperative.ts";
+import { deadLetter } from "./deadletters/append.ts";
+import type { Failure, StageName } from "./deadletters/codec.ts";
 import { partsOf } from "./decode/parts.ts";
 import type { Part } from "./decode/parts.ts";
 import { carryOutDeletions } from "./delete/delete.ts";
 import type { Locate } from "./enrich/enrich.ts";
-import { Flight, Slots } from "./flight.ts";
-import { persist } from "./retry.ts";
-import type { Patience } from "./retry.ts";
+import { InFlightWrites, Slots } from "./in-flight-writes.ts";
+import { retryForever } from "./retry.ts";
+import type { RetryPolicy } from "./retry.ts";
 import { changeEach, Refused } from "./stage.ts";
 import type { DeletionItem, VisitItem, Work, Writing } from "./stage.ts";
 import { createStages } from "./stages.ts";
@@ -147,7 +147,7 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   stats.batch("started");
   stats.records(batch.records.length);
   using pulse = keepAlive(batch);
-  const patience: Patience = {
+  const retryPolicy: RetryPolicy = {
     signal: AbortSignal.any([batch.signal, pulse.lost]),
     closing: context.closing,
     first_ms: context.retryFirst_ms ?? RETRY_FIRST_MS,
@@ -156,7 +156,7 @@ async function handle(batch: Batch, context: Context): Promise<void> {
     retried: (count) => stats.retried(count),
   };
   try {
-    await carry(batch, patience, context);
+    await carry(batch, retryPolicy, context);
     await batch.ack();
   } catch (error) {
     stats.batch("failed");
@@ -169,28 +169,32 @@ async function handle(batch: Batch, context: Context): Promise<void> {
  * Brings all of a batch to where it is durable, and then its position: several slices at a time,
  * and the position after all of them.
  */
-async function carry(batch: Batch, patience: Patience, context: Context): Promise<void> {
+async function carry(batch: Batch, retryPolicy: RetryPolicy, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let covered = false;
   const parts = partsOf(batch.records, context);
-  await using flight = new Flight(context.slots, patience.signal);
+  await using inFlight = new InFlightWrites(context.slots, retryPolicy.signal);
   for (let isLast = false; !isLast;) {
-    await flight.room();
-    const slice = await gather(parts, flight.signal, context);
+    await inFlight.room();
+    const slice = await gather(parts, inFlight.signal, context);
     isLast = slice.isLast;
-    const { earlier, signal } = flight;
+    const { earlier, signal } = inFlight;
     const work: Work = {
-      patience: { ...patience, signal },
+      retryPolicy: { ...retryPolicy, signal },
       position: context.inOrder && isLast ? end : null,
       turn: context.inOrder ? earlier : null,
       covered: () => void (covered = true),
       alerted: (count) => context.stats.alerted(count),
     };
-    flight.launch(writeSlice(slice, work, context));
+    inFlight.launch(writeSlice(slice, work, context));
   }
-  await flight.earlier;
+  await inFlight.earlier;
   if (!covered)
-    await persist("move the offset", () => context.store.writeEvents(context.store.prepareEvents(), end), patience);
+    await retryForever(
+      "move the offset",
+      () => context.store.writeEvents(context.store.prepareEvents(), end),
+      retryPolicy,
+    );
 }
 
 /** As much of a batch as is written at a time. */
@@ -254,7 +258,7 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
   async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
     if (failures.length === 0) return;
     context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "lines become dead letters");
-    await timed(stage, stats, () => bury(bus, failures, stage, work.patience));
+    await timed(stage, stats, () => deadLetter(bus, failures, stage, work.retryPolicy));
     stats.buried(stage, failures.length);
   }
 
@@ -262,19 +266,19 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
     await refuse(stage, failures);
     without.add(failures);
   }
-  const untracked = await timed("track", stats, () => track(slice.visits, { store, patience: work.patience }));
+  const untracked = await timed("track", stats, () => track(slice.visits, { store, retryPolicy: work.retryPolicy }));
   await refuse("track", untracked);
   stats.tracked(slice.visits.length - untracked.length);
   const undeleted = await timed("delete", stats, () =>
-    carryOutDeletions(slice.deletions, { store, patience: work.patience }),
+    carryOutDeletions(slice.deletions, { store, retryPolicy: work.retryPolicy }),
   );
   await refuse("delete", undeleted);
   for (const { name, writing } of slice.writings) {
     if (slice.events === 0) return;
     // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
-    await giveWay();
+    await yieldToRequests();
     if (name === "index" && work.turn !== null) await work.turn;
-    work.patience.signal.throwIfAborted();
+    work.retryPolicy.signal.throwIfAborted();
     const failures = await timed(name, stats, () => writing.write(work, without));
     await refuse(name, failures);
     without.add(failures);

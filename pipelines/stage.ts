@@ -2,9 +2,9 @@ import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { Deletion } from "../src/events/deletion.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
-import { giveWay } from "../src/pace.ts";
-import type { Failure } from "./deadletters/letter.ts";
-import type { Patience } from "./retry.ts";
+import { yieldToRequests } from "../src/scheduling/cooperative.ts";
+import type { Failure } from "./deadletters/codec.ts";
+import type { RetryPolicy } from "./retry.ts";
 
 /**
  * An event that stages change in its place. A copy for each change is most of what they would leave
@@ -30,7 +30,7 @@ export type DeletionItem = { readonly record: BusRecord; readonly line: number; 
 
 /** What the stages share while they write one slice of a batch. */
 export type Work = {
-  readonly patience: Patience;
+  readonly retryPolicy: RetryPolicy;
   /**
    * The position that goes along with the last rows of a batch; null where more of it follows, or
    * where it is moved by itself.
@@ -90,7 +90,7 @@ export async function changeEach(
   const refused: Failure[] = [];
   const failed = new Set<Item>();
   for (let i = 0; i < items.length; i++) {
-    if (i % TURN_ITEMS === 0) await giveWay();
+    if (i % TURN_ITEMS === 0) await yieldToRequests();
     const item = items[i]!;
     try {
       const changing = change(item.event);

@@ -1,4 +1,4 @@
-import type { StageName } from "./deadletters/letter.ts";
+import type { StageName } from "./deadletters/codec.ts";
 
 /** What a pipeline has done since it started. Counters only rise; an event that is delivered again is counted again. */
 export type PipelineStats = {

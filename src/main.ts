@@ -7,8 +7,8 @@ import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { startReclassifying } from "../pipelines/reclassify/reclassify.ts";
-import { keepOnlyFresh } from "../pipelines/retention/keep.ts";
-import { startRetention } from "../pipelines/retention/sweep.ts";
+import { withRetentionFilter } from "../pipelines/retention/filter.ts";
+import { startRetention } from "../pipelines/retention/job.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { CATALOG_POLL_MS } from "./catalog/catalog.ts";
 import { readAccepted } from "./bus/accepted.ts";
@@ -16,11 +16,11 @@ import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
-import type { FirstStart, ShowFirstStart } from "./first.ts";
-import { createGate, type Gate } from "./gate/gate.ts";
-import { personOf } from "./gate/person.ts";
+import type { FirstStart, ShowFirstStart } from "./bootstrap.ts";
+import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
+import { personOf } from "./ratelimit/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
-import { reportCuts } from "./http/cut-report.ts";
+import { reportCuts } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
@@ -30,15 +30,15 @@ import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
-import { createGatherer } from "./post/gatherer.ts";
-import { startForgetting } from "./post/key-documents.ts";
-import { createPostListener } from "./post/listener.ts";
-import { createOnce } from "./post/once.ts";
+import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
+import { startForgetting } from "./ingest/idempotency-store.ts";
+import { createPostListener } from "./ingest/posting/listener.ts";
+import { createIdempotency } from "./ingest/idempotency.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
 import { type Connections, shareConnections } from "./start/connections.ts";
 import { startFirst } from "./start/first-records.ts";
-import { openHorizon } from "./start/horizon.ts";
+import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
@@ -159,7 +159,7 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
 }
 
 /** What counts, measures and bounds: one for all roles of the process. */
-type Watch = Monitoring & { readonly gate: Gate; readonly holds: Holds; readonly connections: Connections };
+type Watch = Monitoring & { readonly limiter: RateLimiter; readonly holds: Holds; readonly connections: Connections };
 
 function startWatch(
   settings: Settings,
@@ -176,16 +176,16 @@ function startWatch(
     createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, apart, log }),
   );
   const failures = closing.use(createFailedSignIns(log));
-  const gate = createGate({
+  const limiter = createRateLimiter({
     rates,
     trustedProxies,
     refused: (reason) => monitoring.metrics.refused(reason),
     wrong: (what, address) => failures.note(what, address),
   });
   monitoring.metrics.watchClock(() => clock.ahead() / 1000);
-  monitoring.metrics.watchQueries(() => gate.queries);
-  monitoring.metrics.watchAnswers(() => gate.answers);
-  return { ...monitoring, gate, holds };
+  monitoring.metrics.watchQueries(() => limiter.queries);
+  monitoring.metrics.watchAnswers(() => limiter.answers);
+  return { ...monitoring, limiter, holds };
 }
 
 /**
@@ -237,7 +237,7 @@ async function startPipelines(
   const { metrics } = watch;
   const { mail, engines } = settings;
   // On a cluster another process may be the one that mails.
-  const store = keepOnlyFresh({
+  const store = withRetentionFilter({
     ...ports,
     store: measureStore(ports.store, metrics.engines),
     now: clock.now,
@@ -250,7 +250,7 @@ async function startPipelines(
     now: clock.now,
     group: PIPELINE_GROUP,
     notices: mail !== null || engines.kind === "cluster",
-    // There, lists with `sinceid` go by the horizon, and the bus keeps the offsets.
+    // There, lists with `sinceid` go by the read watermark, and the bus keeps the offsets.
     // Embedded, one slice is written while the next is decoded, and a transaction costs the same however much it holds.
     ...(engines.kind === "cluster"
       ? { inOrder: false }
@@ -295,7 +295,7 @@ type ApiWatch = Watch & {
 async function startApi(
   settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
-  { metrics, gate, front, holds, connections, continuity, postPort }: ApiWatch,
+  { metrics, limiter, front, holds, connections, continuity, postPort }: ApiWatch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -303,7 +303,10 @@ async function startApi(
   const { api: address, post, postUrl, hosts, trustedProxies } = settings;
   const { catalog } = ports;
   const store = measureStore(ports.store, metrics.engines);
-  const horizon = await openHorizon({ ports, clock, accepted, watermarks, group: PIPELINE_GROUP, log }, closing);
+  const readWatermark = await openReadWatermark(
+    { ports, clock, accepted, watermarks, group: PIPELINE_GROUP, log },
+    closing,
+  );
   const operations = createOperations(ports, deletions, {
     now: clock.now,
     copy: backup,
@@ -326,10 +329,10 @@ async function startApi(
     store,
     deletions,
     log,
-    horizon,
+    readWatermark,
     operations,
     reclassifications: createReclassifications(reclassifications, clock.now),
-    gate,
+    limiter,
     // Answers that wait for their readers leave half of the memory to others.
     limits: { ...connections.api, unread_bytes: (answersOf(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
@@ -346,13 +349,13 @@ async function startApi(
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog, store }, clock, batches, watermarks, accepted, deletions }: Opened,
-  { metrics, appends, gate, front, connections }: Watch,
+  { metrics, appends, limiter, front, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
   const from = firstMoment(await accepted(), clock);
   const posting = await openPosting({ watermarks, clock, from, log }, closing);
-  const gatherer = createGatherer({
+  const coalescer = createWriteCoalescer({
     bus: appends,
     personOf: (log) => personOf(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
@@ -363,29 +366,29 @@ async function startPost(
     // On a single core it would keep the bus waiting.
     staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
-  posting.follow(gatherer);
+  posting.follow(coalescer);
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());
   const forgetting = startForgetting(documents, { clock, log });
   closing.defer(() => forgetting.close());
-  const once = createOnce({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
+  const once = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
   const server = createPostListener({
     catalog,
-    gatherer,
+    coalescer,
     once,
     clock,
     limits: settings.limits,
     elasticsearchVersion: settings.elasticsearchVersion,
     log,
-    gate,
+    limiter,
     observe: metrics.posts,
     connections: connections.post,
     cut: reportCuts("posting", log, metrics.cut),
     front: front("post"),
   });
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
-  closing.defer(() => gatherer.drain());
+  closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  const shared = { catalog, gatherer, once, clock, gate, metrics, connections: connections.listeners, log };
+  const shared = { catalog, coalescer, once, clock, limiter, metrics, connections: connections.listeners, log };
   return { post, listeners: await startListeners(settings, shared, closing) };
 }

@@ -4,7 +4,7 @@ import { ACCOUNT_LIMIT_SETTINGS } from "./catalog/quotas.ts";
 import { StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
-import { DEFAULT_RATES, type Rates } from "./gate/gate.ts";
+import { DEFAULT_RATES, type Rates } from "./ratelimit/rate-limiter.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import test from "ava";
 
 import { StartError } from "../src/errors.ts";
-import { DEFAULT_RATES } from "../src/gate/gate.ts";
+import { DEFAULT_RATES } from "../src/ratelimit/rate-limiter.ts";
 import { readSettings } from "../src/settings.ts";
 import { defaultMemory, LEAST_MEMORY, shareMemory } from "../src/settings/memory.ts";
 import { SETTINGS } from "../src/settings/table.ts";

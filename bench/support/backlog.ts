@@ -19,7 +19,7 @@ const CLASSES = 20;
 const SUBSCRIBERS = 5;
 /** One event in so many is of a given class. */
 const TAGS = 100;
-/** What the gatherer puts into a record under load. */
+/** What the write coalescer puts into a record under load. */
 const RECORD_EVENTS = 50;
 const APPEND_RECORDS = 200;
 

@@ -15,11 +15,11 @@ import { join } from "node:path";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
-import { splitId } from "../../src/store/duckdb/schema.ts";
+import { splitId } from "../../src/store/duckdb/database/schema.ts";
 import { encodeDocument, NO_COLUMNS } from "../../src/store/elasticsearch/document.ts";
 import { namesIn } from "../../src/store/elasticsearch/mapping.ts";
-import { copyId } from "../../src/store/elasticsearch/people.ts";
-import { createOperation } from "../../src/store/elasticsearch/write.ts";
+import { copyId } from "../../src/store/elasticsearch/annotations.ts";
+import { createOperation } from "../../src/store/elasticsearch/write/write.ts";
 import type { Alert } from "../../src/store/store.ts";
 import type { Backlog } from "./backlog.ts";
 import { batchesOf } from "./batches.ts";

@@ -6,7 +6,7 @@ import { startEngines } from "../../infra/engines/start.ts";
 import type { Engines } from "../../infra/engines/start.ts";
 import { readSettings } from "../../infra/engines/settings.ts";
 import { readState } from "../../infra/engines/state.ts";
-import { createKafkaClient } from "../../src/bus/kafka-client.ts";
+import { createKafkaClient } from "../../src/bus/kafka/client.ts";
 import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 
 export const SILENT = pino({ level: "silent" });

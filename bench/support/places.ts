@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 
 import type { Bus } from "../../src/bus/bus.ts";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";

@@ -14,7 +14,7 @@ export function temporaryEngineFolder(): string {
 
 /** Ends what runs in `folder`, and the folder with it, once this process or thread is gone without having done so. */
 export function guardEngineFolder(folder: string): Disposable {
-  return afterUs(process.execPath, [fileURLToPath(new URL("remove.ts", import.meta.url)), folder]);
+  return afterUs(process.execPath, [fileURLToPath(new URL("./remove.ts", import.meta.url)), folder]);
 }
 
 /** Stops the engines of processes that died before they could, and whose guards died too. */

@@ -1,8 +1,8 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Alert, Store } from "../../src/store/store.ts";
 import { chunk, eventSize_bytes } from "../chunk.ts";
-import type { Failure } from "../deadletters/letter.ts";
-import { deliver } from "../retry.ts";
+import type { Failure } from "../deadletters/codec.ts";
+import { writeWithRetry } from "../retry.ts";
 import type { Item, Writer, Writing } from "../stage.ts";
 
 /**
@@ -41,14 +41,14 @@ export function createAlert({
       async write(work, without) {
         const left = [...itemOf].filter(([, { record, line }]) => !without.has(record, line)).map(([alert]) => alert);
         if (left.length === 0) return [];
-        const rejected = await deliver<Alert>(
+        const rejected = await writeWithRetry<Alert>(
           {
             what: "write alerts",
             groups: chunk(left, { max: maxAlerts, maxBytes, sizeOf: (alert) => eventSize_bytes(alert.event) }),
             write: (group) => store.writeAlerts(group),
             ping: () => store.ping(),
           },
-          work.patience,
+          work.retryPolicy,
         );
         work.alerted(left.length - rejected.size);
         const refused = new Map<Item, Failure>();

@@ -1,6 +1,6 @@
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { giveWay } from "../../src/pace.ts";
+import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Classifiable } from "../../src/store/store.ts";
 import type { Transform } from "../stage.ts";
 import { classByLoop } from "./loop.ts";
@@ -36,8 +36,8 @@ export function createClassifier(
 ): (event: Classifiable) => string | null | Promise<string | null> {
   const withoutMatcher = async (event: Classifiable, filters: readonly ClassFilter[]): Promise<string | null> => {
     matchers.missed({ log: event.log, owner: ownerOf(event.log), filters });
-    await giveWay();
-    return classByLoop(filters, event, giveWay);
+    await yieldToRequests();
+    return classByLoop(filters, event, yieldToRequests);
   };
   const ownerOf = (log: LogKey): string => catalog.ownerOf(log) ?? "";
   return (event) => {

@@ -1,6 +1,6 @@
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { giveWay } from "../../src/pace.ts";
+import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import { matcherInSteps } from "./matcher.ts";
 import type { Matcher } from "./matcher.ts";
 import { patchMatcher } from "./patch.ts";
@@ -62,7 +62,7 @@ export function createMatchers(
     readonly pause?: () => Promise<void>;
   } = {},
 ): Matchers {
-  const { maxSize = MAX_SIZE, pause = giveWay } = options;
+  const { maxSize = MAX_SIZE, pause = yieldToRequests } = options;
   /** In order of last use. */
   const kept = new Map<LogKey, Kept>();
   const heldBy = new Map<string, number>();

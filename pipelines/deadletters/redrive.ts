@@ -5,8 +5,8 @@ import { decodeRecord } from "../../src/events/record.ts";
 import { firstCharacters } from "../../src/events/text.ts";
 import type { DeadLetters, Letter, LetterPage, Redriven } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { decodeLetter, recordOf } from "./letter.ts";
-import type { DeadLetter } from "./letter.ts";
+import { decodeLetter, recordOf } from "./codec.ts";
+import type { DeadLetter } from "./codec.ts";
 import { decodeMark, encodeMark } from "./mark.ts";
 
 /** Bounds of what is read at a time, and of what is appended at a time. */

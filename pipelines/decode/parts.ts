@@ -1,9 +1,9 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
 import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
-import { giveWay } from "../../src/pace.ts";
+import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import { DELETION_BYTES, eventSize_bytes, visitSize_bytes } from "../chunk.ts";
-import type { Failure } from "../deadletters/letter.ts";
+import type { Failure } from "../deadletters/codec.ts";
 import { TURN_ITEMS } from "../stage.ts";
 import type { DeletionItem, Item, VisitItem } from "../stage.ts";
 
@@ -50,7 +50,7 @@ export async function* partsOf(
       since += 1;
       if (since > TURN_ITEMS) {
         since = 0;
-        await giveWay();
+        await yieldToRequests();
       }
       const line = reader.next();
       const size = size_bytes(line);

@@ -1,7 +1,7 @@
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/letter.ts";
-import { deliver } from "../retry.ts";
-import type { Patience } from "../retry.ts";
+import type { Failure } from "../deadletters/codec.ts";
+import { writeWithRetry } from "../retry.ts";
+import type { RetryPolicy } from "../retry.ts";
 import type { DeletionItem } from "../stage.ts";
 
 /**
@@ -11,17 +11,17 @@ import type { DeletionItem } from "../stage.ts";
  */
 export async function carryOutDeletions(
   items: readonly DeletionItem[],
-  { store, patience }: { readonly store: Pick<Store, "writeDeletions" | "ping">; readonly patience: Patience },
+  { store, retryPolicy }: { readonly store: Pick<Store, "writeDeletions" | "ping">; readonly retryPolicy: RetryPolicy },
 ): Promise<readonly Failure[]> {
   if (items.length === 0) return [];
-  const rejected = await deliver<DeletionItem>(
+  const rejected = await writeWithRetry<DeletionItem>(
     {
       what: "write deletions",
       groups: [items],
       write: (group) => store.writeDeletions(group.map(({ deletion }) => deletion)),
       ping: () => store.ping(),
     },
-    patience,
+    retryPolicy,
   );
   return [...rejected].map(([{ record, line }, reason]) => ({ record, line, reason }));
 }

@@ -1,7 +1,7 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/letter.ts";
-import { deliver } from "../retry.ts";
+import type { Failure } from "../deadletters/codec.ts";
+import { writeWithRetry } from "../retry.ts";
 import type { Item, Refused, Writer, Writing } from "../stage.ts";
 
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
@@ -51,7 +51,7 @@ function beginIndex(store: EventStore): Writing {
       const left = origins.placesWithout(without);
       if (left.length === 0) return [];
       let covered = false;
-      const rejected = await deliver<number>(
+      const rejected = await writeWithRetry<number>(
         {
           what: "write events",
           groups: [left],
@@ -65,7 +65,7 @@ function beginIndex(store: EventStore): Writing {
           },
           ping: () => store.ping(),
         },
-        work.patience,
+        work.retryPolicy,
       );
       if (covered) work.covered();
       return [...rejected].map(([place, reason]) => ({ ...origins.at(place), reason }));

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { UserId } from "../../src/events/event.ts";
 import type { Mailer, MailOutcome } from "../../src/mail/mail.ts";
-import { persist, type Patience } from "../retry.ts";
+import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
 import { describeDigest, describeEnd } from "./compose.ts";
 import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Rhythm } from "./digest.ts";
@@ -281,7 +281,7 @@ export class Dispatcher {
   /** Writes what must not be forgotten, again and again while the state is away. */
   #keep<T>(write: () => Promise<T>): Promise<T> {
     const { log, retryFirst_ms, retryLast_ms } = this.#options;
-    const patience: Patience = {
+    const retryPolicy: RetryPolicy = {
       signal: this.#ended.signal,
       closing: this.#closing.signal,
       first_ms: retryFirst_ms,
@@ -289,7 +289,7 @@ export class Dispatcher {
       log,
       retried: () => {},
     };
-    return persist("write down what became of a mail", write, patience);
+    return retryForever("write down what became of a mail", write, retryPolicy);
   }
 }
 

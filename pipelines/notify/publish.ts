@@ -1,7 +1,7 @@
 import type { Bus, NewRecord } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { chunk } from "../chunk.ts";
-import { persist } from "../retry.ts";
+import { retryForever } from "../retry.ts";
 import type { Item, Writer } from "../stage.ts";
 import { encodeNotice, isStale } from "./notice.ts";
 
@@ -37,7 +37,7 @@ export function createNotify({
           const left = notices.filter(({ record, line }) => !without.has(record, line)).map(({ notice }) => notice);
           const sizes = { max: APPEND_MAX_RECORDS, maxBytes: APPEND_MAX_BYTES };
           for (const records of chunk(left, { ...sizes, sizeOf: ({ value }) => value.length })) {
-            await persist("append notices", () => bus.append("alerts", records), work.patience);
+            await retryForever("append notices", () => bus.append("alerts", records), work.retryPolicy);
           }
           return [];
         },

@@ -5,8 +5,8 @@ import type { Bus } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import type { Turns } from "../../src/http/turns.ts";
-import { giveWay } from "../../src/pace.ts";
+import type { Turns } from "../../src/scheduling/turns.ts";
+import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Condition } from "../../src/query/plan.ts";
 import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts";
 import { createClassifier } from "../classify/classify.ts";
@@ -184,7 +184,7 @@ class ReclassifyingJob {
   async #classesOf(events: readonly Classifiable[]): Promise<(string | null)[]> {
     const classes: (string | null)[] = [];
     for (const event of events) {
-      if (classes.length % EVENTS_A_TURN === EVENTS_A_TURN - 1) await giveWay();
+      if (classes.length % EVENTS_A_TURN === EVENTS_A_TURN - 1) await yieldToRequests();
       classes.push(await this.#classOf(event));
     }
     return classes;

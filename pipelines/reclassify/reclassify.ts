@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { createTurns } from "../../src/http/turns.ts";
+import { createTurns } from "../../src/scheduling/turns.ts";
 import { isUnderWay, reclassificationOf } from "../../src/operations/reclassification.ts";
 import type {
   OrderCursor,

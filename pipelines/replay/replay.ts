@@ -6,7 +6,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { BusProgress } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Locate } from "../enrich/enrich.ts";
-import { keepOnlyFresh } from "../retention/keep.ts";
+import { withRetentionFilter } from "../retention/filter.ts";
 import { startPipeline } from "../runner.ts";
 
 export type ReplayOptions = {
@@ -47,7 +47,7 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   let expired = 0;
   let refused = 0;
   const once = onceThrough(bus, since, signal, (letters) => (refused += letters));
-  const fresh = keepOnlyFresh({
+  const fresh = withRetentionFilter({
     // The pipeline's own position is not the replay's to move.
     store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
     catalog,

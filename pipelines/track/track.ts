@@ -1,9 +1,9 @@
 import { wellFormed } from "../../src/events/text.ts";
 import type { Visit } from "../../src/events/visit.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/letter.ts";
-import { deliver } from "../retry.ts";
-import type { Patience } from "../retry.ts";
+import type { Failure } from "../deadletters/codec.ts";
+import { writeWithRetry } from "../retry.ts";
+import type { RetryPolicy } from "../retry.ts";
 import type { VisitItem } from "../stage.ts";
 
 /**
@@ -13,17 +13,17 @@ import type { VisitItem } from "../stage.ts";
  */
 export async function track(
   items: readonly VisitItem[],
-  { store, patience }: { readonly store: Pick<Store, "writeVisits" | "ping">; readonly patience: Patience },
+  { store, retryPolicy }: { readonly store: Pick<Store, "writeVisits" | "ping">; readonly retryPolicy: RetryPolicy },
 ): Promise<readonly Failure[]> {
   if (items.length === 0) return [];
-  const rejected = await deliver<VisitItem>(
+  const rejected = await writeWithRetry<VisitItem>(
     {
       what: "write visits",
       groups: [items],
       write: (group) => store.writeVisits(group.map(({ visit }) => clean(visit))),
       ping: () => store.ping(),
     },
-    patience,
+    retryPolicy,
   );
   return [...rejected].map(([{ record, line }, reason]) => ({ record, line, reason }));
 }

@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { createGate } from "../gate/gate.ts";
-import type { Gate } from "../gate/gate.ts";
+import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../http/browser-guard.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
@@ -18,7 +18,7 @@ import { alertRoutes } from "./alerts.ts";
 import { bookmarkRoutes } from "./bookmarks.ts";
 import { classFilterRoutes } from "./class-filters.ts";
 import type { Context, PostingAddress } from "./context.ts";
-import type { Horizon } from "./horizon.ts";
+import type { ReadWatermark } from "./read-watermark.ts";
 import { eventContextRoute } from "./event-context.ts";
 import { eventRoutes } from "./events.ts";
 import { fieldRoutes } from "./fields.ts";
@@ -50,13 +50,13 @@ export type ApiOptions = {
   readonly observe?: Observer;
   readonly cut?: NonNullable<HttpServerOptions["cut"]>;
   /** What each request passes. Default: one of its own */
-  readonly gate?: Gate;
+  readonly limiter?: RateLimiter;
   /** Default: one that knows loopback names and the machine's own alone. */
   readonly browsers?: BrowserGuard;
   /** Answers some requests before the routes are asked; true where it did. */
   readonly front?: NonNullable<HttpServerOptions["front"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
-  readonly horizon?: Horizon | null;
+  readonly readWatermark?: ReadWatermark | null;
   /** Default: at the standard port. */
   readonly posting?: () => PostingAddress;
   readonly operations?: Operations;
@@ -105,10 +105,10 @@ export function createApi(options: ApiOptions): HttpServer {
     limits = DEFAULT_CONNECTION_LIMITS,
     observe,
     cut,
-    gate = createGate(),
+    limiter = createRateLimiter(),
     browsers = createBrowserGuard(),
     front,
-    horizon = null,
+    readWatermark = null,
     posting = () => ({ url: null, port: 8081 }),
     operations,
     reclassifications,
@@ -120,9 +120,9 @@ export function createApi(options: ApiOptions): HttpServer {
       deletions,
       log,
       now,
-      gate,
+      limiter,
       browsers,
-      horizon,
+      readWatermark,
       posting,
       operations,
       reclassifications,
@@ -132,7 +132,7 @@ export function createApi(options: ApiOptions): HttpServer {
     listener: { name: "the API", setting: "LOGGIA_API" },
     observe,
     cut,
-    gate,
+    limiter,
     front,
   });
 }

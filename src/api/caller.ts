@@ -3,11 +3,11 @@ import { idOf } from "../catalog/model.ts";
 import { requireKey } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
-import { guessNetworkOf } from "../gate/address.ts";
-import type { Gate } from "../gate/gate.ts";
-import { grantOf } from "../gate/grant.ts";
-import type { GrantOptions } from "../gate/grant.ts";
-import { personOf } from "../gate/person.ts";
+import { guessNetworkOf } from "../ratelimit/address.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+import { grantOf } from "../ratelimit/grant.ts";
+import type { GrantOptions } from "../ratelimit/grant.ts";
+import { personOf } from "../ratelimit/person.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
@@ -18,8 +18,8 @@ import { askedPath, ticketOf } from "./tickets.ts";
 
 export type AuthenticationOptions = GrantOptions & {
   readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession" | "useTicket">;
-  readonly gate: Pick<
-    Gate,
+  readonly limiter: Pick<
+    RateLimiter,
     | "placeOf"
     | "pairOf"
     | "beforePair"
@@ -124,8 +124,11 @@ async function checkTicket(
   throw new LoggiaError("unauthorized", message);
 }
 
-function calledBy(found: Pick<SessionCaller, "account" | "session">, { catalog, gate }: SessionOptions): SessionCaller {
-  gate.countCaller(found.account.id);
+function calledBy(
+  found: Pick<SessionCaller, "account" | "session">,
+  { catalog, limiter }: SessionOptions,
+): SessionCaller {
+  limiter.countCaller(found.account.id);
   catalog.useSession(found.session);
   return { kind: "account", ...found };
 }
@@ -135,7 +138,7 @@ function refuseJsonp({ format }: Call): void {
   throw new LoggiaError("forbidden", "JSONP is for the pages of other sites, with an API key; never with a session");
 }
 
-type SessionOptions = Pick<AuthenticationOptions, "catalog" | "gate" | "browsers">;
+type SessionOptions = Pick<AuthenticationOptions, "catalog" | "limiter" | "browsers">;
 
 export type SessionCaller = PersonCaller & { readonly session: Session };
 
@@ -151,30 +154,30 @@ export function personOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller
 export async function checkPair(
   { email, password }: Pair,
   call: Call,
-  options: Pick<AuthenticationOptions, "catalog" | "gate">,
+  options: Pick<AuthenticationOptions, "catalog" | "limiter">,
 ): Promise<PersonCaller> {
-  const { catalog, gate } = options;
-  const place = gate.placeOf(call.request, call.address);
-  const pair = gate.pairOf(idOf.account(email), password);
-  gate.beforePair(place, pair);
+  const { catalog, limiter } = options;
+  const place = limiter.placeOf(call.request, call.address);
+  const pair = limiter.pairOf(idOf.account(email), password);
+  limiter.beforePair(place, pair);
   const attempt = {
     address: guessNetworkOf(call.address),
-    isKnown: gate.isKnown(place, pair),
-    guesses: gate.guessesAt(place),
-    failures: gate.failuresOf(pair),
-    recheck: () => gate.beforePair(place, pair),
-    outdated: () => gate.notePassword(pair),
+    isKnown: limiter.isKnown(place, pair),
+    guesses: limiter.guessesAt(place),
+    failures: limiter.failuresOf(pair),
+    recheck: () => limiter.beforePair(place, pair),
+    outdated: () => limiter.notePassword(pair),
   };
   const account = await catalog.authenticate(email, password, attempt).catch((error: unknown) => {
-    if (error instanceof LoggiaError && error.code === "overloaded") gate.refusedPair(place, pair);
+    if (error instanceof LoggiaError && error.code === "overloaded") limiter.refusedPair(place, pair);
     throw error;
   });
   if (account === null) {
-    gate.wrongPair(place, pair);
+    limiter.wrongPair(place, pair);
     throw wrongPair();
   }
   const caller: PersonCaller = { kind: "account", account };
-  gate.rightPair(place, pair, personOfCaller(catalog, caller));
+  limiter.rightPair(place, pair, personOfCaller(catalog, caller));
   return caller;
 }
 
@@ -183,9 +186,9 @@ function wrongPair(): LoggiaError {
 }
 
 async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
-  const place = options.gate.placeOf(call.request, call.address);
+  const place = options.limiter.placeOf(call.request, call.address);
   const caller = requireKey(await grantOf(secret, place, options));
-  options.gate.rightKey(place, secret, caller.grant.id, personOfCaller(options.catalog, caller));
+  options.limiter.rightKey(place, secret, caller.grant.id, personOfCaller(options.catalog, caller));
   return caller;
 }
 

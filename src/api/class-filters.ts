@@ -3,7 +3,7 @@ import type { Catalog, ClassFilter } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { Reply, Route } from "../http/route.ts";
-import { writeLong, writeNested } from "../http/written.ts";
+import { writeLong, writeNested } from "../http/streamed-list.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { sizeOfFilters } from "./memory.ts";

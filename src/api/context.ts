@@ -9,7 +9,7 @@ import { parseLogKey } from "../events/event.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
-import type { Gate } from "../gate/gate.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
@@ -19,7 +19,7 @@ import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
 import { authenticate, personOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
-import type { Horizon } from "./horizon.ts";
+import type { ReadWatermark } from "./read-watermark.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
 import { AnswerMemory } from "./memory.ts";
 
@@ -37,8 +37,8 @@ export type Context = {
   readonly now: () => number;
   readonly body: BodyOptions;
   /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
-  readonly horizon: Horizon | null;
-  readonly gate: Gate;
+  readonly readWatermark: ReadWatermark | null;
+  readonly limiter: RateLimiter;
   readonly browsers: BrowserGuard;
   readonly attributes: KnownAttributes;
   readonly posting: () => PostingAddress;
@@ -68,9 +68,9 @@ export function authenticated(
   options: RouteOptions = {},
 ): Route {
   const { takesBody = false, formats = "all" } = options;
-  const { catalog, body, gate, browsers } = context;
+  const { catalog, body, limiter, browsers } = context;
   const known = parametersOf(method, path);
-  const authentication = { catalog, body, gate, browsers, takesBody };
+  const authentication = { catalog, body, limiter, browsers, takesBody };
   return {
     method,
     path,
@@ -78,13 +78,13 @@ export function authenticated(
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
       const person = personOfCaller(catalog, caller);
-      const memory = new AnswerMemory(gate, person, call.gone);
+      const memory = new AnswerMemory(limiter, person, call.gone);
       const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
       try {
         // A GET may take the store's time, so all of it counts as a query.
         const reply =
           method === "GET"
-            ? withHints(await gate.query(person, answer, call.gone), parameterHints(call.query, known))
+            ? withHints(await limiter.query(person, answer, call.gone), parameterHints(call.query, known))
             : await answer();
         return { ...reply, memory };
       } catch (error) {

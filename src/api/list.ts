@@ -14,7 +14,7 @@ export async function listRecords(
   call: ApiCall,
   { from, logs }: { from: Source; logs: readonly LogKey[] },
 ): Promise<Reply> {
-  const plan = endAtHorizon(context, call, planFilters(call.query, { from, logs }));
+  const plan = endAtReadWatermark(context, call, planFilters(call.query, { from, logs }));
   const { reply, total } = await runList(context, call, plan);
   return withPages(reply, call, plan, total);
 }
@@ -23,9 +23,9 @@ export async function listRecords(
  * A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest,
  * and would not for what turned up behind it.
  */
-export function endAtHorizon({ horizon }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
-  if (horizon === null || (query.get("sinceid") ?? "") === "") return plan;
-  const later: Condition = { kind: "accepted-after", id: horizon.current() };
+export function endAtReadWatermark({ readWatermark }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
+  if (readWatermark === null || (query.get("sinceid") ?? "") === "") return plan;
+  const later: Condition = { kind: "accepted-after", id: readWatermark.current() };
   return { ...plan, where: { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] } };
 }
 

@@ -1,7 +1,7 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import type { Taken } from "../gate/budget.ts";
-import type { Gate } from "../gate/gate.ts";
+import type { Taken } from "../ratelimit/budget.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
 import type { GroupQuestion } from "../query/question.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
@@ -12,22 +12,22 @@ import type { FieldFacts, FieldsQuestion, Group, Marks } from "../store/store.ts
  * written, and is released when the client has read the answer or left.
  */
 export class AnswerMemory {
-  readonly #gate: Pick<Gate, "takeAnswer">;
+  readonly #limiter: Pick<RateLimiter, "takeAnswer">;
   readonly #person: string;
   readonly #gone: AbortSignal | undefined;
   #taken: Taken | null = null;
   readonly #others: Pick<Taken, "release">[] = [];
 
   /** @param gone fires when the client has left */
-  constructor(gate: Pick<Gate, "takeAnswer">, person: string, gone?: AbortSignal) {
+  constructor(limiter: Pick<RateLimiter, "takeAnswer">, person: string, gone?: AbortSignal) {
     this.#gone = gone;
-    this.#gate = gate;
+    this.#limiter = limiter;
     this.#person = person;
   }
 
   /** To be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
-    this.#taken = await this.#gate.takeAnswer(this.#person, size_bytes, this.#gone);
+    this.#taken = await this.#limiter.takeAnswer(this.#person, size_bytes, this.#gone);
   }
 
   /**

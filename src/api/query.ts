@@ -1,7 +1,7 @@
 import { requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Reply, Route } from "../http/route.ts";
-import { writeLong } from "../http/written.ts";
+import { writeLong } from "../http/streamed-list.ts";
 import { planQuery } from "../query/planner.ts";
 import type { GroupQuestion } from "../query/question.ts";
 import { parseZone } from "../query/zone.ts";

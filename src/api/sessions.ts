@@ -1,7 +1,7 @@
 import type { Account, Session } from "../catalog/catalog.ts";
 import { requireAccount } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
-import { isFromLoopback } from "../gate/address.ts";
+import { isFromLoopback } from "../ratelimit/address.ts";
 import { Moment } from "../http/moment.ts";
 import type { Call, Method, Reply, Route } from "../http/route.ts";
 import { endedCookie, readSessionCookies, sessionCookie } from "../http/session-cookie.ts";

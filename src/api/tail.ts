@@ -5,7 +5,7 @@ import { LoggiaError } from "../errors.ts";
 import type { EventRow, LogKey } from "../events/event.ts";
 import { firstIdAt, parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
-import { createBudget } from "../gate/budget.ts";
+import { createBudget } from "../ratelimit/budget.ts";
 import { parseAccept } from "../http/formats.ts";
 import type { Route } from "../http/route.ts";
 import type { Reader, Streamed } from "../http/streamed.ts";
@@ -40,7 +40,7 @@ const RIGHTS_MS = 1_000;
 /** A reader that takes this long for one piece is slow. Of more events than these, it gets the newest. */
 const SLOW_MS = 5_000;
 const MAX_BEHIND = 1_000;
-const HORIZON_WAIT_MS = 10_000;
+const WATERMARK_WAIT_MS = 10_000;
 
 /** Events as they are stored: the last ones, and then each new one, until the reader leaves. */
 export function tailRoute(context: Context): Route {
@@ -106,7 +106,7 @@ class Tail {
   readonly #person: string;
   readonly #password: string | null;
   #cursor: EventId = firstIdAt(0);
-  /** The writes of this process, or the horizon, as of the last answer. */
+  /** The writes of this process, or the read watermark, as of the last answer. */
   #seen: number | EventId | undefined;
   #checked_ms = 0;
 
@@ -139,8 +139,8 @@ class Tail {
 
   /** The next events; none where nothing new was stored for a while. */
   async next(signal: AbortSignal): Promise<readonly EventRow[]> {
-    const { store, horizon } = this.#context;
-    const end = horizon?.current();
+    const { store, readWatermark } = this.#context;
+    const end = readWatermark?.current();
     const newest = end ?? store.writes?.();
     if (newest !== undefined && newest === this.#seen) {
       await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
@@ -190,18 +190,18 @@ class Tail {
 
   /** Up to which id the log is complete now. @throws LoggiaError `overloaded` where that is not known yet */
   async #newest(): Promise<EventId> {
-    const { horizon } = this.#context;
-    if (horizon === null) {
+    const { readWatermark } = this.#context;
+    if (readWatermark === null) {
       const plan = { ...this.#plan([], { order: "desc", take: 1 }), where: EVERYTHING };
       return (await this.#ask(() => this.#context.store.rows(plan)))[0]?.id ?? firstIdAt(0);
     }
-    for (let waited_ms = 0; horizon.current() === firstIdAt(0); waited_ms += LOOK_MS) {
-      if (waited_ms >= HORIZON_WAIT_MS) {
+    for (let waited_ms = 0; readWatermark.current() === firstIdAt(0); waited_ms += LOOK_MS) {
+      if (waited_ms >= WATERMARK_WAIT_MS) {
         throw new LoggiaError("overloaded", "It is not known yet how far the log is complete; try again in a moment");
       }
       await sleep(LOOK_MS);
     }
-    return horizon.current();
+    return readWatermark.current();
   }
 
   #rows(bounds: readonly Condition[], page: Page): Promise<readonly EventRow[]> {
@@ -210,7 +210,7 @@ class Tail {
 
   /** Each question counts as one of the caller's. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
-    return this.#context.gate.query(this.#person, question, this.#call.gone);
+    return this.#context.limiter.query(this.#person, question, this.#call.gone);
   }
 
   #plan(bounds: readonly Condition[], { order, take }: Page): ListPlan {

@@ -4,7 +4,7 @@ import { jsonOf } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
 import type { Reply } from "../http/route.ts";
-import type { LongList, NestedLists } from "../http/written.ts";
+import type { LongList, NestedLists } from "../http/streamed-list.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { USER_FIELDS } from "../query/plan.ts";
 import type { UserField } from "../query/plan.ts";

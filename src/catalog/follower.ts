@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import { giveWay } from "../pace.ts";
+import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -48,7 +48,7 @@ export async function createFollower(options: {
     const began_ms = performance.now();
     const changes = await documents.changes(cursor);
     for (const [i, document] of changes.documents.entries()) {
-      if (i % STEP_DOCUMENTS === STEP_DOCUMENTS - 1) await giveWay();
+      if (i % STEP_DOCUMENTS === STEP_DOCUMENTS - 1) await yieldToRequests();
       snapshot.apply(document);
     }
     cursor = changes.cursor;

@@ -1,4 +1,4 @@
-import type { FirstStart } from "../first.ts";
+import type { FirstStart } from "../bootstrap.ts";
 import type { Loggia } from "../main.ts";
 import type { Address } from "../settings/values.ts";
 

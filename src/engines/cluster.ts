@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 
-import { openKafkaBus } from "../bus/kafka.ts";
+import { openKafkaBus } from "../bus/kafka/kafka.ts";
 import { openClock } from "../clock/keeper.ts";
 import { sharedMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import { readTime } from "../elasticsearch/time.ts";
-import { personOf } from "../gate/person.ts";
+import { personOf } from "../ratelimit/person.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";

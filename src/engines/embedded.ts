@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 
-import { openSqliteBus } from "../bus/sqlite.ts";
+import { openSqliteBus } from "../bus/sqlite/sqlite.ts";
 import { openClock } from "../clock/keeper.ts";
 import { fileMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
@@ -13,7 +13,7 @@ import { decisionsInFile } from "../operations/decisions.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
 import { refuseHalfRestored } from "../operations/restore.ts";
-import { giveWay } from "../pace.ts";
+import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
 import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
@@ -38,7 +38,7 @@ export async function openEmbedded(
   );
   // A person may change things as fast as the disk takes them: posts, on the same thread, come in
   // between.
-  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: giveWay });
+  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: yieldToRequests });
   const catalog = closing.use(
     await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.believed }),
   );

@@ -2,22 +2,22 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 
-import type { Taken } from "../gate/budget.ts";
-import type { Gate } from "../gate/gate.ts";
-import { noteRequest } from "../pace.ts";
+import type { Taken } from "../ratelimit/budget.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+import { noteRequest } from "../scheduling/cooperative.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
 import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
-import { closeWithBrowser } from "./hang-up.ts";
+import { closeWithBrowser } from "./limits/hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter, isLatest } from "./last-answer.ts";
+import { endAfter, isLatest } from "./fast-path/last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { mayAskForBasic } from "./session-cookie.ts";
-import { requireHost } from "./unreadable.ts";
+import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
-import type { Written } from "./written.ts";
+import type { EncodedBody } from "./streamed-list.ts";
 
 export type Exchange = {
   readonly request: IncomingMessage;
@@ -29,7 +29,7 @@ export type Exchange = {
   readonly handle: Handler;
   readonly log: Logger;
   readonly observe: Observer | undefined;
-  readonly gate: Pick<Gate, "enter">;
+  readonly limiter: Pick<RateLimiter, "enter">;
   /** Whether the listener is about to close, so that the connection must end with this answer. */
   readonly closing: () => boolean;
 };
@@ -46,7 +46,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     const query = exchange.url.searchParams;
     if (!isSettled(route, query)) format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
-    const address = exchange.gate.enter(request);
+    const address = exchange.limiter.enter(request);
     closeWithBrowser(request);
     const left = new AbortController();
     onceGone(response, () => left.abort());
@@ -82,7 +82,7 @@ function isSettled(route: Route | null, query: URLSearchParams): boolean {
 function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
   if (reply.body === null || "pieces" in reply.body) return reply;
-  const body = toWritten(format, reply.body);
+  const body = toEncodedBody(format, reply.body);
   memory.resize(body.payload.length);
   return { ...reply, body };
 }
@@ -110,7 +110,7 @@ function onceGone(response: ServerResponse, gone: () => void): void {
   });
 }
 
-function toWritten(format: Format, body: Body | Written): Written {
+function toEncodedBody(format: Format, body: Body | EncodedBody): EncodedBody {
   if ("payload" in body) return body;
   const { contentType, payload } = render(format, body);
   return { contentType, payload: Buffer.from(payload, "utf8") };
@@ -137,7 +137,7 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
     await sendStreamed(request, response, reply.status, { streamed: reply.body, closing: exchange.closing });
     return;
   }
-  const { contentType, payload } = toWritten(format, reply.body);
+  const { contentType, payload } = toEncodedBody(format, reply.body);
   const compressed = await compress(payload, request.headers["accept-encoding"]);
   if (compressed.encoding !== null) headers["Content-Encoding"] = compressed.encoding;
   if (compressed.payload !== payload) reply.memory?.resize(Math.min(compressed.payload.length, payload.length));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { hasBody } from "./body.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter } from "./last-answer.ts";
+import { endAfter } from "./fast-path/last-answer.ts";
 
 /** Answers the requests for the page and its assets; true where it did. */
 export type PageFront = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -4,7 +4,7 @@ import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 
 import { LoggiaError } from "../errors.ts";
-import { isTrustedProxy } from "../gate/address.ts";
+import { isTrustedProxy } from "../ratelimit/address.ts";
 import { isFromPage } from "./session-cookie.ts";
 
 /** Decides which requests of browsers may act with a person's credentials. */

@@ -3,13 +3,13 @@ import type { Server } from "node:http";
 import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
-import { limitUnread, shedConnections } from "./crowd.ts";
-import type { CrowdLimits, Cut } from "./crowd.ts";
-import { isAnswering, trackResponses } from "./last-answer.ts";
-import { answerUnreadable } from "./unreadable.ts";
+import { limitUnread, shedConnections } from "./limits/connections.ts";
+import type { SheddingLimits, Cut } from "./limits/connections.ts";
+import { isAnswering, trackResponses } from "./fast-path/last-answer.ts";
+import { answerMalformed } from "./malformed.ts";
 
 /** How much of a listener one client, or all of them, may take. */
-export type ConnectionLimits = CrowdLimits & {
+export type ConnectionLimits = SheddingLimits & {
   /** Of one request. */
   readonly headers: number;
   readonly headersSize_bytes: number;
@@ -70,7 +70,7 @@ export function limitConnections(
   // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node
   // would hang up on it, though the request is done.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
-  answerUnreadable(server);
+  answerMalformed(server);
   // Whoever takes over the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);

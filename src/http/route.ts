@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 
-import type { Taken } from "../gate/budget.ts";
+import type { Taken } from "../ratelimit/budget.ts";
 import type { Body, Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
-import type { Written } from "./written.ts";
+import type { EncodedBody } from "./streamed-list.ts";
 
 /** A request on its way to the handler of its route. */
 export type Call = {
@@ -23,7 +23,7 @@ export type Call = {
 
 export type Reply = {
   readonly status: number;
-  readonly body: Body | Written | Streamed | null;
+  readonly body: Body | EncodedBody | Streamed | null;
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * Memory that was taken for the answer, in bytes; released when it was read or its connection

@@ -3,17 +3,17 @@ import type { Logger } from "pino";
 import type * as Restify from "restify";
 
 import { LoggiaError } from "../errors.ts";
-import { createGate } from "../gate/gate.ts";
-import type { Gate } from "../gate/gate.ts";
+import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
 import { restify } from "./restify.ts";
-import type { Cut } from "./crowd.ts";
+import type { Cut } from "./limits/connections.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
-import { limitPipelining } from "./pipelining.ts";
-import { refuseAmbiguous } from "./unreadable.ts";
+import { limitPipelining } from "./fast-path/pipelining.ts";
+import { refuseAmbiguous } from "./malformed.ts";
 import type { Handler, Observer, Route } from "./route.ts";
 
 export type HttpServer = {
@@ -33,12 +33,12 @@ export type HttpServerOptions = {
   readonly cut?: ((reason: Cut) => void) | undefined;
   readonly observe?: Observer | undefined;
   /** What each request passes first. Default: one of its own */
-  readonly gate?: Pick<Gate, "enter"> | undefined;
+  readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
   /** Answers some requests before the routes are asked; true where it did. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
-type Options = HttpServerOptions & Pick<Exchange, "gate">;
+type Options = HttpServerOptions & Pick<Exchange, "limiter">;
 
 /** The methods that an address can answer, each with Restify's name for it. */
 const METHODS = {
@@ -66,7 +66,7 @@ const PATH_LENGTH = 2048;
  * Restify does with an address before a handler runs is tried first, in {@link findFault}.
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
-  const options: Options = { ...given, gate: given.gate ?? createGate() };
+  const options: Options = { ...given, limiter: given.limiter ?? createRateLimiter() };
   const { log, limits, listener } = options;
   const restifyServer = restify.createServer({
     name: "",
@@ -165,9 +165,9 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
 /** What is the same for every exchange of a server. */
 function exchange(
   server: Server,
-  { log, observe, gate }: Options,
-): Pick<Exchange, "log" | "observe" | "gate" | "closing"> {
-  return { log, observe, gate, closing: () => !server.listening };
+  { log, observe, limiter }: Options,
+): Pick<Exchange, "log" | "observe" | "limiter" | "closing"> {
+  return { log, observe, limiter, closing: () => !server.listening };
 }
 
 function tellMethods(allow: string): Handler {

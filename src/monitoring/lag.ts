@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
-import { watchPassage } from "../bus/passage.ts";
+import { watchProgress } from "../bus/progress.ts";
 
 export type Lag = {
   /** Records on the bus that have not been carried into the store. */
@@ -34,7 +34,7 @@ const LOOK_EVERY_MS = 1_000;
 export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   let done_ms = performance.now();
   let records: number | null = null;
-  const passage = watchPassage({
+  const progress = watchProgress({
     bus,
     group,
     every_ms: () => LOOK_EVERY_MS,
@@ -50,6 +50,6 @@ export function watchLag({ bus, group, log }: LagOptions): LagWatch {
       if (records === null) return null;
       return { records, age_s: records === 0 ? 0 : (performance.now() - done_ms) / 1000 };
     },
-    [Symbol.asyncDispose]: () => passage[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => progress[Symbol.asyncDispose](),
   };
 }

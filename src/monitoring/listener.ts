@@ -5,12 +5,12 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
-import type { Cut } from "../http/crowd.ts";
-import { endAfter } from "../http/last-answer.ts";
+import type { Cut } from "../http/limits/connections.ts";
+import { endAfter } from "../http/fast-path/last-answer.ts";
 import { limitConnections } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
-import { refuseAmbiguous } from "../http/unreadable.ts";
-import type { Front } from "./front.ts";
+import { refuseAmbiguous } from "../http/malformed.ts";
+import type { OpsEndpoints } from "./ops-endpoints.ts";
 
 export type MonitoringListenerOptions = {
   readonly connections: ConnectionLimits;
@@ -20,7 +20,7 @@ export type MonitoringListenerOptions = {
 
 /** A listener for those who watch the service and nobody else: it answers what its front answers. */
 export function createMonitoringListener(
-  front: Front,
+  front: OpsEndpoints,
   log: Logger,
   { connections, cut }: MonitoringListenerOptions,
 ): Server {

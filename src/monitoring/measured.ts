@@ -50,7 +50,7 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
   };
 }
 
-/** How the gatherer appends, with the time that it takes. */
+/** How the write coalescer appends, with the time that it takes. */
 export function measureAppend(bus: Pick<Bus, "append">, observe: EngineObserver): Pick<Bus, "append"> {
   return {
     async append(topic, records, options) {

@@ -3,10 +3,10 @@ import { stat } from "node:fs/promises";
 
 import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
-import { REFUSALS } from "../gate/gate.ts";
-import type { Refusal } from "../gate/gate.ts";
-import { CUTS } from "../http/crowd.ts";
-import type { Cut } from "../http/crowd.ts";
+import { REFUSALS } from "../ratelimit/rate-limiter.ts";
+import type { Refusal } from "../ratelimit/rate-limiter.ts";
+import { CUTS } from "../http/limits/connections.ts";
+import type { Cut } from "../http/limits/connections.ts";
 import type { Observer } from "../http/route.ts";
 import { cached } from "./cached.ts";
 import { readCounter, readCounters, readGauge, readGauges } from "./families.ts";
@@ -21,7 +21,7 @@ import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
 import type { ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
-import type { PostObserver } from "../post/listener.ts";
+import type { PostObserver } from "../ingest/posting/listener.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
 

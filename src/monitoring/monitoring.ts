@@ -8,8 +8,8 @@ import type { Role } from "../settings.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
-import { createFront } from "./front.ts";
-import type { Front } from "./front.ts";
+import { createOpsEndpoints } from "./ops-endpoints.ts";
+import type { OpsEndpoints } from "./ops-endpoints.ts";
 import { createHealth, needsOf } from "./health.ts";
 import type { Holds } from "./holds.ts";
 import { watchLag } from "./lag.ts";
@@ -38,7 +38,7 @@ export type Monitoring = AsyncDisposable & {
   /** The bus of those who post: how its appends go is measured, and told as its readiness. */
   readonly appends: Pick<Bus, "append">;
   /** Stands before the listener of one role. */
-  readonly front: (role: Role) => Front;
+  readonly front: (role: Role) => OpsEndpoints;
   /** Where a pipeline runs: why nothing comes from the bus, for readiness. */
   watchDeliveries(fault: () => string | null): void;
   /** Where the engines are compared: why they have not been yet, for readiness. */
@@ -71,9 +71,9 @@ export function createMonitoring({
     appends: measureAppend(appends, metrics.engines),
     watchDeliveries: (fault) => (deliveries = fault),
     watchComparison: (fault) => (comparison = fault),
-    front: (role) => createFront({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
+    front: (role) => createOpsEndpoints({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
     listener: (options) =>
-      createMonitoringListener(createFront({ health, needed: needsOf(roles), metrics, log }), log, options),
+      createMonitoringListener(createOpsEndpoints({ health, needed: needsOf(roles), metrics, log }), log, options),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { basename, isAbsolute, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import type { SqliteBus } from "../bus/sqlite.ts";
+import type { SqliteBus } from "../bus/sqlite/sqlite.ts";
 import { LoggiaError } from "../errors.ts";
 import type { DuckdbStore } from "../store/duckdb/store.ts";
 import { BUS_FILE, flush, makeFolders, MANIFEST, sha256Of } from "./files.ts";

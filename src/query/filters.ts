@@ -9,7 +9,7 @@ import { writeAttribute } from "./lexer.ts";
 import { badParameter } from "./parameters.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
 import type { Condition, ListPlan, SortKey, Source, UsersPlan } from "./plan.ts";
-import { checkExpression, matchCondition } from "./regex.ts";
+import { checkExpression, matchCondition } from "./regex/regex.ts";
 
 const PAGE_SIZE = { default: 100, limit: 500 };
 const PAGE_LIMIT = 2_000_000;

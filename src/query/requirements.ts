@@ -1,5 +1,5 @@
-import { parseTree, TreeTooLargeError } from "./regex-tree.ts";
-import type { AssertionKind, Tree } from "./regex-tree.ts";
+import { parseTree, TreeTooLargeError } from "./regex/tree.ts";
+import type { AssertionKind, Tree } from "./regex/tree.ts";
 
 /**
  * What an index of texts can be asked before any text is looked at: a condition that each text meets

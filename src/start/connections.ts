@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { shareDescriptors } from "../http/descriptors.ts";
+import { shareDescriptors } from "../http/limits/descriptors.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
 import type { Settings } from "../settings.ts";
 import { connectionsOf } from "./listeners.ts";

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
-import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "../first.ts";
+import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "../bootstrap.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Continuity } from "../operations/continuity.ts";
 import type { Settings } from "../settings.ts";

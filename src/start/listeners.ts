@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import { StartError } from "../errors.ts";
 import type { PostClock } from "../events/clock.ts";
-import type { Gate } from "../gate/gate.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
 import { listenForForward } from "../ingest/protocols/forward/listen.ts";
@@ -13,8 +13,8 @@ import { RecentIds } from "../ingest/protocols/repeats.ts";
 import { BodyRoom } from "../ingest/protocols/room.ts";
 import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
-import type { Gatherer } from "../post/gatherer.ts";
-import type { Once } from "../post/once.ts";
+import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
+import type { Idempotency } from "../ingest/idempotency.ts";
 import type { Settings } from "../settings.ts";
 import type { ListenerSettings, SocketSettings, Transport } from "../settings/listeners.ts";
 import type { SettingName } from "../settings/table.ts";
@@ -22,10 +22,10 @@ import type { Address } from "../settings/values.ts";
 
 export type ListenersOptions = {
   readonly catalog: Catalog;
-  readonly gatherer: Gatherer;
-  readonly once: Once;
+  readonly coalescer: WriteCoalescer;
+  readonly once: Idempotency;
   readonly clock: PostClock;
-  readonly gate: Gate;
+  readonly limiter: RateLimiter;
   readonly metrics: Pick<Metrics, "listener">;
   /** Of all listeners together. */
   readonly connections: ConnectionLimits;

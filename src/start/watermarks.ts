@@ -6,7 +6,7 @@ import type { Engines } from "../engines/engines.ts";
 import { createSteadyClock } from "../events/clock.ts";
 import type { SteadyClock } from "../events/clock.ts";
 import { acceptedAt } from "../events/id.ts";
-import type { Gatherer } from "../post/gatherer.ts";
+import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
 
 /**
  * The documents of watermarks, one for each posting process of a cluster. A watermark is a moment: all
@@ -72,8 +72,8 @@ export async function announcePosting(
 export type Posting = {
   /** The clock of ids. */
   readonly now: SteadyClock;
-  /** Tells readers from now on how far the gatherer has come. */
-  follow(gatherer: Pick<Gatherer, "firstUnsettled">): void;
+  /** Tells readers from now on how far the write coalescer has come. */
+  follow(coalescer: Pick<WriteCoalescer, "firstUnsettled">): void;
 };
 
 /** Announces a posting process where there are several. @param options.from the first moment that ids may have */

@@ -8,13 +8,13 @@ import { showEvents } from "../../src/api/event-view.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import { createGate } from "../../src/gate/gate.ts";
+import { createRateLimiter } from "../../src/ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import { render } from "../../src/http/formats.ts";
 import type { Format } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { writeLong } from "../../src/http/written.ts";
+import { writeLong } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { GroupQuestion } from "../../src/query/question.ts";
 import { UTC } from "../../src/query/zone.ts";
@@ -102,9 +102,9 @@ test("attributes count for the page that shows them", (t) => {
 for (const method of ["GET", "POST"] as const) {
   test(`a ${method} that fails, and one that is answered, give back the memory of their answers`, async (t) => {
     const { ports } = await serviceOf(t, "embedded");
-    const gate = createGate();
+    const limiter = createRateLimiter();
     const body = { limit_bytes: 1_000, deadline_ms: 10_000 };
-    const context = { catalog: ports.catalog, gate, body, browsers: createBrowserGuard() } as Context;
+    const context = { catalog: ports.catalog, limiter, body, browsers: createBrowserGuard() } as Context;
     const failing = authenticated(context, method, "/failing", async ({ memory }) => {
       await memory.take(1_000);
       throw new Error("the store is away");
@@ -118,7 +118,7 @@ for (const method of ["GET", "POST"] as const) {
       log: pino({ level: "silent" }),
       limits: DEFAULT_CONNECTION_LIMITS,
       listener: { name: "a test", setting: "none" },
-      gate,
+      limiter,
     });
     const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
     t.teardown(() => server.close());
@@ -132,7 +132,7 @@ for (const method of ["GET", "POST"] as const) {
     };
     t.is(await status("/failing"), 500);
     t.is(await status("/answering"), 200);
-    await until(() => gate.answers.running === 0, { what: "the release of the memory" });
-    t.is(gate.answers.running, 0);
+    await until(() => limiter.answers.running === 0, { what: "the release of the memory" });
+    t.is(limiter.answers.running, 0);
   });
 }

@@ -1,5 +1,5 @@
 import type { Bus, BusRecord, Topic } from "../../src/bus/bus.ts";
-import { type DeadLetter, decodeLetter } from "../../pipelines/deadletters/letter.ts";
+import { type DeadLetter, decodeLetter } from "../../pipelines/deadletters/codec.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import type { Scene } from "./scene.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { type Bus } from "../../src/bus/bus.ts";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
+import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import type { Chaos } from "./chaos.ts";

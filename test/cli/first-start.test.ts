@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
-const KILL_AT = new URL("kill-at.ts", import.meta.url).pathname;
+const KILL_AT = new URL("./kill-at.ts", import.meta.url).pathname;
 /** More than a first start has. */
 const MOST_MOMENTS = 40;
 

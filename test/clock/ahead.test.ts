@@ -3,9 +3,9 @@ import type { ExecutionContext } from "ava";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { keepOnlyFresh } from "../../pipelines/retention/keep.ts";
-import { startRetention } from "../../pipelines/retention/sweep.ts";
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { withRetentionFilter } from "../../pipelines/retention/filter.ts";
+import { startRetention } from "../../pipelines/retention/job.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { openClock } from "../../src/clock/keeper.ts";
 import type { KeptClock } from "../../src/clock/keeper.ts";
 import { fileMarks } from "../../src/clock/marks.ts";
@@ -48,7 +48,7 @@ for (const { name, open } of PLACES) {
     const clock = await clockOf(t, host);
     const { log } = await makeLog(house.catalog);
     await house.catalog.updateLog(log, { retentionDays: 90 });
-    const store = keepOnlyFresh({ ...house, now: clock.now });
+    const store = withRetentionFilter({ ...house, now: clock.now });
     const pipeline = await start(t, { ...house, store });
     await append(
       house.bus,

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { kafkaBrokers, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { busReadingContract } from "./bus-reading.ts";

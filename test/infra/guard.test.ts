@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import type { Owned } from "./guarded-owner.ts";
 
-const OWNER = new URL("guarded-owner.ts", import.meta.url);
+const OWNER = new URL("./guarded-owner.ts", import.meta.url);
 
 async function endsWith(t: ExecutionContext, { folder, engine, child }: Owned, end: () => unknown): Promise<void> {
   t.teardown(() => [engine, child].forEach((one) => signal(one, "SIGKILL")));

@@ -2,7 +2,7 @@ import test from "ava";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { watchAppends } from "../../src/monitoring/appends.ts";
 import { temporaryFolder } from "../support/temporary.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { pino } from "pino";
 
-import { openSqliteBus } from "../../src/bus/sqlite.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import { LoggiaError } from "../../src/errors.ts";

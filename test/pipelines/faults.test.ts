@@ -2,7 +2,7 @@ import test from "ava";
 import { LoggiaError } from "../../src/errors.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Store, WriteOutcome } from "../../src/store/store.ts";
-import { recordOf } from "../../pipelines/deadletters/letter.ts";
+import { recordOf } from "../../pipelines/deadletters/codec.ts";
 import { until } from "../support/until.ts";
 import {
   accept,

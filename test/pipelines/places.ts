@@ -1,5 +1,5 @@
 import type { ExecutionContext } from "ava";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
+import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";

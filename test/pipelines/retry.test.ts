@@ -1,13 +1,13 @@
 import test from "ava";
 import { pino } from "pino";
 import { LoggiaError } from "../../src/errors.ts";
-import { deliver, persist } from "../../pipelines/retry.ts";
-import type { Patience } from "../../pipelines/retry.ts";
+import { writeWithRetry, retryForever } from "../../pipelines/retry.ts";
+import type { RetryPolicy } from "../../pipelines/retry.ts";
 import type { WriteOutcome } from "../../src/store/store.ts";
 
-type Script = Partial<Patience> & { first_ms?: number };
+type Script = Partial<RetryPolicy> & { first_ms?: number };
 
-function patience(given: Script = {}): Patience & { count: number } {
+function retryPolicy(given: Script = {}): RetryPolicy & { count: number } {
   const own = {
     signal: new AbortController().signal,
     closing: new AbortController().signal,
@@ -26,8 +26,8 @@ const well = async (): Promise<void> => {};
 
 test("items that are done are not written again, rejected ones come back with their reason", async (t) => {
   const calls: number[][] = [];
-  const given = patience();
-  const rejected = await deliver<number>(
+  const given = retryPolicy();
+  const rejected = await writeWithRetry<number>(
     {
       what: "test",
       groups: [[1, 2, 3, 4]],
@@ -50,7 +50,7 @@ test("items that are done are not written again, rejected ones come back with th
 test("a write knows whether nothing else is owed", async (t) => {
   const seen: [readonly number[], boolean][] = [];
   let call = 0;
-  await deliver<number>(
+  await writeWithRetry<number>(
     {
       what: "test",
       groups: [[1, 2], [3]],
@@ -62,7 +62,7 @@ test("a write knows whether nothing else is owed", async (t) => {
       },
       ping: well,
     },
-    patience(),
+    retryPolicy(),
   );
   t.deepEqual(seen, [
     [[1, 2], false],
@@ -70,7 +70,7 @@ test("a write knows whether nothing else is owed", async (t) => {
     [[1], true],
   ]);
   seen.length = 0;
-  await deliver<number>(
+  await writeWithRetry<number>(
     {
       what: "test",
       groups: [[1, 2]],
@@ -85,14 +85,14 @@ test("a write knows whether nothing else is owed", async (t) => {
       },
       ping: well,
     },
-    patience(),
+    retryPolicy(),
   );
   t.deepEqual(seen.at(-1), [[2], false], "a dead letter is still owed");
 });
 
 test("an engine that is away is waited for, and nothing is rejected", async (t) => {
   let calls = 0;
-  const rejected = await deliver<number>(
+  const rejected = await writeWithRetry<number>(
     {
       what: "test",
       groups: [[1, 2]],
@@ -103,7 +103,7 @@ test("an engine that is away is waited for, and nothing is rejected", async (t) 
       },
       ping: () => Promise.reject(new LoggiaError("store_unavailable", "away")),
     },
-    patience(),
+    retryPolicy(),
   );
   t.is(calls, 8);
   t.is(rejected.size, 0);
@@ -112,7 +112,7 @@ test("an engine that is away is waited for, and nothing is rejected", async (t) 
 test("an item that makes every write with it throw is found, and holds up no other", async (t) => {
   const items = Array.from({ length: 1_000 }, (_, i) => i);
   const written = new Map<number, number>();
-  const rejected = await deliver<number>(
+  const rejected = await writeWithRetry<number>(
     {
       what: "test",
       groups: [items],
@@ -123,7 +123,7 @@ test("an item that makes every write with it throw is found, and holds up no oth
       },
       ping: well,
     },
-    patience(),
+    retryPolicy(),
   );
   t.deepEqual([...rejected], [[617, "TypeError: poison"]]);
   t.is(written.size, 999);
@@ -133,7 +133,7 @@ test("an item that makes every write with it throw is found, and holds up no oth
 test("where every write throws, the engine is ill, not the events: none is rejected", async (t) => {
   const closing = new AbortController();
   let calls = 0;
-  const delivery = deliver<number>(
+  const retriedWrite = writeWithRetry<number>(
     {
       what: "test",
       groups: [Array.from({ length: 16 }, (_, i) => i)],
@@ -144,28 +144,28 @@ test("where every write throws, the engine is ill, not the events: none is rejec
       },
       ping: well,
     },
-    patience({ closing: closing.signal }),
+    retryPolicy({ closing: closing.signal }),
   );
-  await t.throwsAsync(delivery, { message: "enough" });
+  await t.throwsAsync(retriedWrite, { message: "enough" });
 });
 
 test("a store that answers for too few items is not believed", async (t) => {
-  const rejected = await deliver<number>(
+  const rejected = await writeWithRetry<number>(
     { what: "test", groups: [[1]], write: async () => [], ping: well },
-    patience(),
+    retryPolicy(),
   );
   t.regex(rejected.get(1)!, /0 outcomes for 1 items/);
 });
 
 test("the signal ends all trying, with its reason", async (t) => {
   const lost = new AbortController();
-  const work = persist(
+  const work = retryForever(
     "test",
     async () => {
       setImmediate(() => lost.abort(new Error("partition lost")));
       throw new Error("no");
     },
-    patience({ signal: lost.signal, first_ms: 60_000, last_ms: 60_000 }),
+    retryPolicy({ signal: lost.signal, first_ms: 60_000, last_ms: 60_000 }),
   );
   await t.throwsAsync(work, { message: "partition lost" });
 });
@@ -174,13 +174,13 @@ test("waits double up to the last, with a part left to chance", async (t) => {
   const waits: number[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void waits.push(JSON.parse(line).wait_ms) });
   let calls = 0;
-  await persist(
+  await retryForever(
     "test",
     async () => {
       calls += 1;
       if (calls < 8) throw new Error("no");
     },
-    patience({ log, first_ms: 4, last_ms: 32 }),
+    retryPolicy({ log, first_ms: 4, last_ms: 32 }),
   );
   t.is(waits.length, 7);
   [4, 8, 16, 32, 32, 32, 32].forEach((full, i) => {

@@ -6,7 +6,7 @@ import { encodeLine, encodeRecord, encodeVisitLine } from "../../src/events/reco
 import type { Visit } from "../../src/events/visit.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Store, TrackedUser } from "../../src/store/store.ts";
-import { recordOf } from "../../pipelines/deadletters/letter.ts";
+import { recordOf } from "../../pipelines/deadletters/codec.ts";
 import { accept, caughtUp, deadLetters, overBus, rows, start, uniqueLog } from "./house.ts";
 import type { House } from "./house.ts";
 import { PLACES } from "./places.ts";

@@ -13,8 +13,8 @@ import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
 const COUNT = 1_000;
-const PROGRAM = fileURLToPath(new URL("python-clients.py", import.meta.url));
-const REQUIREMENTS = fileURLToPath(new URL("python-requirements.txt", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("./python-clients.py", import.meta.url));
+const REQUIREMENTS = fileURLToPath(new URL("./python-requirements.txt", import.meta.url));
 
 type Expected = { readonly source: string; readonly attributes: (n: number) => Readonly<Record<string, unknown>> };
 

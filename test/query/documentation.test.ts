@@ -5,7 +5,7 @@ import test from "ava";
 import type { LogKey } from "../../src/events/event.ts";
 import { CLAUSES } from "../../src/query/parse-values.ts";
 import { planQuery } from "../../src/query/planner.ts";
-import { checkExpression } from "../../src/query/regex.ts";
+import { checkExpression } from "../../src/query/regex/regex.ts";
 import type { Question } from "../../src/query/question.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { blocksOf, examples, readPage } from "./examples.ts";

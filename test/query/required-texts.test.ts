@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { requiredTexts } from "../../src/query/required-texts.ts";
 import type { RequiredText } from "../../src/query/required-texts.ts";
 import type { Requirement } from "../../src/query/requirements.ts";
-import { checkExpression } from "../../src/query/regex.ts";
-import { compileExpression } from "../../src/query/regex-tree.ts";
+import { checkExpression } from "../../src/query/regex/regex.ts";
+import { compileExpression } from "../../src/query/regex/tree.ts";
 import { fold } from "../../src/events/text.ts";
 import { expressions, textsForExpressions } from "../reference/expressions.ts";
 

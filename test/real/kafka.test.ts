@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Bus } from "../../src/bus/bus.ts";
-import { openKafkaBus } from "../../src/bus/kafka.ts";
+import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
 import { StartError } from "../../src/errors.ts";
 import { readSettings } from "../../src/settings.ts";
 import { realEngines } from "../support/engines.ts";

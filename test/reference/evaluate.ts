@@ -4,7 +4,7 @@ import { hashText } from "../../src/events/hash.ts";
 import type { EventRow, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, Direction, GroupPlan, ListPlan, SortKey, Source } from "../../src/query/plan.ts";
-import { compileExpression } from "../../src/query/regex-tree.ts";
+import { compileExpression } from "../../src/query/regex/tree.ts";
 import type { Page } from "../../src/store/store.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { EventId } from "../../src/events/id.ts";
 import type { Visit } from "../../src/events/visit.ts";
 import { EVERYTHING, USER_FIELDS } from "../../src/query/plan.ts";
 import type { ComparisonOp, UserCondition, UserField, UsersPlan } from "../../src/query/plan.ts";
-import { compileExpression } from "../../src/query/regex-tree.ts";
+import { compileExpression } from "../../src/query/regex/tree.ts";
 import type { TrackedUser, UsersPage } from "../../src/store/store.ts";
 import { anyText, moments } from "./arbitrary.ts";
 import { compareCodePoints, fold } from "./evaluate.ts";

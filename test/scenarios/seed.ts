@@ -5,7 +5,7 @@ import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
-import { createTurns } from "../../src/http/turns.ts";
+import { createTurns } from "../../src/scheduling/turns.ts";
 import { uniqueName } from "../support/temporary.ts";
 import type { Service } from "./engines.ts";
 import { fill } from "./names.ts";

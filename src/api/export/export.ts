@@ -3,7 +3,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { Reply, Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
-import type { LongList } from "../../http/written.ts";
+import type { LongList } from "../../http/streamed-list.ts";
 import { planFilters } from "../../query/filters.ts";
 import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
@@ -20,7 +20,7 @@ import { showsAttributes } from "../event-view.ts";
 import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
 import { hintsAhead, withHints } from "../hints.ts";
-import { endAtHorizon } from "../list.ts";
+import { endAtReadWatermark } from "../list.ts";
 import { roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
@@ -52,7 +52,7 @@ function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
   const asked = readQueryOrFilters(context, call, log);
   if (asked === null) {
     const plan = planFilters(call.query, { from: { kind: "events" }, logs: [log] });
-    return { ...endAtHorizon(context, call, plan), skip: 0, take: WHOLE };
+    return { ...endAtReadWatermark(context, call, plan), skip: 0, take: WHOLE };
   }
   return planQuery(asked.text, { logs: [log], now_ms: context.now(), zone: parseZone(asked.tz), whole: true });
 }
@@ -60,10 +60,10 @@ function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
 type Export = { readonly question: Question; readonly format: ExportFormat; readonly trailer: boolean };
 
 async function streamOf(context: Context, call: ApiCall, { question, format, trailer }: Export): Promise<Streamed> {
-  const { store, gate, catalog } = context;
+  const { store, limiter, catalog } = context;
   const person = personOfCaller(catalog, call.caller);
   // Each question to the store counts as one of the caller's.
-  const ask: Ask = (work) => gate.query(person, work, call.gone);
+  const ask: Ask = (work) => limiter.query(person, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
     stream(writerOf(format, kind), pages, trailer);
   switch (question.kind) {

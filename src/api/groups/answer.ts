@@ -2,7 +2,7 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, GroupQuestion } from "../../query/question.ts";
 import { rangeOf } from "../../query/span.ts";
-import { mapGently, sortGently } from "../../store/gently.ts";
+import { mapGently, sortGently } from "../../scheduling/pacer.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { earlier } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";

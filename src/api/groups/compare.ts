@@ -7,7 +7,7 @@ import { rangeOf } from "../../query/span.ts";
 import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
-import { mapGently } from "../../store/gently.ts";
+import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /** Groups to look for by their keys, rather than all that there were. */

@@ -3,7 +3,7 @@ import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calenda
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { rangeOf } from "../../query/span.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
-import { mapGently } from "../../store/gently.ts";
+import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
 import type { GroupQuestion } from "../../query/question.ts";
-import { mapGently } from "../../store/gently.ts";
+import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group } from "../../store/store.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { momentAsIso } from "../../http/moment.ts";
-import type { LongList } from "../../http/written.ts";
+import type { LongList } from "../../http/streamed-list.ts";
 import type { XmlValue } from "../../http/xml.ts";
 import { periodKeyFormat } from "../../query/calendar.ts";
 import type { Aggregate, Bands, Grouping } from "../../query/plan.ts";

@@ -10,7 +10,7 @@ import { NewAccount, NewPassword } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
 
 export function accountRoutes(context: Context): Route[] {
-  const { catalog, gate } = context;
+  const { catalog, limiter } = context;
   return [
     managed(context, "GET", "/accounts", ({ caller }) => {
       requireServiceAdmin(caller);
@@ -29,7 +29,7 @@ export function accountRoutes(context: Context): Route[] {
       requireSelfOrServiceAdmin(call.caller, emailOf(call));
       const { password } = await readJson(context, call, NewPassword);
       await catalog.setPassword(emailOf(call), password, askerOf(call));
-      gate.notePassword(gate.pairOf(idOf.account(emailOf(call)), password));
+      limiter.notePassword(limiter.pairOf(idOf.account(emailOf(call)), password));
       return ok(showAccount(findAccount(context, call)));
     }),
     managed(context, "DELETE", "/accounts/:email", async (call) => {

@@ -25,7 +25,7 @@ export function classPreviewRoute(context: Context): Route {
     const { from, to, ...filter } = await readJson(context, call, PreviewedFilter);
     const conditions = [...conditionsOf(filter), ...readRange(from, to)];
     const work = () => preview(context, call, key, { kind: "and", conditions });
-    return await context.gate.query(personOfCaller(context.catalog, call.caller), work, call.gone);
+    return await context.limiter.query(personOfCaller(context.catalog, call.caller), work, call.gone);
   });
 }
 

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { LoggiaError, StartError } from "../../errors.ts";
-import { giveWay } from "../../pace.ts";
+import { yieldToRequests } from "../../scheduling/cooperative.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
 const LAYOUT_VERSION = 1;
@@ -117,7 +117,7 @@ export async function openSqliteDocuments(options: {
       // too.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
-      for (let after = Number(since ?? 0); ; await giveWay()) {
+      for (let after = Number(since ?? 0); ; await yieldToRequests()) {
         const rows = await run(() => select.all(after) as Row[]);
         for (const row of rows) {
           newest.delete(row.id);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey } from "../../events/event.ts";
-import { personOf } from "../../gate/person.ts";
-import { momentsBy } from "../../post/created.ts";
-import type { Line } from "../../post/lines.ts";
+import { personOf } from "../../ratelimit/person.ts";
+import { momentsBy } from "../posting/created.ts";
+import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
 import type { Share } from "../protocols/room.ts";
@@ -100,8 +100,8 @@ export class Intake {
 
   /** False where the service ends before the bus takes them. */
   async #store(lines: readonly Line[]): Promise<boolean> {
-    const { gatherer, log } = this.#context;
-    const stored = await appendWithRetry(() => gatherer.submitLines(this.#log, lines), {
+    const { coalescer, log } = this.#context;
+    const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines), {
       context: this.#context,
       person: this.#person,
       what: "events of a listener",

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { Gate } from "../../gate/gate.ts";
+import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { BodyRoom } from "../protocols/room.ts";
 import type { StoreOptions } from "../protocols/store.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
@@ -9,7 +9,7 @@ import type { ListenerName, ListenerTally } from "./tally.ts";
 /** What all listeners of a process share. */
 export type ListenerContext = StoreOptions & {
   readonly catalog: Catalog;
-  readonly gate: Gate;
+  readonly limiter: RateLimiter;
   /** Memory of what is read and not yet stored, for all sockets together. */
   readonly room: BodyRoom;
   readonly log: Logger;

@@ -7,7 +7,7 @@ const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
 
 export type RetryOptions = {
-  readonly context: Pick<ListenerContext, "gate" | "abandoned" | "log">;
+  readonly context: Pick<ListenerContext, "limiter" | "abandoned" | "log">;
   /** The owner of the log, for whom each attempt counts as a request. */
   readonly person: string;
   /** What is stored, as the service's log names it. */
@@ -25,10 +25,10 @@ export async function appendWithRetry<T>(
   append: () => Promise<T>,
   { context, person, what, isAbandoned = () => false, gaveUp = () => {} }: RetryOptions,
 ): Promise<T | null> {
-  const { gate, abandoned, log } = context;
+  const { limiter, abandoned, log } = context;
   for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
     try {
-      gate.countCaller(person);
+      limiter.countCaller(person);
       return await append();
     } catch (error) {
       // The bus has room again within moments, whatever else is wrong with it takes longer.

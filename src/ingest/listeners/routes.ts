@@ -1,4 +1,4 @@
-import { isAmong } from "../../gate/address.ts";
+import { isAmong } from "../../ratelimit/address.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
 
 /** Whether a route takes what this sender sends. The first that does, in their order, counts. */

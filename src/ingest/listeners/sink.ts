@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Place } from "../../gate/guesses.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
 import { authorizeByKey } from "../protocols/authorize.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";

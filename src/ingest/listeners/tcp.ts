@@ -3,9 +3,9 @@ import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
-import type { Place } from "../../gate/guesses.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
-import { noteRequest } from "../../pace.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { isRouteOf } from "./routes.ts";
@@ -150,7 +150,7 @@ class TcpListener implements Listening {
       return;
     }
     const sender = { socket, headers: {} };
-    const place = this.#options.context.gate.placeOf(sender, address);
+    const place = this.#options.context.limiter.placeOf(sender, address);
     const stream = this.#options.open({ socket, place, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, isWithin: false, isBusy: false, wake() {} };
@@ -205,10 +205,10 @@ class TcpListener implements Listening {
 
   /** Waits for as long as its address, or its owner, sends too much. */
   async #admit(socket: Socket): Promise<void> {
-    const { gate, abandoned } = this.#options.context;
+    const { limiter, abandoned } = this.#options.context;
     for (;;) {
       try {
-        gate.enter({ socket, headers: {} });
+        limiter.enter({ socket, headers: {} });
         return;
       } catch (error) {
         if (!(error instanceof LoggiaError) || abandoned.aborted) throw error;

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 
-import { createBuckets } from "../../gate/buckets.ts";
+import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
-import { noteRequest } from "../../pace.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { isRouteOf } from "./routes.ts";

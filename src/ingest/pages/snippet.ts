@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { hasBody } from "../../http/body.ts";
-import { endAfter } from "../../http/last-answer.ts";
+import { endAfter } from "../../http/fast-path/last-answer.ts";
 
 const PATH = /^(?:https?:\/\/[^/?]*)?\/loggia\.js(?:\?|$)/;
-const SNIPPET = readFileSync(new URL("loggia.min.js", import.meta.url));
+const SNIPPET = readFileSync(new URL("./loggia.min.js", import.meta.url));
 /** Holds nothing of anybody, so any page may load it. A new release is there within the hour. */
 const HEADERS = {
   "Content-Type": "text/javascript; charset=utf-8",

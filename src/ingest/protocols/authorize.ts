@@ -2,12 +2,12 @@ import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
 import { requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { parseLogKey } from "../../events/event.ts";
-import type { Gate } from "../../gate/gate.ts";
-import { grantOf } from "../../gate/grant.ts";
-import type { Place } from "../../gate/guesses.ts";
-import { personOf } from "../../gate/person.ts";
+import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import { grantOf } from "../../ratelimit/grant.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
+import { personOf } from "../../ratelimit/person.ts";
 
-type AuthorizeOptions = { readonly catalog: Catalog; readonly gate: Gate };
+type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimiter };
 
 /**
  * What the API key of a request grants, where it may post.
@@ -18,14 +18,14 @@ export async function authorizeByKey(
   secret: string,
   logOfPath: string | null,
   place: Place,
-  { catalog, gate }: AuthorizeOptions,
+  { catalog, limiter }: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") {
     throw new LoggiaError("unauthorized", "This request came without an API key; docs/producers tells where it may be");
   }
-  const found = await grantOf(secret, place, { catalog, gate });
+  const found = await grantOf(secret, place, { catalog, limiter });
   const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
-  gate.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
+  limiter.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import { splitTags } from "../../post/draft.ts";
+import { splitTags } from "../posting/validated-event.ts";
 
 /** Which fields of a producer's events are chosen for what: the first that is there counts. */
 export type FieldChoice = {

@@ -4,7 +4,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags } from "../../events/tags.ts";
 import { characters, firstCharacters, wellFormed } from "../../events/text.ts";
-import type { Line } from "../../post/lines.ts";
+import type { Line } from "../posting/lines.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import type { ProducerEvent, ProducerTime, ReadEvent } from "./protocol.ts";
 import { digitsOf } from "./times.ts";

@@ -5,12 +5,12 @@ import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { createTurns } from "../../http/turns.ts";
-import { noteRequest } from "../../pace.ts";
-import { momentsBy } from "../../post/created.ts";
-import type { Gatherer } from "../../post/gatherer.ts";
-import type { Line } from "../../post/lines.ts";
-import type { Append, Once } from "../../post/once.ts";
+import { createTurns } from "../../scheduling/turns.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
+import { momentsBy } from "../posting/created.ts";
+import type { WriteCoalescer } from "../write-coalescer.ts";
+import type { Line } from "../posting/lines.ts";
+import type { Append, Idempotency } from "../idempotency.ts";
 import { CUT_TAG, lineOf } from "./line.ts";
 import { PENDING } from "./protocol.ts";
 import type { Outcome, ReadEvent, Reading } from "./protocol.ts";
@@ -18,8 +18,8 @@ import { nameOfAll, nameOfId } from "./repeats.ts";
 import type { RecentIds } from "./repeats.ts";
 
 export type StoreOptions = {
-  readonly gatherer: Pick<Gatherer, "submitLines">;
-  readonly once: Once;
+  readonly coalescer: Pick<WriteCoalescer, "submitLines">;
+  readonly once: Idempotency;
   readonly recent: RecentIds;
   readonly limits: FieldLimits;
   readonly clock: PostClock;
@@ -215,13 +215,13 @@ async function appendOnce(
   { log, apiKey, repeat }: Producer,
   { lines, names }: Chunk,
   n: number,
-  { gatherer, once, clock }: StoreOptions,
+  { coalescer, once, clock }: StoreOptions,
 ): Promise<EventId> {
   const keyed = { log, apiKey, count: lines.length, ...momentsBy(clock) };
-  const append: Append = (ids) => gatherer.submitLines(log, lines, ids);
+  const append: Append = (ids) => coalescer.submitLines(log, lines, ids);
   if (repeat !== null)
     return (await once.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
-  if (names.length < lines.length) return await gatherer.submitLines(log, lines);
+  if (names.length < lines.length) return await coalescer.submitLines(log, lines);
   const hash = nameOfAll(names);
   return (await once.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
 }

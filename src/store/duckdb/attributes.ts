@@ -4,7 +4,7 @@ import { numberOfValue } from "../../events/attributes.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
 import { isAscii } from "../../events/ascii.ts";
 import { fold } from "../../events/text.ts";
-import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./schema.ts";
+import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./database/schema.ts";
 
 /** What a column holds. */
 export type ColumnKind = "number" | "text";

@@ -14,28 +14,28 @@ import { BlockBuilder } from "./blocks/block-builder.ts";
 import { BlockIndex } from "./blocks/block-index.ts";
 import type { Block, BlockOptions } from "./blocks/block-index.ts";
 import { TokenListPool } from "./blocks/token-list.ts";
-import { ChunkPool } from "./chunks.ts";
-import { Database } from "./database.ts";
-import type { Effect } from "./database.ts";
-import { startError } from "./database-errors.ts";
-import { Facts } from "./facts.ts";
+import { ChunkPool } from "./write/chunks.ts";
+import { Database } from "./database/database.ts";
+import type { Effect } from "./database/database.ts";
+import { startError } from "./database/errors.ts";
+import { ColumnStatistics } from "./column-statistics.ts";
 import { LogNumbers } from "./logs.ts";
 import { MarkedLogs } from "./marked-logs.ts";
-import { AttributeNames, listFields } from "./fields.ts";
-import { DuckdbEvents } from "./prepared.ts";
-import { group } from "./group.ts";
-import * as list from "./list.ts";
-import * as read from "./read.ts";
-import { RememberedMoments } from "./remembered-moments.ts";
-import { reclassify } from "./reclassify.ts";
-import { deleteExpired } from "./retention.ts";
-import { ALERTS_TABLE, eventsTable } from "./rows.ts";
-import type { EventRow } from "./rows.ts";
-import { splitId } from "./schema.ts";
-import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
-import { insertVisits, users } from "./visits.ts";
+import { AttributeNames, listFields } from "./read/fields.ts";
+import { DuckdbEvents } from "./write/prepared.ts";
+import { group } from "./read/group.ts";
+import * as list from "./read/list.ts";
+import * as read from "./read/read.ts";
+import { RememberedMoments } from "./read/remembered-moments.ts";
+import { reclassify } from "./write/reclassify.ts";
+import { deleteExpired } from "./write/retention.ts";
+import { ALERTS_TABLE, eventsTable } from "./write/rows.ts";
+import type { EventRow } from "./write/rows.ts";
+import { splitId } from "./database/schema.ts";
+import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
+import { insertVisits, users } from "./write/visits.ts";
 import { TimeSums } from "./sums/time-sums.ts";
-import * as write from "./write.ts";
+import * as write from "./write/write.ts";
 
 export type DuckdbOptions = {
   /**
@@ -92,10 +92,10 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const database = opening.use(await Database.open({ file, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
   const blocks = { blockRows, filterLimit_bytes, tableBlocks, log };
-  const facts = await readFacts(database, { countedEvents, summedEvents, ...blocks });
-  const builder = opening.use(new BlockBuilder(database, facts.blocks, log));
-  const names = new AttributeNames(facts);
-  const writer = new Writer(database, facts);
+  const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks });
+  const builder = opening.use(new BlockBuilder(database, statistics.blocks, log));
+  const names = new AttributeNames(statistics);
+  const writer = new Writer(database, statistics);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const marking: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
   const closing = opening.move();
@@ -109,18 +109,19 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan, { countUpTo = Infinity } = {}) =>
-      reading((connection) => list.list(connection, plan, countUpTo, facts)),
-    rows: (plan) => reading((connection) => list.rows(connection, plan, facts)),
-    group: (plan) => reading((connection) => group(connection, plan, facts)),
+      reading((connection) => list.list(connection, plan, countUpTo, statistics)),
+    rows: (plan) => reading((connection) => list.rows(connection, plan, statistics)),
+    group: (plan) => reading((connection) => group(connection, plan, statistics)),
     users: (plan) => reading((connection) => users(connection, plan)),
-    fields: (question) => reading((connection) => listFields(connection, question, facts)),
+    fields: (question) => reading((connection) => listFields(connection, question, statistics)),
     attributeNames: (key) => reading((connection) => names.of(connection, key)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
-    marks: async (ids) => (facts.marked.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids))),
+    marks: async (ids) =>
+      statistics.marked.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids)),
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
     addBookmark: (user, key, id) => {
-      facts.marked.add(key);
+      statistics.marked.add(key);
       return marking((connection) => write.insertBookmark(connection, user, key, id));
     },
     deleteBookmark: (user, key, id) => marking((connection) => write.deleteBookmark(connection, user, key, id)),
@@ -130,8 +131,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     unmarkAlertsSeen: (asked) => marking((connection) => unmarkAlertsSeen(connection, asked)),
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
-    deleteExpired: (expiry, signal) => deleteExpired(database, expiry, facts.blocks, signal).catch(rethrow),
-    reclassify: (piece) => reclassify(database, facts.logs, piece).catch(rethrow),
+    deleteExpired: (expiry, signal) => deleteExpired(database, expiry, statistics.blocks, signal).catch(rethrow),
+    reclassify: (piece) => reclassify(database, statistics.logs, piece).catch(rethrow),
     // What was committed is seen by every later question.
     refresh: () => Promise.resolve(),
     indexed: () => builder.done(),
@@ -144,14 +145,14 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 }
 
 /** @throws StartError where the file is damaged */
-async function readFacts(
+async function readStatistics(
   database: Database,
   { countedEvents, summedEvents, ...options }: BlockOptions & { countedEvents: number; summedEvents: number },
-): Promise<Facts> {
+): Promise<ColumnStatistics> {
   try {
     return await database.maintain(
       async (connection) =>
-        new Facts({
+        new ColumnStatistics({
           logs: await LogNumbers.read(connection),
           attributes: await AttributeColumns.read(connection, countedEvents),
           blocks: await BlockIndex.read(connection, options),
@@ -168,7 +169,7 @@ async function readFacts(
 /** The writes that need to know the largest ids there are. */
 class Writer {
   readonly #database: Database;
-  readonly #facts: Facts;
+  readonly #statistics: ColumnStatistics;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
   readonly #sets = new TokenListPool();
@@ -178,10 +179,10 @@ class Writer {
   #asked: EventId | "" = "";
   #writes = 0;
 
-  constructor(database: Database, facts: Facts) {
+  constructor(database: Database, statistics: ColumnStatistics) {
     this.#database = database;
-    this.#facts = facts;
-    this.#events = new ChunkPool(eventsTable(facts));
+    this.#statistics = statistics;
+    this.#events = new ChunkPool(eventsTable(statistics));
   }
 
   /** How often events were written. */
@@ -209,7 +210,7 @@ class Writer {
       return [];
     }
     events.mustBeHeld();
-    const { attributes, blocks, logs } = this.#facts;
+    const { attributes, blocks, logs } = this.#statistics;
     let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
       const does = this.#isBeyondAll(events) ? "adds" : "anything";
@@ -247,7 +248,7 @@ class Writer {
 
   async alerts(alerts: readonly Alert[]): Promise<WriteOutcome[]> {
     if (alerts.length === 0) return [];
-    for (const { event } of alerts) this.#facts.marked.add(event.log);
+    for (const { event } of alerts) this.#statistics.marked.add(event.log);
     return write.writeEach(alerts, (items) =>
       this.#write(
         async (connection, high) => ({

@@ -5,7 +5,7 @@ import type { LogKey } from "../../events/event.ts";
 import { ATTRIBUTE_PATHS, ATTRIBUTES, COLUMN_KINDS } from "./attributes.ts";
 import { FIELD_LIMIT } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
-import { searcherOf } from "./scan.ts";
+import { searcherOf } from "./search/scan.ts";
 
 /** So many attributes of a log get columns. */
 const MAX_OF_LOG = 256;

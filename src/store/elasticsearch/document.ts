@@ -5,7 +5,7 @@ import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
 import type { AttributeIndex } from "./attributes.ts";
-import { digitsOf, isOdd } from "./words.ts";
+import { digitsOf, isOdd } from "./text-index/words.ts";
 
 /**
  * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left

@@ -6,7 +6,7 @@ import type { EventId } from "../../events/id.ts";
 import type { Source } from "../../query/plan.ts";
 import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
-import { MAX_EXPRESSION_LENGTH } from "./regexp.ts";
+import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
 
 /** Raised when documents or mappings change so that an older release could not live with them. */
 const LAYOUT_VERSION = 3;
@@ -37,7 +37,7 @@ export type Names = {
   readonly wordless: readonly string[];
   /** Indices of which some documents have no pattern and no point, see {@link earlierIndices}. */
   readonly earlier: readonly string[];
-  /** Who rebuilds now, see `lease.ts`. */
+  /** Who rebuilds now, see `lock.ts`. */
   readonly rebuild: string;
   /** The alias of all indices that are being built. */
   readonly building: string;

@@ -14,12 +14,12 @@ import type { LogKey } from "../../events/event.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
-import { KnownDistinct } from "./distinct.ts";
-import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./deletions.ts";
-import { attributeNames, fields } from "./fields.ts";
-import { readParts } from "./generations.ts";
-import { group } from "./group.ts";
-import { list, rows } from "./list.ts";
+import { KnownDistinct } from "./groups/distinct.ts";
+import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./write/deletions.ts";
+import { attributeNames, fields } from "./search/fields.ts";
+import { readParts } from "./rebuild/generations.ts";
+import { group } from "./groups/group.ts";
+import { list, rows } from "./search/list.ts";
 import { earlierIndices, namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
 import type { IndexOptions, Names } from "./mapping.ts";
 import {
@@ -33,17 +33,17 @@ import {
   find,
   marks,
   refresh,
-} from "./people.ts";
-import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./seen.ts";
-import { createMender } from "./mend.ts";
-import type { Mender } from "./mend.ts";
-import { ElasticsearchEvents, operationsOf } from "./prepared.ts";
-import { rebuild } from "./rebuild.ts";
-import { reclassify } from "./reclassify.ts";
-import { deleteExpired } from "./retention.ts";
-import { BLOCKED } from "./scan.ts";
+} from "./annotations.ts";
+import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
+import { createRecovery } from "./rebuild/recovery.ts";
+import type { Recovery } from "./rebuild/recovery.ts";
+import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
+import { rebuild } from "./rebuild/rebuild.ts";
+import { reclassify } from "./write/reclassify.ts";
+import { deleteExpired } from "./write/retention.ts";
+import { BLOCKED } from "./search/scan.ts";
 import { encodeVisit, users } from "./users.ts";
-import { createOperation, indexOperation, writeBulk, writePacked } from "./write.ts";
+import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
@@ -92,12 +92,12 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   log.info({ namespace }, "elasticsearch: templates are in place");
   const columns = new ColumnsOfLogs(client, names, personOf);
   const known = new KnownDistinct();
-  const mender = createMender({ client, names, columns, log });
-  mender.notice();
-  const { written, changed } = noticing(mender);
+  const recovery = createRecovery({ client, names, columns, log });
+  recovery.notice();
+  const { written, changed } = noticing(recovery);
   return {
     prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
-    writeEvents: (events) => written(writePacked(client, operationsOf(events))),
+    writeEvents: (events) => written(writeEncodedBulk(client, operationsOf(events))),
     writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
       written(
@@ -130,14 +130,14 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     deletionsAmong: (key, ids) => translated(() => deletionsAmong(client, names, key, ids)),
 
     deleteExpired: (expiry, signal) => {
-      mender.notice();
+      recovery.notice();
       return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
     },
     reclassify: (piece) => changed(() => outlastSilence(() => reclassify(client, names, piece))),
     rebuild: (options) =>
       translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch(
         (error: unknown) => {
-          mender.notice();
+          recovery.notice();
           throw options.signal.aborted ? options.signal.reason : error;
         },
       ),
@@ -146,7 +146,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     refresh: () =>
       translated(() => refresh(client, [names.events, names.alerts, names.bookmarks, names.visits].join())),
     ping: () => pingElasticsearch(client),
-    [Symbol.asyncDispose]: () => mender[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => recovery[Symbol.asyncDispose](),
   };
 }
 
@@ -156,18 +156,18 @@ function question<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Writes that meet an index that takes none: somebody is rebuilding it, or was. */
-function noticing(mender: Mender) {
+function noticing(recovery: Recovery) {
   return {
     written: async (outcomes: Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
       const settled = await outcomes;
-      if (settled.some((outcome) => outcome.kind === "retry" && outcome.reason.includes(BLOCKED))) mender.notice();
+      if (settled.some((outcome) => outcome.kind === "retry" && outcome.reason.includes(BLOCKED))) recovery.notice();
       return settled;
     },
     changed: async <T>(change: () => Promise<T>): Promise<T> => {
       try {
         return await translated(change);
       } catch (error) {
-        if (String(error).includes(BLOCKED)) mender.notice();
+        if (String(error).includes(BLOCKED)) recovery.notice();
         throw error;
       }
     },

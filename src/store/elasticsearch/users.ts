@@ -8,13 +8,13 @@ import type { Visit } from "../../events/visit.ts";
 import { someComparison } from "../../query/plan.ts";
 import type { UserCondition, UsersPlan } from "../../query/plan.ts";
 import type { TrackedUser, UsersPage } from "../store.ts";
-import { compileVisits } from "./compile.ts";
-import type { Query } from "./compile.ts";
+import { compileVisits } from "./search/compile.ts";
+import type { Query } from "./search/compile.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, scan, totalOf } from "./scan.ts";
-import type { Searcher } from "./scan.ts";
-import { Look } from "./look.ts";
-import { testOfUsers } from "./verify.ts";
+import { ANY_ORDER, atOneMoment, scan, totalOf } from "./search/scan.ts";
+import type { Searcher } from "./search/scan.ts";
+import { Look } from "./search/look.ts";
+import { testOfUsers } from "./search/verify.ts";
 
 /** Users asked for in one request. */
 const PAGE = 10_000;

@@ -4,7 +4,7 @@ import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { answerGroups } from "../../../src/api/groups/answer.ts";
 import { showGroups } from "../../../src/api/groups/view.ts";
-import { writeLong } from "../../../src/http/written.ts";
+import { writeLong } from "../../../src/http/streamed-list.ts";
 import { planQuery } from "../../../src/query/planner.ts";
 import type { GroupQuestion } from "../../../src/query/question.ts";
 import { parseZone } from "../../../src/query/zone.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pino } from "pino";
-import type { DeadLetter } from "../../../pipelines/deadletters/letter.ts";
+import type { DeadLetter } from "../../../pipelines/deadletters/codec.ts";
 import type { Bus, BusRecord } from "../../../src/bus/bus.ts";
-import { openSqliteBus } from "../../../src/bus/sqlite.ts";
+import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { type LogKey, parseLogKey } from "../../../src/events/event.ts";
 import { createIdSource } from "../../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../../src/events/record.ts";

@@ -6,7 +6,7 @@ import { HOST_CLOCK } from "../../../src/events/clock.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { createGate } from "../../../src/gate/gate.ts";
+import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import type { ListenerCount, ListenerName } from "../../../src/ingest/listeners/tally.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
@@ -30,7 +30,7 @@ export async function contextOf(
   t.teardown(() => abandoned.abort());
   const context: ListenerContext = {
     catalog: service.ports.catalog,
-    gatherer: {
+    coalescer: {
       async submitLines(log, lines) {
         await new Promise(setImmediate);
         if (bus.isFull) {
@@ -44,7 +44,7 @@ export async function contextOf(
     },
     once: { post: () => Promise.reject(new Error("not asked for")) },
     recent: new RecentIds(),
-    gate: createGate(),
+    limiter: createRateLimiter(),
     clock: HOST_CLOCK,
     limits: DEFAULT_LIMITS,
     room: new BodyRoom(),

@@ -2,7 +2,7 @@ import test from "ava";
 import { once } from "node:events";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
-import { createGate, DEFAULT_RATES } from "../../../src/gate/gate.ts";
+import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
 import { listenForGrpc } from "../../../src/ingest/protocols/otlp/grpc.ts";
 import { KEY, LOG } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
@@ -77,7 +77,9 @@ test("what cannot be taken is answered with the code that clients act upon", asy
 });
 
 test("where there is no room a client is told when to come again", async (t) => {
-  const { context, bus } = await contextOf(t, { gate: createGate({ rates: { ...DEFAULT_RATES, caller: 1 } }) });
+  const { context, bus } = await contextOf(t, {
+    limiter: createRateLimiter({ rates: { ...DEFAULT_RATES, caller: 1 } }),
+  });
   const listening = await listenForGrpc(socketFor("tcp"), context);
   const session = open(listening.port);
   bus.isFull = true;

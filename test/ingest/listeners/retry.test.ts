@@ -9,10 +9,10 @@ function attempts() {
   const lines: string[] = [];
   const counted: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void lines.push(line) });
-  const gate = { countCaller: (person: string) => void counted.push(person) } as never;
+  const limiter = { countCaller: (person: string) => void counted.push(person) } as never;
   const given: unknown[] = [];
   const options = {
-    context: { gate, log, abandoned: abandoned.signal },
+    context: { limiter, log, abandoned: abandoned.signal },
     person: "someone",
     what: "events of a test",
     gaveUp: (error: unknown) => void given.push(error),

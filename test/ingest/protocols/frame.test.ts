@@ -9,7 +9,7 @@ import { pino } from "pino";
 import { LoggiaError } from "../../../src/errors.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { createPostListener } from "../../../src/post/listener.ts";
+import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { eventsOn } from "../../support/events-on.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -159,7 +159,7 @@ test("a full queue answers the whole request 503, with Retry-After and nothing s
   const server = createPostListener({
     catalog: service.ports.catalog,
     once: { post: () => Promise.reject(new Error("no keys here")) },
-    gatherer: {
+    coalescer: {
       submitLines(_log: unknown, lines: readonly unknown[]) {
         if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
         appended.push(lines.length);

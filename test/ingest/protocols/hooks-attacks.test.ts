@@ -10,7 +10,7 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { startLoggia } from "../../../src/main.ts";
-import { createPostListener } from "../../../src/post/listener.ts";
+import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { readSettings } from "../../../src/settings.ts";
 import { AUTHORIZATION, environmentOf, get, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -261,7 +261,7 @@ test.serial("a full queue answers 503 with Retry-After, and nothing of the reque
         first: await append({ first: "0".repeat(24) as never, created: 0 }),
       }),
     },
-    gatherer: {
+    coalescer: {
       submitLines(_log: unknown, lines: readonly unknown[]) {
         if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
         stored.push(lines.length);

@@ -102,7 +102,7 @@ async function take(path: string, body: Buffer): Promise<Taken> {
   const type = path === "/lines" ? "application/x-ndjson" : "application/json";
   const received = { body, headers: { "content-type": type }, query: new URLSearchParams(), choice: NO_CHOICE };
   const options = {
-    gatherer: {
+    coalescer: {
       async submitLines(_log: unknown, all: readonly { fields: string }[]) {
         for (const [i, { fields }] of all.entries()) {
           if (i % 500 === 0) await new Promise(setImmediate);

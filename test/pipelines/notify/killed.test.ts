@@ -33,7 +33,7 @@ for (const { at, arrived } of MOMENTS) {
     })();
 
     const server = await startSmtpServer(t);
-    const process_file = join(import.meta.dirname, "process.ts");
+    const process_file = join(import.meta.dirname, "./process.ts");
     const child = spawn(process.execPath, [process_file, folder, String(server.port), String(DEADLINE_MS)], {
       stdio: "inherit",
     });

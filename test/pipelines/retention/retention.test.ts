@@ -2,8 +2,8 @@ import test from "ava";
 
 import type { LogKey } from "../../../src/events/event.ts";
 import { expiryOf } from "../../../pipelines/retention/expiry.ts";
-import { keepOnlyFresh } from "../../../pipelines/retention/keep.ts";
-import { startRetention } from "../../../pipelines/retention/sweep.ts";
+import { withRetentionFilter } from "../../../pipelines/retention/filter.ts";
+import { startRetention } from "../../../pipelines/retention/job.ts";
 import { until } from "../../support/until.ts";
 import {
   accept,
@@ -90,7 +90,7 @@ for (const { name, open } of PLACES) {
     const reader = await addSubscriber(house.catalog, log, "every");
     const now = Date.now();
     let left = 0;
-    const store = keepOnlyFresh({ ...house, now: Date.now, left: (count) => void (left += count) });
+    const store = withRetentionFilter({ ...house, now: Date.now, left: (count) => void (left += count) });
     const pipeline = await start(t, { ...house, store });
     await post(house.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
     await post(house.bus, [accept(log, { created: now - 9 * DAY_MS })]);
@@ -108,7 +108,7 @@ for (const { name, open } of PLACES) {
     const { log } = await makeLog(house.catalog);
     await house.catalog.updateLog(log, { retentionDays: 7 });
     const now = Date.now();
-    const store = keepOnlyFresh({ ...house, now: Date.now });
+    const store = withRetentionFilter({ ...house, now: Date.now });
     const days = [1, 8, 2, 9, 9, 3, 4, 8];
     const events = days.map((day) => accept(log, { text: `${day} days old`, created: now - day * DAY_MS }));
     const prepared = store.prepareEvents();

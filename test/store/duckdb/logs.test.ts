@@ -5,7 +5,7 @@ import type { ExecutionContext } from "ava";
 
 import type { LogKey } from "../../../src/events/event.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
-import { LOGS } from "../../../src/store/duckdb/schema.ts";
+import { LOGS } from "../../../src/store/duckdb/database/schema.ts";
 
 const [SHOP, MAIL, BLOG] = ["shop", "mail", "blog"] as LogKey[] as [LogKey, LogKey, LogKey];
 

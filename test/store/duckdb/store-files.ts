@@ -11,7 +11,7 @@ import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
-const CHILD = resolve(import.meta.dirname, "child.ts");
+const CHILD = resolve(import.meta.dirname, "./child.ts");
 
 export function open(file: string): Promise<Store> {
   return openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 256, threads: 2 });

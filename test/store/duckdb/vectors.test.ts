@@ -2,8 +2,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import test from "ava";
 import fc from "fast-check";
-import { keepByteOrderMarks } from "../../../src/store/duckdb/text-decoder.ts";
-import { appendChunks, ChunkPool, Rows } from "../../../src/store/duckdb/chunks.ts";
+import { keepByteOrderMarks } from "../../../src/store/duckdb/database/text-decoder.ts";
+import { appendChunks, ChunkPool, Rows } from "../../../src/store/duckdb/write/chunks.ts";
 import {
   bigints,
   booleans,

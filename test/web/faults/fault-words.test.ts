@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { createGate, DEFAULT_RATES } from "../../../src/gate/gate.ts";
+import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { ApiFault } from "../../../src/web/api/client.ts";
 import { wordsForFault } from "../../../src/web/faults/fault-words.ts";
@@ -33,11 +33,11 @@ test("a fault that passes is tried again by itself, and one that stays is not", 
 });
 
 test("the number of queries that run is read from the words of the service itself", async (t) => {
-  const gate = createGate({ rates: { ...DEFAULT_RATES, queries: 1 } });
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, queries: 1 } });
   const running = Promise.withResolvers<void>();
-  const first = gate.query("ann", () => running.promise);
+  const first = limiter.query("ann", () => running.promise);
   const refusal = await t.throwsAsync(
-    gate.query("ann", () => Promise.resolve()),
+    limiter.query("ann", () => Promise.resolve()),
     { instanceOf: LoggiaError },
   );
   running.resolve();

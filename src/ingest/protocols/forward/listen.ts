@@ -2,7 +2,7 @@ import { encode } from "@msgpack/msgpack";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../../errors.ts";
-import { personOf } from "../../../gate/person.ts";
+import { personOf } from "../../../ratelimit/person.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import { appendWithRetry } from "../../listeners/retry.ts";
@@ -158,13 +158,13 @@ class ForwardStream implements Stream {
 
   /** @throws LoggiaError `unauthorized`, `too_many_requests` */
   #greet(bytes: Buffer): void {
-    const { gate } = this.#context;
+    const { limiter } = this.#context;
     const { place, socket } = this.#connection;
-    gate.beforeKey(place, "", () => undefined);
+    limiter.beforeKey(place, "", () => undefined);
     const { isRight, pong, digest } = this.#handshake!.answer(bytes);
     socket.write(pong);
     if (!isRight) {
-      gate.wrongKey(place, digest);
+      limiter.wrongKey(place, digest);
       throw new LoggiaError("unauthorized", "A client of Fluent forward does not know the shared key");
     }
     this.#handshake = null;

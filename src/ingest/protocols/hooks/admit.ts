@@ -8,9 +8,9 @@ import { HOST_CLOCK } from "../../../events/clock.ts";
 import type { PostClock } from "../../../events/clock.ts";
 import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
-import type { Gate } from "../../../gate/gate.ts";
-import type { Place } from "../../../gate/guesses.ts";
-import { personOf } from "../../../gate/person.ts";
+import type { RateLimiter } from "../../../ratelimit/rate-limiter.ts";
+import type { Place } from "../../../ratelimit/guesses.ts";
+import { personOf } from "../../../ratelimit/person.ts";
 import { authorizeByKey } from "../authorize.ts";
 import type { BodyRoom, Share } from "../room.ts";
 import { isSigned, signatureOf } from "./signatures.ts";
@@ -23,7 +23,7 @@ const UNGUESSABLE_CHARACTERS = 32;
 
 export type AdmitOptions = {
   readonly catalog: Catalog;
-  readonly gate: Gate;
+  readonly limiter: RateLimiter;
   readonly clock?: PostClock;
   /** Bounds the memory of bodies that nobody has vouched for yet. */
   readonly unverified: BodyRoom;
@@ -73,7 +73,7 @@ async function admitSigned(
   request: IncomingMessage,
   { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
   place: Place,
-  { catalog, gate, clock = HOST_CLOCK, unverified }: AdmitOptions,
+  { catalog, limiter, clock = HOST_CLOCK, unverified }: AdmitOptions,
 ): Promise<Admitted> {
   const { name, signature, secret = "" } = hook;
   const { headers } = request;
@@ -82,17 +82,17 @@ async function admitSigned(
   if (given === "") throw unsigned();
   const isGuessable = secret.length < UNGUESSABLE_CHARACTERS;
   const guess = `${log} ${id} ${given}`;
-  if (isGuessable) gate.beforeKey(place, guess, () => `${log} ${id}`);
+  if (isGuessable) limiter.beforeKey(place, guess, () => `${log} ${id}`);
   const share = unverified.enter(place.address);
   try {
     const sent = await receiveCounted(request, share);
     if (!isSigned(signature, secret, { body: sent, headers }, clock.now())) {
-      if (isGuessable) gate.wrongKey(place, guess);
+      if (isGuessable) limiter.wrongKey(place, guess);
       throw unsigned();
     }
     const person = personOf(catalog, log);
-    if (isGuessable) gate.rightKey(place, guess, `${log} ${id}`, person);
-    else gate.countCaller(person);
+    if (isGuessable) limiter.rightKey(place, guess, `${log} ${id}`, person);
+    else limiter.countCaller(person);
     return { log, id, hook, sent };
   } finally {
     share.release();

@@ -9,11 +9,11 @@ import type {
 import type { Socket } from "node:net";
 
 import { LoggiaError } from "../../../errors.ts";
-import type { Sender } from "../../../gate/address.ts";
-import { personOf } from "../../../gate/person.ts";
-import { shedConnections } from "../../../http/crowd.ts";
+import type { Sender } from "../../../ratelimit/address.ts";
+import { personOf } from "../../../ratelimit/person.ts";
+import { shedConnections } from "../../../http/limits/connections.ts";
 import { listenOn } from "../../../http/listen.ts";
-import { noteRequest } from "../../../pace.ts";
+import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import { authorizeByKey } from "../authorize.ts";
@@ -136,9 +136,9 @@ class GrpcListener {
     headers: IncomingHttpHeaders,
     session: object & { socket: Sender["socket"] },
   ): Promise<Uint8Array> {
-    const { gate, catalog, room } = this.#context;
+    const { limiter, catalog, room } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
-    const found = gate.placeOf(sender, gate.enter(sender));
+    const found = limiter.placeOf(sender, limiter.enter(sender));
     const place = { ...found, connection: found.connection === null ? null : session };
     if (headers[":path"] !== EXPORT) {
       throw new LoggiaError("path_not_found", "Logs of OpenTelemetry are taken here, and nothing else");

@@ -2,11 +2,11 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
-import { giveWay } from "../../../pace.ts";
+import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { valuesIn } from "../attributes.ts";
-import { rowsOf } from "../ask.ts";
-import type { Database } from "../database.ts";
-import { tagsOfLine } from "../schema.ts";
+import { rowsOf } from "../read/ask.ts";
+import type { Database } from "../database/database.ts";
+import { tagsOfLine } from "../database/schema.ts";
 import type { BlockIndex } from "./block-index.ts";
 import { TokenFilter } from "./token-filter.ts";
 import { addTokensOfEvent } from "./tokens.ts";
@@ -100,7 +100,7 @@ async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap,
     where id_hi between $1::ubigint and $2::ubigint`;
   const rows = await rowsOf(await connection.run(sql, [from, to]));
   for (const [i, row] of rows.entries()) {
-    if (i % ROWS_A_TURN === 0) await giveWay();
+    if (i % ROWS_A_TURN === 0) await yieldToRequests();
     const [text, tags, source, user, attributes] = row as [string, string, string, string, string | null];
     const values = attributes === null ? [] : valuesIn(attributes);
     addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user }, values, tokens);

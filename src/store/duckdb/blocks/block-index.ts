@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import type { EventId } from "../../../events/id.ts";
 import type { Condition } from "../../../query/plan.ts";
-import { splitId } from "../schema.ts";
+import { splitId } from "../database/schema.ts";
 import { FilterTables } from "./filter-tables.ts";
 import type { Span } from "./filter-tables.ts";
 import { idRanges } from "./id-ranges.ts";

@@ -2,7 +2,7 @@ import { blobValue } from "@duckdb/node-api";
 import type { DuckDBBlobValue, DuckDBConnection } from "@duckdb/node-api";
 
 import type { EventId } from "../../../events/id.ts";
-import { ASKED, idParameters, tokenBlocks } from "../schema.ts";
+import { ASKED, idParameters, tokenBlocks } from "../database/schema.ts";
 
 /** Ids whose upper integers lie from `first` to `last`. */
 export type Span = { readonly first: bigint; readonly last: bigint };

@@ -1,6 +1,6 @@
-import { Binder } from "../binder.ts";
-import type { Statement } from "../binder.ts";
-import type { Span } from "../compile.ts";
+import { Binder } from "../write/binder.ts";
+import type { Statement } from "../write/binder.ts";
+import type { Span } from "../compile/compile.ts";
 import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 
 /** The columns of {@link compileSums}, as DuckDB gives them. */

@@ -6,9 +6,9 @@ import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
 import { rangeOf } from "../../../query/span.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { askRows } from "../ask.ts";
-import type { Span } from "../compile.ts";
-import type { Facts, Known } from "../facts.ts";
+import { askRows } from "../read/ask.ts";
+import type { Span } from "../compile/compile.ts";
+import type { ColumnStatistics, Known } from "../column-statistics.ts";
 import { compileSums } from "./compile-sums.ts";
 import type { SumsRow } from "./compile-sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
@@ -37,19 +37,19 @@ type Cut = { readonly from: number; readonly to: number; readonly edges: readonl
 export async function groupBySums(
   connection: DuckDBConnection,
   plan: GroupPlan,
-  facts: Facts,
+  statistics: ColumnStatistics,
   known: Known,
 ): Promise<Group[] | null> {
   const question = questionOf(plan);
   const log = plan.logs.length === 1 ? known.logs.get(plan.logs[0]!) : undefined;
-  if (question === null || log === undefined || known.facts.has("early")) return null;
+  if (question === null || log === undefined || known.statistics.has("early")) return null;
   const cut = cutOf(plan.where);
   if (cut === null) return null;
-  const { sums } = facts;
+  const { sums } = statistics;
   const { settled, stillness } = sums;
   const before = sums.of(log);
   if (settled === null || before?.slices === null) return null;
-  if (before === undefined && !(await isWorthMaking(connection, cut, facts))) return null;
+  if (before === undefined && !(await isWorthMaking(connection, cut, statistics))) return null;
   // Counts alone cost a third of sums, which nobody may ask for before they are lost.
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
   if (before === undefined && isCount && !sums.isAskedAgain(log)) return null;
@@ -124,9 +124,13 @@ function isOfTime(where: Condition): boolean {
   return where.kind === "and" ? where.conditions.every(isOfTime) : where.kind === "number" && where.field === "created";
 }
 
-async function isWorthMaking(connection: DuckDBConnection, { from, to }: Cut, facts: Facts): Promise<boolean> {
-  const { count, first, last } = await facts.reach(connection);
-  if (count <= facts.sums.leastEvents) return false;
+async function isWorthMaking(
+  connection: DuckDBConnection,
+  { from, to }: Cut,
+  statistics: ColumnStatistics,
+): Promise<boolean> {
+  const { count, first, last } = await statistics.reach(connection);
+  if (count <= statistics.sums.leastEvents) return false;
   const asked_ms = Math.min(to * SLICE_MS, last) - Math.max(from * SLICE_MS, first);
   return asked_ms >= SHARE_OF_REACH * (last - first);
 }

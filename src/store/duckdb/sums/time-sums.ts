@@ -1,4 +1,4 @@
-import type { Database } from "../database.ts";
+import type { Database } from "../database/database.ts";
 
 /** Clocks of all zones differ by multiples of this, but for some of the first half of the last century. */
 export const SLICE_MS = 900_000;

@@ -14,11 +14,11 @@ import { formatNumber } from "../../../../src/api/view.ts";
 import { fixedZone, parseZone } from "../../../../src/query/zone.ts";
 import { AttributeColumns } from "../../../../src/store/duckdb/attributes.ts";
 import { BlockIndex } from "../../../../src/store/duckdb/blocks/block-index.ts";
-import { Facts } from "../../../../src/store/duckdb/facts.ts";
-import type { Fact } from "../../../../src/store/duckdb/facts.ts";
+import { ColumnStatistics } from "../../../../src/store/duckdb/column-statistics.ts";
+import type { Statistic } from "../../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../../src/store/duckdb/logs.ts";
 import { MarkedLogs } from "../../../../src/store/duckdb/marked-logs.ts";
-import { RememberedMoments } from "../../../../src/store/duckdb/remembered-moments.ts";
+import { RememberedMoments } from "../../../../src/store/duckdb/read/remembered-moments.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { groupBySums } from "../../../../src/store/duckdb/sums/group-by-sums.ts";
 import { MOST_SLICES, SLICE_MS, TimeSums } from "../../../../src/store/duckdb/sums/time-sums.ts";
@@ -246,7 +246,7 @@ async function openSums(t: ExecutionContext) {
     stillness: 0,
     changes: 0,
   };
-  const facts = new Facts({
+  const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
@@ -255,10 +255,15 @@ async function openSums(t: ExecutionContext) {
     sums: new TimeSums(database, 0),
   });
   const log = newLog();
-  facts.logs.numberOf(log);
-  const known = { facts: new Set<Fact>(), logs: facts.logs, attributes: facts.attributes, blocks: facts.blocks };
+  statistics.logs.numberOf(log);
+  const known = {
+    statistics: new Set<Statistic>(),
+    logs: statistics.logs,
+    attributes: statistics.attributes,
+    blocks: statistics.blocks,
+  };
   const ask = (fields: Partial<GroupPlan> = {}): Promise<readonly Group[] | null> =>
-    groupBySums(connection, groupPlan(log, { aggregates: [COUNTS, SUMS], ...fields }), facts, known);
+    groupBySums(connection, groupPlan(log, { aggregates: [COUNTS, SUMS], ...fields }), statistics, known);
   return { connection, database, known, ask };
 }
 
@@ -319,10 +324,10 @@ test("sums answer what they can, and are made where that is worth while", async 
     { from: { kind: "bookmarks", user: newUser() } },
   ];
   for (const fields of beside) t.is(await ask(fields), null, JSON.stringify(fields));
-  const early = new Set<Fact>(["early"]);
-  Object.assign(known, { facts: early });
+  const early = new Set<Statistic>(["early"]);
+  Object.assign(known, { statistics: early });
   t.is(await ask(), null, "events of before 1970");
-  Object.assign(known, { facts: new Set<Fact>() });
+  Object.assign(known, { statistics: new Set<Statistic>() });
   t.not(await ask(), null);
   database.settled = 1;
   await connection.run(`insert into events

@@ -1,0 +1,29 @@
+import { certificateFault } from "../../errors.ts";
+import { kindOf, reasonOf, type KafkaConnection } from "./client.ts";
+
+/**
+ * Why a first connection failed, in one line without secrets. A broker says little where a client
+ * speaks otherwise than its listener does: it closes the connection. So the line names what the
+ * settings leave out.
+ */
+export function whyNotOpened(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
+  const reason = reasonOf(error).replaceAll("\n", " ");
+  switch (kindOf(error)) {
+    case "KafkaJSSASLAuthenticationError":
+    case "SASL_AUTHENTICATION_FAILED":
+      return `it refused the credentials of user ${JSON.stringify(sasl?.username ?? "")}`;
+    case "UNSUPPORTED_SASL_MECHANISM":
+      return `it does not take credentials by ${sasl?.mechanism ?? "SASL"}; KAFKA_SASL names the mechanism`;
+    case "ILLEGAL_SASL_STATE":
+      return "it takes no credentials at this address; unset KAFKA_SASL, or name another";
+    case "KafkaJSConnectionClosedError": {
+      const lacking = [...(tls ? [] : ["TLS (KAFKA_TLS)"]), ...(sasl ? [] : ["credentials (KAFKA_SASL)"])];
+      return `it closed the connection${lacking.length > 0 ? `; it may want ${lacking.join(" or ")}` : ""}`;
+    }
+    default: {
+      if (tls && /before secure TLS connection|wrong version number/.test(reason))
+        return "it closed the connection before TLS was agreed on; it may speak no TLS (KAFKA_TLS)";
+      return certificateFault(reason, "KAFKA_CA_FILE") ?? reason;
+    }
+  }
+}

@@ -1,0 +1,283 @@
+import type { Consumer, EachBatchPayload, KafkaMessage, Offsets } from "kafkajs";
+import type { Logger } from "pino";
+import { LoggiaError } from "../../errors.ts";
+import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
+import { CLIENT_RETRY, createKafkaClient, reasonOf, type KafkaClient, type KafkaConnection } from "./client.ts";
+import { KafkaMembership } from "./membership.ts";
+import { KafkaPartition } from "./partition.ts";
+import { backoff_ms, CLOSE_TIMEOUT_MS } from "../limits.ts";
+import { pause, settledWithin } from "../wait.ts";
+
+/**
+ * Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then
+ * the others wait that long. Not the least that brokers allow, 6 s: the client sends no heartbeat
+ * before the fetch under way is answered, which may bring 16 MB and take as long as any request.
+ * With 2 s from one to the next they came up to 4.5 s apart on a starved machine; and a session
+ * that ends for being late has all members of the group begin anew.
+ */
+const SESSION_TIMEOUT_MS = 10_000;
+const HEARTBEAT_MS = 3000;
+const REBALANCE_TIMEOUT_MS = 30_000;
+/** A fetch that finds nothing returns this soon: a partition that was paused waits no longer for its turn. */
+const FETCH_WAIT_MS = 100;
+/**
+ * How long the fetch loop itself waits for handlers. Those that take longer have their partition
+ * paused, and the others go on.
+ */
+const INLINE_MS = 50;
+const FETCH_BYTES_LEAST = 256 * 1024;
+const FETCH_BYTES_MOST = 4 * 1024 * 1024;
+/**
+ * The longest wait before a consumer is built anew: a broker that comes back is to be noticed soon.
+ */
+const REBUILD_MOST_MS = 1_000;
+/** No heartbeat went out for this long, though the loop should be running: it hangs. */
+const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;
+const WATCH_MS = 5000;
+const DISCONNECT_TIMEOUT_MS = 3000;
+/** A subscription that could not join its group for this long is given up. */
+const GIVE_UP_MS = 10 * 60_000;
+
+export type KafkaSubscriptionOptions = {
+  readonly connection: KafkaConnection;
+  readonly topic: string;
+  readonly group: string;
+  readonly subscription: SubscribeOptions;
+  readonly handler: (batch: Batch) => Promise<void>;
+  ended(): void;
+};
+
+/**
+ * A member of a consumer group that outlives its consumers: kafkajs does not come back from every
+ * crash, and its loop can hang in a rebalance. Then the consumer is thrown away and built anew.
+ *
+ * kafkajs fetches from a broker again only when every batch of its last fetch is done. So its loop
+ * only feeds {@link KafkaPartition}s, and pauses those that cannot keep up.
+ */
+export class KafkaSubscription implements Subscription {
+  readonly done: Promise<void>;
+  /** Resolves when the first consumer has joined, or failed to. */
+  readonly started: Promise<void>;
+  readonly #options: KafkaSubscriptionOptions;
+  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  readonly #partitions = new Map<number, KafkaPartition>();
+  /** When the last holder of a partition in this process will have let go of it. */
+  readonly #endings = new Map<number, Promise<void>>();
+  readonly #leave: PromiseWithResolvers<void> = Promise.withResolvers();
+  #timeOfClose_ms = CLOSE_TIMEOUT_MS;
+  /**
+   * Of the consumer alive: commits without the consumer's own retries, which do not ask whether the
+   * partition is still ours.
+   */
+  #commit: ((offsets: Offsets) => Promise<void>) | null = null;
+  #joined_ms = 0;
+  readonly #membership: KafkaMembership;
+
+  constructor(options: KafkaSubscriptionOptions) {
+    this.#options = options;
+    this.#log = options.connection.log.child({ group: options.group, topic: options.topic });
+    this.#membership = new KafkaMembership(options.group, this.#log);
+    const started = Promise.withResolvers<void>();
+    this.started = started.promise;
+    this.done = this.#run(started.resolve).finally(() => {
+      started.resolve();
+      options.ended();
+    });
+    this.done.catch((error: unknown) => this.#log.fatal({ err: error }, "the subscription died"));
+  }
+
+  fault(): string | null {
+    return this.#membership.fault();
+  }
+
+  async close(timeout_ms: number = CLOSE_TIMEOUT_MS): Promise<void> {
+    this.#timeOfClose_ms = timeout_ms;
+    this.#closing.abort();
+    this.#leave.resolve();
+    await settledWithin(this.done, timeout_ms + 2 * DISCONNECT_TIMEOUT_MS);
+  }
+
+  async #run(started: () => void): Promise<void> {
+    this.#joined_ms = performance.now();
+    for (let failures = 1; !this.#closing.signal.aborted; failures++) {
+      const before_ms = this.#joined_ms;
+      const reason = await this.#live(started);
+      started();
+      if (this.#closing.signal.aborted) return;
+      if (this.#joined_ms > before_ms) failures = 1;
+      if (performance.now() - this.#joined_ms > GIVE_UP_MS) {
+        throw new LoggiaError(
+          "bus_unavailable",
+          `The group could not be joined for ${GIVE_UP_MS / 60_000} minutes: ${reasonOf(reason)}`,
+          { cause: reason },
+        );
+      }
+      this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; building it anew");
+      await pause(Math.min(backoff_ms(failures), REBUILD_MOST_MS), this.#closing.signal);
+    }
+  }
+
+  /** The life of one consumer. Returns why it ended; null when the subscription was closed. */
+  async #live(started: () => void): Promise<unknown> {
+    const { connection, group, topic, subscription } = this.#options;
+    const client = createKafkaClient({ ...connection, log: this.#log });
+    const perPartition = Math.min(Math.max(subscription.maxBytes, FETCH_BYTES_LEAST), FETCH_BYTES_MOST);
+    const consumer = client.kafka.consumer({
+      groupId: group,
+      sessionTimeout: SESSION_TIMEOUT_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      partitionAssigners: [this.#membership.assigner],
+      maxWaitTimeInMs: FETCH_WAIT_MS,
+      maxBytesPerPartition: perPartition,
+      maxBytes: 4 * perPartition,
+      allowAutoTopicCreation: false,
+      // Enough to live through the restart of a broker: a new member has to wait for the session of the old one to end.
+      retry: { ...CLIENT_RETRY, retries: 8, restartOnFailure: async () => false },
+    });
+    const died = this.#watch(consumer, client);
+    try {
+      await consumer.connect();
+      await this.#membership.leaveLast(SESSION_TIMEOUT_MS, this.#closing.signal);
+      await consumer.subscribe({ topic, fromBeginning: true });
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        partitionsConsumedConcurrently: 64,
+        eachBatch: (payload) => this.#take(payload),
+      });
+      started();
+      const reason = await Promise.race([died.reason, this.#leave.promise]);
+      if (this.#closing.signal.aborted) {
+        await Promise.all([...this.#partitions.values()].map((partition) => partition.close(this.#timeOfClose_ms)));
+        return null;
+      }
+      return reason;
+    } catch (error) {
+      return error;
+    } finally {
+      died.stop();
+      this.#membership.lost();
+      this.#assign(consumer, []);
+      this.#commit = null;
+      if (!(await settledWithin(consumer.disconnect(), DISCONNECT_TIMEOUT_MS))) client.dropAllConnections();
+    }
+  }
+
+  /** Follows the events of a consumer; `reason` resolves with why it is dead, crashed or hanging. */
+  #watch(consumer: Consumer, client: KafkaClient): { reason: Promise<unknown>; stop(): void } {
+    const { promise: reason, resolve: die } = Promise.withResolvers<unknown>();
+    const { events } = consumer;
+    let heartbeat_ms = performance.now();
+    this.#membership.follow(consumer);
+    consumer.on(events.HEARTBEAT, () => {
+      heartbeat_ms = performance.now();
+    });
+    consumer.on(events.GROUP_JOIN, ({ payload }) => {
+      heartbeat_ms = performance.now();
+      this.#joined_ms = heartbeat_ms;
+      this.#assign(consumer, payload.memberAssignment[this.#options.topic] ?? []);
+    });
+    consumer.on(events.CRASH, ({ payload }) => die(payload.error));
+    consumer.on(events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
+    const timer = setInterval(() => {
+      if (performance.now() - heartbeat_ms > SILENCE_MS) die(new Error(`no heartbeat for ${SILENCE_MS / 1000} s`));
+    }, WATCH_MS);
+    return { reason, stop: () => clearInterval(timer) };
+  }
+
+  /**
+   * Brings the partitions in line with what the group gave this member. Runs before the first fetch
+   * of that generation.
+   */
+  #assign(consumer: Consumer, assigned: readonly number[]): void {
+    const { topic } = this.#options;
+    for (const [number, partition] of this.#partitions) {
+      if (assigned.includes(number)) continue;
+      partition.revoke();
+      this.#partitions.delete(number);
+      this.#endings.set(number, partition.ended);
+    }
+    if (this.#closing.signal.aborted) return;
+    for (const number of assigned) {
+      const kept = this.#partitions.get(number);
+      if (kept === undefined) {
+        this.#adopt(consumer, number);
+      } else if (kept.position !== null) {
+        // Each generation starts from the committed offsets, behind what is already here.
+        consumer.seek({ topic, partition: number, offset: String(kept.position) });
+      }
+    }
+  }
+
+  #adopt(consumer: Consumer, number: number): void {
+    const { topic, subscription, handler } = this.#options;
+    const partition = new KafkaPartition({
+      partition: number,
+      subscription,
+      handler,
+      log: this.#log.child({ partition: number }),
+      after: this.#endings.get(number) ?? Promise.resolve(),
+      commit: async (next) => {
+        if (this.#commit === null) throw new LoggiaError("bus_unavailable", "The consumer is gone");
+        await this.#commit({ topics: [{ topic, partitions: [{ partition: number, offset: String(next) }] }] });
+      },
+    });
+    this.#partitions.set(number, partition);
+    const place = [{ topic, partitions: [number] }];
+    // kafkajs remembers a pause from the last time that the partition was ours.
+    consumer.resume(place);
+    if (subscription.from === undefined) return;
+    consumer.pause(place);
+    void this.#seek(consumer, number, partition);
+  }
+
+  /** Asks `from`, again and again where it fails, and lets the partition go. */
+  async #seek(consumer: Consumer, number: number, partition: KafkaPartition): Promise<void> {
+    const { topic, subscription } = this.#options;
+    for (let failures = 1; !partition.isClosed; failures++) {
+      try {
+        const offset = (await subscription.from?.(number)) ?? null;
+        if (partition.isClosed) return;
+        if (offset !== null) {
+          partition.position = offset;
+          consumer.seek({ topic, partition: number, offset: String(offset) });
+        }
+        consumer.resume([{ topic, partitions: [number] }]);
+        return;
+      } catch (error) {
+        this.#log.warn(
+          { err: error, partition: number, failures },
+          "the first offset to deliver is not known; asking again",
+        );
+        await pause(backoff_ms(failures), this.#closing.signal);
+      }
+    }
+  }
+
+  async #take(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    this.#commit = (offsets) => payload.commitOffsetsIfNecessary(offsets);
+    const partition = this.#partitions.get(batch.partition);
+    if (partition === undefined || partition.isClosed) return;
+    payload.resolveOffset(batch.lastOffset());
+    const drained = partition.offer(batch.messages.map((message) => this.#toRecord(batch.partition, message)));
+    if (await settledWithin(drained, INLINE_MS)) return;
+    const resume = payload.pause();
+    const resumeWhenDrained = async () => {
+      await drained;
+      if (!partition.isClosed) resume();
+    };
+    void resumeWhenDrained();
+  }
+
+  #toRecord(partition: number, { key, value, offset, timestamp }: KafkaMessage): BusRecord {
+    return {
+      key: key?.toString("utf8") ?? "",
+      value: value ?? Buffer.alloc(0),
+      position: { topic: this.#options.subscription.topic, partition, offset: Number(offset) },
+      appended: Number(timestamp),
+    };
+  }
+}

@@ -1,0 +1,124 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+import { LoggiaError, StartError } from "../../errors.ts";
+import type { BusRecord, NewRecord } from "../bus.ts";
+import { isDamage } from "./errors.ts";
+import type { BusFile, Commit } from "./file.ts";
+import type { Answer, BusFileCall, BusThreadData, Request } from "./thread.ts";
+
+type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
+
+/**
+ * The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a
+ * promise here. Calls are done in their order.
+ */
+export class BusFileClient implements AsyncDisposable {
+  readonly #thread: Worker;
+  /**
+   * By the id of the call. Ids are given again: few calls are under way at a time. (The tables that
+   * a map leaves behind as it comes and goes are held by each other, until the old are collected.)
+   */
+  readonly #waiting: (Waiting | null)[] = [];
+  /** What SQLite said first of damage to the file. */
+  #damage: string | null = null;
+  /** Why no call can be done any more. */
+  #gone: LoggiaError | null = null;
+
+  private constructor(thread: Worker) {
+    this.#thread = thread;
+    thread.on("message", (answer: Answer) => this.#answered(answer));
+    thread.on("error", (cause: Error) => this.#lose("The thread of the bus has failed", cause));
+    thread.on("exit", () => this.#lose("The bus is closed"));
+  }
+
+  /** @throws StartError as {@link openBusFile} does */
+  static async open(workerData: BusThreadData): Promise<BusFileClient> {
+    const thread = new Worker(new URL("./thread.ts", import.meta.url), { workerData, name: "bus" });
+    const exited = once(thread, "exit").then(() => [{ kind: "opened", why: "The bus could not be opened" }]);
+    const [answer] = (await Promise.race([once(thread, "message"), exited])) as [Answer];
+    if (answer.kind === "opened" && answer.why === null) return new BusFileClient(thread);
+    await thread.terminate();
+    throw new StartError((answer.kind === "opened" && answer.why) || "The bus could not be opened");
+  }
+
+  /** @throws Error as the file does, with SQLite's `errcode`; LoggiaError `bus_unavailable` where the thread is gone */
+  call<Call extends Exclude<BusFileCall, "commit" | "read" | "last">>(
+    call: Call,
+    ...args: Parameters<BusFile[Call]>
+  ): Promise<Awaited<ReturnType<BusFile[Call]>>> {
+    return this.#ask(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
+  }
+
+  /** What SQLite said of damage to the file; null where it met none. */
+  get damage(): string | null {
+    return this.#damage;
+  }
+
+  async read(...args: Parameters<BusFile["read"]>): Promise<BusRecord[]> {
+    const records = (await this.#ask("read", args)) as Received[];
+    for (const record of records) toBuffer(record);
+    return records;
+  }
+
+  async last(...args: Parameters<BusFile["last"]>): Promise<BusRecord | null> {
+    const record = (await this.#ask("last", args)) as Received | null;
+    if (record !== null) toBuffer(record);
+    return record;
+  }
+
+  async commit({ appends, acks }: Commit, now_ms: number): Promise<void> {
+    const values: ArrayBuffer[] = [];
+    // The caller keeps its own: a small buffer is part of a larger one that others use.
+    const copy = ({ key, value }: NewRecord) => {
+      const own = new Uint8Array(value);
+      values.push(own.buffer);
+      return { key, value: own };
+    };
+    const own = appends.map(({ topic, records }) => ({ topic, records: records.map(copy) }));
+    await this.#ask("commit", [{ appends: own, acks }, now_ms], values);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#gone !== null) return;
+    const exited = once(this.#thread, "exit");
+    await this.#ask("close", []);
+    await exited;
+  }
+
+  #ask(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#gone !== null) return reject(this.#gone);
+      const free = this.#waiting.indexOf(null);
+      const id = free === -1 ? this.#waiting.length : free;
+      this.#waiting[id] = { resolve, reject };
+      const request: Request = { id, call, args };
+      this.#thread.postMessage(request, transfer);
+    });
+  }
+
+  #answered(answer: Answer): void {
+    if (answer.kind === "opened") return;
+    const waiting = this.#waiting[answer.id];
+    this.#waiting[answer.id] = null;
+    if (answer.kind === "done") waiting?.resolve(answer.value);
+    else {
+      const error = Object.assign(new Error(answer.message), { errcode: answer.errcode });
+      if (isDamage(error)) this.#damage ??= answer.message;
+      waiting?.reject(error);
+    }
+  }
+
+  #lose(message: string, cause?: Error): void {
+    this.#gone ??= new LoggiaError("bus_unavailable", message, { cause });
+    for (const waiting of this.#waiting.splice(0)) waiting?.reject(this.#gone);
+  }
+}
+
+/** A record from another thread, whose value is no `Buffer` any more. Nobody else has it. */
+type Received = { -readonly [Field in keyof BusRecord]: BusRecord[Field] };
+
+function toBuffer(record: Received): void {
+  const { buffer, byteOffset, byteLength } = record.value;
+  record.value = Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,63 @@
+import { LoggiaError } from "../../errors.ts";
+
+/** SQLite's primary result codes that are handled differently here. */
+export const SQLITE = {
+  OK: 0,
+  BUSY: 5,
+  READONLY: 8,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  NOTADB: 26,
+} as const;
+
+export function resultCode(error: unknown): number {
+  const code: unknown = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" ? code & 0xff : 0;
+}
+
+/** Why a file cannot be used, in a line. */
+export function whyNotOpened(error: unknown): string {
+  switch (resultCode(error)) {
+    case SQLITE.BUSY:
+      return "another process has it open, and only one may";
+    case SQLITE.NOTADB:
+      return "it is not a SQLite database";
+    case SQLITE.CORRUPT:
+      return "it is damaged";
+    case SQLITE.CANTOPEN:
+    case SQLITE.READONLY:
+      return "it cannot be opened for writing; check the folder and its permissions";
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether trying again cannot help, because the file itself is broken. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === SQLITE.CORRUPT || code === SQLITE.NOTADB;
+}
+
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === SQLITE.FULL;
+}
+
+/** The error that a caller of a failed commit gets. */
+export function explain(error: unknown): LoggiaError {
+  const reason = isFull(error)
+    ? "its disk is full"
+    : resultCode(error) === SQLITE.IOERR
+      ? "its disk failed"
+      : `SQLite says: ${error instanceof Error ? error.message : String(error)}`;
+  return new LoggiaError("bus_unavailable", `The bus could not store this: ${reason}`, {
+    cause: error,
+    retryAfter_s: 5,
+  });
+}
+
+/** For an append that waited longer than it may. */
+export function tooLate(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
+}

@@ -1,0 +1,324 @@
+import type { Logger } from "pino";
+import { LoggiaError } from "../../errors.ts";
+import { HOST_CLOCK } from "../../events/clock.ts";
+import type { RemovalClock } from "../../events/clock.ts";
+import {
+  type Batch,
+  type Bus,
+  type BusRecord,
+  type NewRecord,
+  type PartitionLag,
+  type ReadOptions,
+  type SubscribeOptions,
+  type Subscription,
+  type Topic,
+} from "../bus.ts";
+import { APPEND_DEADLINE_MS, sizeOf } from "../limits.ts";
+import { BusFileClient } from "./client.ts";
+import { GroupCommit } from "./commit.ts";
+import type { CommitRequest } from "./commit.ts";
+import { explain } from "./errors.ts";
+import { ofEachTopic } from "./file.ts";
+import type { GroupOffsets } from "./file.ts";
+import { Removal } from "./removal.ts";
+import { SqliteSubscription } from "./subscription.ts";
+
+export type SqliteBusOptions = {
+  readonly file: string;
+  readonly log: Logger;
+  /** The time of appends, and whether what is old may be removed now. Default: the host's clock */
+  readonly clock?: RemovalClock;
+  /**
+   * Records older than this that every group has acknowledged are removed. Dead letters that nobody
+   * reads go by age alone, and so do alerts. A day unless given.
+   */
+  readonly keep_ms?: number;
+  /**
+   * The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the
+   * default): as large as the disk allows.
+   */
+  readonly maxFile_bytes?: number;
+};
+
+/** The embedded bus can be copied while it runs. */
+export type SqliteBus = Bus & {
+  /**
+   * Prepares a copy: until disposed of, no record is removed; and whatever groups acknowledge from
+   * now on, they have not in the copy. So a store that is copied in between is never ahead of what
+   * the copied bus delivers.
+   */
+  hold(): BusHold;
+};
+
+export type BusHold = Disposable & {
+  /** @param file is not there, or empty */
+  copyTo(file: string): Promise<void>;
+};
+
+/**
+ * Opens the embedded bus: one file, one partition (0) a topic, offsets from 1. One process at a time.
+ * @throws StartError where the file is locked by another process, is no bus file, or cannot be written
+ */
+export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
+  const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
+  const retention_ms = options.keep_ms ?? DAY_MS;
+  return new FileBus(file, await file.call("groupOffsets"), {
+    log: options.log,
+    clock: options.clock ?? HOST_CLOCK,
+    retention_ms,
+    grace_ms: Math.min(GRACE_MS, retention_ms),
+  });
+}
+
+const DAY_MS = 86_400_000;
+/** How long records stay after every group has acknowledged them, at the least. */
+const GRACE_MS = DAY_MS;
+/** Bounds of one read: the file's thread does nothing else meanwhile. */
+const READ_RECORDS = 256;
+const READ_BYTES = 1024 * 1024;
+
+type FileBusOptions = {
+  readonly log: Logger;
+  readonly clock: RemovalClock;
+  readonly retention_ms: number;
+  readonly grace_ms: number;
+};
+
+type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
+
+/** The embedded bus on its file, which a thread of its own reads and writes. */
+class FileBus implements SqliteBus {
+  readonly #file: BusFileClient;
+  /** What each group has acknowledged, by `<topic> <group>`. */
+  readonly #offsets: Map<string, number>;
+  readonly #log: Logger;
+  readonly #options: FileBusOptions;
+  readonly #subscriptions = new Set<SqliteSubscription>();
+  readonly #turns = new Map<string, Promise<void>>();
+  readonly #appended_bytes = ofEachTopic(() => 0);
+  readonly #wakers = ofEachTopic(() => new Set<() => void>());
+  #closed = false;
+  #holds = 0;
+  readonly #removal: Removal;
+  readonly #commits: GroupCommit;
+
+  constructor(file: BusFileClient, offsets: GroupOffsets, options: FileBusOptions) {
+    this.#file = file;
+    this.#offsets = new Map(offsets);
+    this.#log = options.log;
+    this.#options = options;
+    this.#removal = new Removal({ ...options, file, offsets: this.#offsets, isHeld: () => this.#holds > 0 });
+    this.#commits = new GroupCommit({
+      file,
+      log: options.log,
+      now: options.clock.now,
+      acknowledged: ({ topic, group, next }) => this.#offsets.set(`${topic} ${group}`, next),
+      full: () => this.#removal.soon(),
+    });
+  }
+
+  append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
+    if (records.length === 0) return Promise.resolve();
+    const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
+    if (!this.#commits.hasRoom(records.length, size_bytes)) {
+      return Promise.reject(new LoggiaError("overloaded", "Too much is waiting to be stored; try again in a moment"));
+    }
+    return this.#enqueue({
+      records: records.length,
+      size_bytes,
+      deadline_ms: performance.now() + (options.deadline_ms ?? APPEND_DEADLINE_MS),
+      appends: [{ topic, records }],
+      acks: [],
+      done: () => this.#wake(topic, size_bytes),
+    });
+  }
+
+  async subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription> {
+    this.#refuseWhenClosed();
+    const key = `${options.topic} ${options.group}`;
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const ready = this.#turns.get(key) ?? Promise.resolve();
+    this.#turns.set(
+      key,
+      ready.then(() => ended),
+    );
+    const subscription: SqliteSubscription = new SqliteSubscription(options, handler, {
+      log: this.#log.child({ topic: options.topic, group: options.group }),
+      ready,
+      position: (from) => this.#position(options, from),
+      read: (offset) => this.#readFrom(options.topic, offset, options),
+      now: this.#options.clock.now,
+      appended_bytes: () => this.#appended_bytes[options.topic],
+      appended: (signal) => this.#appended(options.topic, signal),
+      ack: (next) => this.#saveOffset(options.topic, options.group, next),
+      ended: () => {
+        this.#subscriptions.delete(subscription);
+        end();
+      },
+    });
+    this.#subscriptions.add(subscription);
+    return subscription;
+  }
+
+  async *read(options: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
+    const { topic, since, from, signal } = options;
+    this.#refuseWhenClosed();
+    const end = await this.#file.call("end", topic);
+    const given = from?.find(({ partition }) => partition === 0)?.offset ?? 0;
+    let next = Math.max(given, since === undefined ? 0 : await this.#file.call("offsetAt", topic, since));
+    for (;;) {
+      signal?.throwIfAborted();
+      this.#refuseWhenClosed();
+      const found = await this.#readFrom(topic, next, options);
+      const records = found.filter(({ position }) => position.offset < end);
+      const last = records.at(-1);
+      if (last === undefined) return;
+      yield records;
+      next = last.position.offset + 1;
+    }
+  }
+
+  async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
+    this.#refuseWhenClosed();
+    const first = await this.#file.call("first", topic);
+    const next = this.#offsets.get(`${topic} ${group}`) ?? first;
+    return [{ partition: 0, first, end: await this.#file.call("end", topic), next }];
+  }
+
+  damage(): string | null {
+    return this.#file.damage;
+  }
+
+  async last(topic: Topic): Promise<readonly BusRecord[]> {
+    this.#refuseWhenClosed();
+    const record = await this.#file.last(topic);
+    return record === null ? [] : [record];
+  }
+
+  hold(): BusHold {
+    this.#refuseWhenClosed();
+    const groups = new Map(this.#offsets);
+    this.#holds += 1;
+    let isHeld = true;
+    return {
+      copyTo: async (file) => {
+        this.#refuseWhenClosed();
+        await this.#file.call("copyTo", file, groups);
+      },
+      [Symbol.dispose]: () => {
+        if (isHeld) this.#holds -= 1;
+        isHeld = false;
+      },
+    };
+  }
+
+  async ping(): Promise<void> {
+    this.#refuseWhenClosed();
+    try {
+      await this.#file.call("check");
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    this.#closed = true;
+    await this.#removal.close();
+    await this.#commits.settled();
+    await this.#file[Symbol.asyncDispose]();
+  }
+
+  /** As {@link BusFile.read} does, in steps: whoever appends waits for one of them at most. */
+  async #readFrom(topic: Topic, offset: number, { maxRecords, maxBytes }: ReadLimits): Promise<BusRecord[]> {
+    const records: BusRecord[] = [];
+    let left_bytes = maxBytes;
+    for (let next = offset; ;) {
+      const most = Math.min(READ_RECORDS, maxRecords - records.length);
+      const most_bytes = Math.min(READ_BYTES, left_bytes);
+      const found = await this.#file.read(topic, next, { maxRecords: most, maxBytes: most_bytes });
+      const before_bytes = left_bytes;
+      for (const record of found) {
+        left_bytes -= sizeOf(record);
+        if (left_bytes < 0 && records.length > 0) return records;
+        records.push(record);
+      }
+      // Nothing follows, or what is so large that it may as well come next time.
+      const isShort = found.length < most && before_bytes - left_bytes < most_bytes / 2;
+      if (isShort || records.length >= maxRecords || left_bytes <= 0) return records;
+      next = records.at(-1)!.position.offset + 1;
+    }
+  }
+
+  #enqueue(request: CommitRequest): Promise<void> {
+    return this.#closed ? Promise.reject(closed()) : this.#commits.add(request);
+  }
+
+  /**
+   * Acknowledgements are few and small: they count against no limit, and share the commit of the
+   * appends beside them.
+   */
+  #saveOffset(topic: Topic, group: string, next: number): Promise<void> {
+    return this.#enqueue({
+      records: 0,
+      size_bytes: 0,
+      deadline_ms: Infinity,
+      appends: [],
+      acks: [{ topic, group, next }],
+      done() {},
+    });
+  }
+
+  /** Where a subscription begins, and from now on the group's offset. */
+  async #position({ topic, group }: SubscribeOptions, from: number | null): Promise<number> {
+    if (from === null) return this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
+    let next = Math.max(from, 1);
+    const end = await this.#file.call("end", topic);
+    if (from > end) {
+      // The file is younger than the store: it was lost, or came from a backup. What it holds may
+      // be news to the store, and what comes must not get offsets that the store has seen already.
+      this.#log.warn(
+        { topic, group, from, end },
+        "the store is ahead of the bus file: all that the file holds is delivered again",
+      );
+      next = await this.#file.call("first", topic);
+      const empty = next === end;
+      await this.#file.call("raiseEnd", topic, from);
+      if (empty) next = from;
+    }
+    await this.#saveOffset(topic, group, next);
+    return next;
+  }
+
+  #wake(topic: Topic, size_bytes: number): void {
+    this.#appended_bytes[topic] += size_bytes;
+    // A set that is cleared keeps what it was until its memory is collected: not for nothing, a
+    // thousand times a second.
+    if (this.#wakers[topic].size === 0) return;
+    const wakers = [...this.#wakers[topic]];
+    this.#wakers[topic].clear();
+    for (const wake of wakers) wake();
+  }
+
+  #appended(topic: Topic, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const wake = () => {
+        signal.removeEventListener("abort", wake);
+        this.#wakers[topic].delete(wake);
+        resolve();
+      };
+      signal.addEventListener("abort", wake, { once: true });
+      this.#wakers[topic].add(wake);
+    });
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw closed();
+  }
+}
+
+function closed(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "The bus is closed");
+}

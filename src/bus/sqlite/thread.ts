@@ -1,0 +1,59 @@
+/**
+ * The thread that has the file of the embedded bus: `client.ts` starts it and calls it.
+ * SQLite blocks whoever commits until the disk has answered, which on a busy one takes many times
+ * as long as the commit itself; here that keeps no request waiting, and whatever is posted
+ * meanwhile shares the next commit.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import type { Transferable } from "node:worker_threads";
+
+import { StartError } from "../../errors.ts";
+import { openBusFile } from "./file.ts";
+import type { BusFile } from "./file.ts";
+
+/** What can be asked of the file. */
+export type BusFileCall = Exclude<keyof BusFile, "close">;
+
+/** @property id comes back with the answer */
+export type Request = { readonly id: number; readonly call: BusFileCall | "close"; readonly args: readonly unknown[] };
+
+export type Answer =
+  | { readonly kind: "opened"; readonly why: null | string }
+  | { readonly kind: "done"; readonly id: number; readonly value: unknown }
+  /** `errcode` is SQLite's, 0 where it is none of its errors. */
+  | { readonly kind: "failed"; readonly id: number; readonly message: string; readonly errcode: number };
+
+export type BusThreadData = { readonly file: string; readonly maxFile_bytes: number };
+
+const port = parentPort!;
+const { file, maxFile_bytes } = workerData as BusThreadData;
+
+function say(answer: Answer, transfer: Transferable[] = []): void {
+  port.postMessage(answer, transfer);
+}
+
+async function serve(bus: BusFile, { id, call, args }: Request): Promise<void> {
+  try {
+    const value: unknown = await (bus[call] as (...given: readonly unknown[]) => unknown).apply(bus, [...args]);
+    say({ kind: "done", id, value }, call === "read" ? buffersOf(value as ReturnType<BusFile["read"]>) : []);
+  } catch (error) {
+    const { message, errcode = 0 } = error as Error & { errcode?: number };
+    say({ kind: "failed", id, message, errcode });
+  }
+  // Without its port, the thread ends.
+  if (call === "close") port.close();
+}
+
+/** Each value of SQLite's has memory of its own, which can be given away. */
+function buffersOf(records: ReturnType<BusFile["read"]>): ArrayBuffer[] {
+  return records.map(({ value }) => value.buffer as ArrayBuffer);
+}
+
+try {
+  const bus = openBusFile(file, maxFile_bytes);
+  port.on("message", (request: Request) => void serve(bus, request));
+  say({ kind: "opened", why: null });
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  say({ kind: "opened", why: error.message });
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import type { Logger } from "pino";
+
+import { StartError } from "../../errors.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../listen.ts";
+import type { ConnectionLimits } from "../listen.ts";
+
+/** Fewer leave no room for files, engines and a few connections. */
+const LEAST = 256;
+/** Kept for files and connections to engines: a quarter of the descriptors, within these bounds. */
+const RESERVE_LEAST = 96;
+const RESERVE_MOST = 256;
+const CONNECTIONS_LEAST = 16;
+
+/**
+ * Limits of connections for listeners that share the descriptors of this process.
+ * @param wanted connections of each listener, by its name
+ * @param openFiles the descriptors that there are
+ * @throws StartError where they are too few to work with
+ */
+export function shareDescriptors<Name extends string>(
+  wanted: Readonly<Record<Name, number>>,
+  log: Pick<Logger, "warn">,
+  openFiles: number = readOpenFilesLimit(),
+): Readonly<Record<Name, ConnectionLimits>> {
+  if (openFiles < LEAST) {
+    const remedy = "raise it by ulimit -n, LimitNOFILE= of systemd or --ulimit nofile= of a container";
+    throw new StartError(
+      `ulimit -n allows ${openFiles} open files, and the service needs at least ${LEAST}; ${remedy}`,
+    );
+  }
+  const reserve = Math.min(RESERVE_MOST, Math.max(RESERVE_LEAST, Math.floor(openFiles / 4)));
+  const entries = Object.entries<number>(wanted);
+  const sum = entries.reduce((total, [, most]) => total + most, 0);
+  const part = Math.min(1, (openFiles - reserve) / sum);
+  const connections = entries.map(
+    ([name, most]) => [name, Math.min(most, Math.max(CONNECTIONS_LEAST, Math.floor(most * part)))] as const,
+  );
+  if (part < 1) {
+    const needed = sum + RESERVE_MOST;
+    const lowered = {
+      openFiles,
+      needed,
+      connections: Object.fromEntries(connections.filter(([, most]) => most > 0)),
+    };
+    log.warn(lowered, `connections are limited to what ulimit -n allows; ${needed} open files allow all`);
+  }
+  // Whatever else takes descriptors beyond the reserve, a part of that stays free.
+  const descriptors = openFiles - Math.floor(reserve / 4);
+  const limits = connections.map(([name, most]) => {
+    const own: ConnectionLimits = { ...DEFAULT_CONNECTION_LIMITS, connections: most, descriptors };
+    return [name, own] as const;
+  });
+  return Object.fromEntries(limits) as Record<Name, ConnectionLimits>;
+}
+
+/**
+ * How many files this process may have open. Node raises the soft limit to the hard one as it
+ * starts.
+ */
+export function readOpenFilesLimit(file = "/proc/self/limits"): number {
+  try {
+    const most = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync(file, "utf8"))?.[1];
+    return most === undefined ? readFromReport() : numberOf(most);
+  } catch {
+    return readFromReport();
+  }
+}
+
+/** Slower, and known on every Unix; Windows has no such limit. */
+function readFromReport(): number {
+  const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report;
+  // Without this, it looks up the names of all peers.
+  report.excludeNetwork = true;
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
+  return numberOf(userLimits?.open_files?.soft ?? "unlimited");
+}
+
+function numberOf(most: number | string): number {
+  return most === "unlimited" ? Number.POSITIVE_INFINITY : Number(most);
+}

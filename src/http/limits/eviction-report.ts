@@ -1,0 +1,38 @@
+import type { Logger } from "pino";
+
+import type { Cut } from "./connections.ts";
+
+const INTERVAL_MS = 60_000;
+
+const WHY: Readonly<Record<Cut, string>> = {
+  crowd: "has as many connections as it may; the oldest that were idle were closed for new ones",
+  descriptors:
+    "is short of file descriptors (ulimit -n); the oldest connections that were idle were closed for new ones",
+  unread: "holds more answers than it may that clients do not read; connections of such were closed",
+};
+
+/**
+ * Counts connections that are closed for others, and logs them: the first at once, then once a
+ * minute.
+ * @param listener as in "the API", for the log
+ */
+export function reportCuts(
+  listener: string,
+  log: Pick<Logger, "warn">,
+  count: (reason: Cut) => void,
+  now: () => number = () => performance.now(),
+): (reason: Cut) => void {
+  const last = new Map<Cut, { at_ms: number; unsaid: number }>();
+  return (reason) => {
+    count(reason);
+    const at_ms = now();
+    const said = last.get(reason);
+    const closed = (said?.unsaid ?? 0) + 1;
+    if (said !== undefined && at_ms - said.at_ms < INTERVAL_MS) {
+      said.unsaid = closed;
+      return;
+    }
+    last.set(reason, { at_ms, unsaid: 0 });
+    log.warn({ reason, closed }, `${listener} ${WHY[reason]}`);
+  };
+}

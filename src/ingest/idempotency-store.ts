@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import { HOST_CLOCK } from "../events/clock.ts";
+import type { RemovalClock } from "../events/clock.ts";
+
+/**
+ * Where keys of batches are kept: what is needed of the document store beneath the catalog, in a
+ * collection of its own.
+ */
+export type IdempotencyStore = {
+  create(id: string, body: Body): Promise<WriteResult>;
+  replace(id: string, body: Body, expected: string): Promise<WriteResult>;
+  read(id: string): Promise<{ readonly version: string; readonly body: Body | null } | null>;
+  changes(since: string | null): Promise<{ readonly cursor: string }>;
+  forget(upTo: string): Promise<number>;
+};
+
+type Body = Readonly<Record<string, unknown>>;
+type WriteResult = { readonly kind: "done"; readonly version: string } | { readonly kind: "conflict" };
+
+/** For so long a key is remembered, at the least. */
+export const KEY_LIFE_MS = 24 * 3_600_000;
+
+/**
+ * The document that says where the feed of changes stood at which moment: what lies before a mark
+ * was written before it. No key has that name.
+ */
+const MARKS = "marks";
+const INTERVAL_MS = 3_600_000;
+
+type Mark = { readonly at_ms: number; readonly cursor: string };
+
+export type Forgetting = {
+  /** @returns how many keys went */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Forgets keys once an hour when they are a day old. Any number of processes may do it. */
+export function startForgetting(
+  documents: IdempotencyStore,
+  { log, clock = HOST_CLOCK }: { log: Logger; clock?: RemovalClock },
+): Forgetting {
+  const closing = new AbortController();
+  const { signal } = closing;
+
+  async function sweep(): Promise<number> {
+    const now_ms = clock.now();
+    if (!clock.mayRemove()) return 0;
+    const found = await documents.read(MARKS);
+    const marks = (found?.body?.["marks"] ?? []) as readonly Mark[];
+    const last = marks.at(-1);
+    const expired = marks.findLast(({ at_ms }) => at_ms < now_ms - KEY_LIFE_MS);
+    const forgotten = expired === undefined ? 0 : await documents.forget(expired.cursor);
+    // Another process may have set the mark of this hour.
+    if (last === undefined || Math.abs(now_ms - last.at_ms) >= INTERVAL_MS) {
+      const { cursor } = await documents.changes(last?.cursor ?? null);
+      const kept = [...marks.filter(({ at_ms }) => at_ms >= (expired?.at_ms ?? 0)), { at_ms: now_ms, cursor }];
+      const body = { marks: kept.filter((mark) => mark !== expired) };
+      await (found === null ? documents.create(MARKS, body) : documents.replace(MARKS, body, found.version));
+    }
+    return forgotten;
+  }
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await sweep();
+      } catch (error) {
+        log.warn({ err: error }, "keys of batches could not be forgotten; the next hour's sweep goes on");
+      }
+      await sleep(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  const running = run();
+  return {
+    sweep,
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}

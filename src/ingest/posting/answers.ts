@@ -1,0 +1,80 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+import { type Body, type Format, JSON_FORMAT, jsonOf, render } from "../../http/formats.ts";
+import { COMMON_HEADERS } from "../../http/headers.ts";
+import { endAfter } from "../../http/fast-path/last-answer.ts";
+import type { hintHeaders } from "../../query/hints.ts";
+import { batchBody, batchJson } from "./batch-answer.ts";
+import type { BatchOutcome } from "./batch-answer.ts";
+
+const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
+/** Headers of the answer `{"id":"…"}`. */
+export const POSTED_HEADERS = Object.freeze({ ...ACCEPTED_HEADERS, "Content-Length": "33" });
+
+/** Headers of an answer that tell of parameters which nothing reads. */
+export type Hints = ReturnType<typeof hintHeaders>;
+
+/** Answers a post of one event, which was accepted. */
+export function answerEvent(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hints: Hints,
+  format: Format,
+  id: string,
+): void {
+  if (format === JSON_FORMAT) {
+    response.writeHead(201, { ...POSTED_HEADERS, ...hints }).end(`{"id":"${id}"}`);
+    return;
+  }
+  const xml = () => ({ root: "results", content: { event: { id } } });
+  answer(request, response, 201, hints, format, { json: jsonOf({ id }), xml });
+}
+
+/** Answers a post of many events. */
+export function answerBatch(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hints: Hints,
+  format: Format,
+  outcome: BatchOutcome,
+): void {
+  if (format !== JSON_FORMAT) return answer(request, response, 201, hints, format, batchBody(outcome));
+  const payload = batchJson(outcome);
+  response.writeHead(201, { ...ACCEPTED_HEADERS, ...hints, "Content-Length": Buffer.byteLength(payload) });
+  response.end(payload);
+}
+
+/** Answers in the format asked for, unless the client left or was answered. */
+export function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  format: Format,
+  body: Body,
+): void {
+  if (response.headersSent || response.destroyed) return;
+  const { headers: all, payload } = written(format, headers, body);
+  if (status === 405) all["Allow"] = "POST, GET";
+  // What is left of a body that nobody reads would be taken for the next request.
+  if (!request.complete) {
+    all["Connection"] = "close";
+    endAfter(request);
+  }
+  response.writeHead(status, all);
+  response.end(payload);
+}
+
+/** Headers and payload of an answer, in the format asked for. */
+export function written(
+  format: Format,
+  headers: Readonly<Record<string, string>>,
+  body: Body,
+): { readonly headers: OutgoingHttpHeaders; readonly payload: string } {
+  const { contentType, payload } = render(format, body);
+  const length = Buffer.byteLength(payload);
+  return {
+    headers: { ...COMMON_HEADERS, ...headers, "Content-Type": contentType, "Content-Length": length },
+    payload,
+  };
+}

@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import { mayPost, requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
+import { LoggiaError } from "../../errors.ts";
+import { type LogKey, parseLogKey } from "../../events/event.ts";
+import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import { grantOf } from "../../ratelimit/grant.ts";
+import type { GrantOptions } from "../../ratelimit/grant.ts";
+import { personOf } from "../../ratelimit/person.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+/**
+ * The API key that a request carries outside of its form: in the query string, as a bearer token,
+ * or in the header `apikey` or `X-API-Key`; "" where there is none.
+ */
+export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
+  const inQuery = query.get("apikey");
+  if (inQuery !== null) return inQuery;
+  const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
+  if (bearer !== undefined) return bearer;
+  const header = headers["apikey"] || headers["x-api-key"];
+  return typeof header === "string" ? header : "";
+}
+
+export type AuthorizeOptions = GrantOptions & {
+  readonly catalog: Pick<Catalog, "ownerOf">;
+  readonly limiter: Pick<RateLimiter, "rightKey">;
+};
+
+/**
+ * The API key, where it may post to the log of the path.
+ * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys, or posts
+ */
+export async function authorize(
+  path: string,
+  secret: string,
+  place: Place,
+  options: AuthorizeOptions,
+): Promise<KeyGrant> {
+  if (secret === "") throw keyMissing();
+  const found = await grantOf(secret, place, options);
+  const grant = requireKeyOf(found, parseLogKey(path));
+  options.limiter.rightKey(place, secret, grant.id, personOf(options.catalog, grant.log));
+  requirePostingScope(grant);
+  return grant;
+}
+
+function keyMissing(): LoggiaError {
+  const where = "as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key";
+  return new LoggiaError("unauthorized", `This post came without an API key; send one of this log ${where}`);
+}
+
+/**
+ * The same where nothing has to be looked up or refused; null where it takes {@link authorize},
+ * which then tells why: nothing was counted for it.
+ * @param sender as {@link RateLimiter.admit} wants it
+ */
+export function authorizeAtOnce(
+  path: string,
+  secret: string,
+  sender: Parameters<RateLimiter["admit"]>[0],
+  { catalog, limiter }: Pick<AuthorizeOptions, "catalog"> & { readonly limiter: Pick<RateLimiter, "admit"> },
+): LogKey | null {
+  const grant = secret === "" ? null : catalog.knownApiKey(secret);
+  if (!mayPost(grant, path)) return null;
+  return limiter.admit(sender, secret, grant.id, personOf(catalog, grant.log)) ? grant.log : null;
+}

@@ -1,0 +1,82 @@
+import { encodeFields } from "../../events/record.ts";
+import { wellFormed } from "../../events/text.ts";
+import { errorEvent } from "./validated-event.ts";
+import type { Line } from "./lines.ts";
+
+/** One event of a batch as it was read: the line that it becomes, or its fault. */
+export type ReadItem = { readonly line: Line; readonly fault: null } | BadItem;
+
+/** `posted` is the event as its producer wrote it, without the API key. */
+type BadItem = { readonly line: null; readonly fault: string; readonly posted: string };
+
+/** One event of a batch as it is answered. */
+export type BatchItem = {
+  /** The event, or the error event in its place; null where it has none of its own. */
+  readonly line: Line | null;
+  readonly fault: string | null;
+};
+
+/** A batch, checked. */
+export type Batch = {
+  /** What the log gets: the lines of `items`, in order, and at most one more that sums up. */
+  readonly lines: readonly Line[];
+  /** One for every event, or the first hundred where no event is good. */
+  readonly items: readonly BatchItem[];
+  readonly accepted: number;
+  readonly rejected: number;
+};
+
+/** How many error events one batch may leave; one more counts the rest. */
+const MAX_ERROR_EVENTS = 100;
+/**
+ * How much of bad events one error event holds, in UTF-16 units: it has to fit a record of the bus.
+ */
+const POSTED_MAX_UNITS = 100_000;
+
+/**
+ * Puts error events in the place of bad ones, within bounds: a few bytes, repeated, must not fill a
+ * log.
+ */
+export function settleFaults(read: readonly ReadItem[]): Batch {
+  const bad = read.filter((item) => item.line === null);
+  if (bad.length === read.length && bad.length > 1) return allBad(bad);
+  const own = new Set<ReadItem>(bad.slice(0, MAX_ERROR_EVENTS));
+  const items = bad.length === 0 ? read : read.map((item) => (own.has(item) ? withLine(item as BadItem) : item));
+  const lines: Line[] = [];
+  for (const { line } of items) if (line !== null) lines.push(line);
+  const rest = bad.length - own.size;
+  if (rest > 0) {
+    lines.push(errorLine(`${counted(rest)} more of the same batch, which has ${MAX_ERROR_EVENTS} error events`, ""));
+  }
+  return { lines, items, accepted: read.length - bad.length, rejected: bad.length };
+}
+
+function allBad(bad: readonly BadItem[]): Batch {
+  const shown = bad.slice(0, MAX_ERROR_EVENTS);
+  const room = Math.floor(POSTED_MAX_UNITS / shown.length);
+  const posted = shown.map((item) => ({ fault: item.fault, posted: shorten(item.posted, room) }));
+  const text = `none of the ${counted(bad.length)} events of a batch can be accepted; the first: ${shown[0]!.fault}`;
+  return {
+    lines: [errorLine(text, JSON.stringify(posted))],
+    items: shown.map(({ fault }) => ({ line: null, fault: `Bad event: ${fault}` })),
+    accepted: 0,
+    rejected: bad.length,
+  };
+}
+
+function withLine({ fault, posted }: BadItem): BatchItem {
+  return { line: errorLine(fault, shorten(posted, POSTED_MAX_UNITS)), fault: `Bad event: ${fault}` };
+}
+
+function errorLine(fault: string, data: string): Line {
+  const valid = errorEvent("event", [fault], data);
+  return { fields: encodeFields(data === "" ? { ...valid, data: null } : valid), created: null };
+}
+
+function shorten(text: string, units: number): string {
+  return wellFormed(text.length > units ? `${text.slice(0, units)}…` : text);
+}
+
+function counted(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+import type { Catalog } from "../../catalog/catalog.ts";
+import { LoggiaError } from "../../errors.ts";
+import { HOST_CLOCK } from "../../events/clock.ts";
+import type { PostClock } from "../../events/clock.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
+import type { BatchOutcome } from "./batch-answer.ts";
+import type { WriteCoalescer } from "../write-coalescer.ts";
+import { momentsBy } from "./created.ts";
+import type { Keeps } from "./created.ts";
+import type { Idempotency } from "../idempotency.ts";
+
+export type BatchPostOptions = {
+  readonly catalog: Catalog;
+  readonly coalescer: WriteCoalescer;
+  readonly once: Idempotency;
+  readonly limits: FieldLimits;
+  /** Default: the host's clock */
+  readonly clock?: PostClock | undefined;
+};
+
+type Moments = Pick<Keeps, "read_ms" | "believed_ms">;
+
+const KEY_MAX_CHARACTERS = 200;
+
+/** @throws LoggiaError `bad_parameter` */
+export function idempotencyKey({ headers }: IncomingMessage): string | null {
+  const key = headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key === "string" && key.length > 0 && key.length <= KEY_MAX_CHARACTERS) return key;
+  throw new LoggiaError("bad_parameter", `The header Idempotency-Key must hold 1 to ${KEY_MAX_CHARACTERS} characters`);
+}
+
+/** The producer of a batch, and its `Idempotency-Key`. */
+export type Sender = {
+  readonly log: LogKey;
+  /** The id of the API key. */
+  readonly apiKey: string;
+  readonly key: string | null;
+};
+
+/** Accepts a batch: each event, or the error event in its place. Resolves once all of it is durable. */
+export async function postBatch(
+  { log, apiKey, key }: Sender,
+  form: BatchForm,
+  given: BatchBody,
+  { catalog, coalescer, once, limits, clock = HOST_CLOCK }: BatchPostOptions,
+): Promise<BatchOutcome> {
+  const retentionDays = catalog.log(log)?.retentionDays ?? null;
+  const read = (at: Moments) => readBatch(form, given, limits, { ...at, retentionDays });
+  const at = momentsBy(clock);
+  const batch = await read(at);
+  const { lines } = batch;
+  if (key === null) return { ...batch, first: await coalescer.submitLines(log, lines) };
+  const hash = createHash("sha256").update(form).update(given.body).digest("base64url");
+  const posted = await once.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
+    coalescer.submitLines(log, lines, ids),
+  );
+  // The first answer, which judged the events by its own time.
+  const answered = posted.read_ms === at.read_ms ? batch : await read(posted);
+  return { ...answered, first: posted.first };
+}
+
+/** Lets the sender of a body that nobody wants come to its end, within bounds, so that it reads the answer. */
+export async function discardBody(request: IncomingMessage): Promise<void> {
+  if (request.complete) return;
+  let left_bytes = BATCH_MAX_BYTES;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, DISCARD_MS);
+  request
+    .on("data", (chunk: Buffer) => {
+      left_bytes -= chunk.length;
+      if (left_bytes < 0) resolve();
+    })
+    .on("end", resolve)
+    .on("error", () => resolve())
+    .on("close", resolve);
+  await promise;
+  clearTimeout(timer);
+}
+
+const DISCARD_MS = 5_000;

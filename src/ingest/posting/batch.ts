@@ -1,0 +1,329 @@
+import { LoggiaError } from "../../errors.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { LineScanner } from "../../events/line-scanner.ts";
+import type { LineFields } from "../../events/line-fields.ts";
+import { encodeFields } from "../../events/record.ts";
+import { distinctTags, NO_TAGS } from "../../events/tags.ts";
+import { wellFormed } from "../../events/text.ts";
+import { createTurns } from "../../scheduling/turns.ts";
+import { readCreated } from "./created.ts";
+import type { Keeps } from "./created.ts";
+import { readAttributes } from "./attributes.ts";
+import { settleFaults } from "./batch-faults.ts";
+import type { Batch, ReadItem } from "./batch-faults.ts";
+import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
+
+/** How events are written as JSON: an object a line, one array of objects, or one object. */
+export type BatchForm = "lines" | "array" | "object";
+
+export const BATCH_MAX_EVENTS = 5_000;
+export const BATCH_MAX_BYTES = 5_000_000;
+
+/** So many events are read before others have their turn: about a millisecond's work. */
+const STEP_EVENTS = 250;
+const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
+/** A compressed batch may hold this many events, and one more for each byte that was sent. */
+const FREE_EVENTS = 100;
+
+/** Batches up to this size are read at once, whatever others are waiting. */
+const SMALL_BYTES = 64 * 1024;
+const inTurn = createTurns();
+
+/** The body of a batch: `sent_bytes` is its size as it was sent, before it was decompressed. */
+export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
+
+/**
+ * Reads the body of a batch, one batch after the other: posts pass between their steps. An event
+ * with bad information becomes an error event, as does a line that is no JSON object.
+ *
+ * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large`
+ * where there are too many
+ */
+export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
+  const reading = (): Promise<Batch> => read(form, given, limits, keeps);
+  return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
+}
+
+async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
+  const { body } = given;
+  const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+  const text = body.subarray(start);
+  if (form === "object") return settleFaults([parseOne(text.toString("utf8"), limits, keeps)]);
+  const most = mostEvents(given);
+  const items = await (form === "array" ? readArray : readLines)(text, most, limits, keeps);
+  if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
+  return settleFaults(items);
+}
+
+/** Compressed bytes that become many events cost the log far more than their sender. */
+function mostEvents({ body, sent_bytes }: BatchBody): number {
+  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
+}
+
+async function readArray(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
+  const posted = parseArray(body.toString("utf8"));
+  if (posted.length > most) throw tooMany(posted.length, most);
+  const items: ReadItem[] = [];
+  for (const one of posted) {
+    if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
+    items.push(readItem(one, limits, keeps));
+  }
+  return items;
+}
+
+/** Blank lines are none. */
+async function readLines(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
+  const items: ReadItem[] = [];
+  const scanner = new LineScanner(body);
+  for (let line = 1; scanner.hasNext; line++) {
+    if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
+    const item = readLine(scanner, limits, keeps);
+    if (item === null) continue;
+    if (items.length === most) throw tooMany(nonBlankLines(body.toString("utf8")), most);
+    items.push(item);
+  }
+  return items;
+}
+
+function nonBlankLines(text: string): number {
+  return text.split("\n").filter((line) => line.trim() !== "").length;
+}
+
+function tooMany(count: number, most: number): LoggiaError {
+  const why =
+    most === BATCH_MAX_EVENTS ? "" : `, as so few bytes were sent: ${FREE_EVENTS}, and one for each compressed byte`;
+  return new LoggiaError("body_too_large", `The batch may hold at most ${most} events${why}; it holds ${count}`);
+}
+
+function parseArray(text: string): readonly unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new LoggiaError("bad_body", `The body must be JSON: ${(error as Error).message}`, { cause: error });
+  }
+  if (Array.isArray(value)) return value;
+  throw new LoggiaError("bad_body", "The body must be an array of events, or a line for each as application/x-ndjson");
+}
+
+/** A body that is one event. */
+function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const hint = text.trim().includes("\n") ? "; an event a line needs the Content-Type application/x-ndjson" : "";
+    return bad([`the body is no JSON: ${(error as Error).message}${hint}`], text);
+  }
+  return readItem(value, limits, keeps);
+}
+
+/** The next line; null where it is blank. */
+function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
+  if (scanner.next()) {
+    const item = readPlain(scanner, limits, keeps) ?? readItem(itemOf(scanner.fields), limits, keeps);
+    if (item.fault === null) return item;
+  }
+  // What is wrong is told of what was posted, all of it and in its order.
+  const { text } = scanner;
+  return text.trim() === "" ? null : parseLine(text, limits, keeps);
+}
+
+/** As `JSON.parse` would have it. */
+function itemOf(fields: LineFields): Record<string, unknown> {
+  const { attributes } = fields;
+  return typeof attributes === "string" ? { ...fields, attributes: parsed(attributes) } : fields;
+}
+
+/** What is no JSON stays text: its fault is found by the way that reads the whole line. */
+function parsed(json: string | null): unknown {
+  if (json === null) return null;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}
+
+/**
+ * An event that is on the bus what it is in its line, but for its attributes: its bytes are taken
+ * as they came. null where something has to be put in another form, or may be wrong.
+ */
+function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
+  const { id, created, text, link, tags, source, user, data } = line.fields;
+  if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
+  if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
+  if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
+  const faults: string[] = [];
+  const moment = readCreated(created, keeps, faults);
+  const fields = line.fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);
+  return faults.length > 0 ? null : { line: { fields, created: moment === null ? null : String(moment) }, fault: null };
+}
+
+/** What the bus carries of a plain line: itself, unless attributes have to be put in another form. */
+function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): string {
+  const { text, link, tags, source, user, value, data, attributes = null } = line.fields;
+  const encoded = readAttributes(parsed(attributes), limits, faults);
+  if (encoded === attributes) return line.withoutCreated;
+  return encodeFields({
+    text: text as string,
+    link: link ?? "",
+    tags: (tags as readonly string[] | undefined) ?? NO_TAGS,
+    source: source ?? "",
+    user: user ?? "",
+    value: (value as number | undefined) ?? null,
+    geo: null,
+    data: data ?? null,
+    attributes: encoded,
+  });
+}
+
+/** In units, of which a text has no fewer than characters. */
+function fits(text: string | null | undefined, limit: number): boolean {
+  return text === undefined || (text !== null && text.length <= limit);
+}
+
+/**
+ * Whether these are tags as {@link splitTags} would give them, of ASCII without escapes: no other
+ * white space than a blank can be among them.
+ */
+function areTags(tags: LineFields["tags"], limit: number): boolean {
+  if (tags === undefined) return true;
+  if (tags === null || typeof tags === "string" || distinctTags(tags) !== tags) return false;
+  let length = tags.length - 1;
+  for (const tag of tags) {
+    if (tag === "" || tag.includes(" ")) return false;
+    length += tag.length;
+  }
+  return length <= limit;
+}
+
+function parseLine(line: string, limits: FieldLimits, keeps: Keeps): ReadItem {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return bad([`the line is no JSON: ${(error as Error).message}`], line);
+  }
+  return readItem(value, limits, keeps);
+}
+
+function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) {
+    const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
+    const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
+    return bad([`it is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
+  }
+  const fields = item as Record<string, unknown>;
+  const faults: string[] = [];
+  const checked = (name: keyof FieldLimits, read: Reader): string => {
+    const text = read(name, fields[name], faults);
+    checkLength(name, text, limits, faults);
+    return text;
+  };
+  const text = checked("text", textOf);
+  const link = checked("link", textOf);
+  const source = checked("source", textOf);
+  const user = checked("user", textOf);
+  const tags = checked("tags", tagsOf);
+  const amount = typeof fields["value"] === "number" ? numberOf(fields["value"], faults) : checked("value", numeralOf);
+  const place = checked("geo", geoOf);
+  const data = checked("data", textOf);
+  if (typeof (fields["text"] ?? "") === "string" && text.trim() === "") {
+    faults.push("text is missing or blank, it must say what happened");
+  }
+  const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
+  const geo = readGeo(place.trim(), faults);
+  const created = readCreated(fields["created"], keeps, faults);
+  const attributes = readAttributes(fields["attributes"], limits, faults);
+  if (faults.length > 0) return bad(faults, describe(fields));
+  const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
+  return {
+    line: { fields: encodeFields({ ...valid, attributes }), created: created === null ? null : String(created) },
+    fault: null,
+  };
+}
+
+function isArrayOfObjects(value: unknown): boolean {
+  return Array.isArray(value) && typeof value[0] === "object" && value[0] !== null;
+}
+
+/** Reads a field as the form would have it; "" where it is absent, or is none. */
+type Reader = (name: string, value: unknown, faults: string[]) => string;
+
+function bad(faults: readonly string[], posted: string): ReadItem {
+  return { line: null, fault: faults.join("; "), posted };
+}
+
+/** An event as it was posted, without the key, should it hold one. */
+function describe(fields: Record<string, unknown>): string {
+  const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
+  try {
+    return JSON.stringify(posted);
+  } catch {
+    // What is nested deeper than calls can be was read all the same.
+    const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
+    return JSON.stringify(Object.fromEntries(shown));
+  }
+}
+
+function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function textOf(name: string, value: unknown, faults: string[]): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return wellFormed(value);
+  faults.push(`${name} is ${nameOf(value)}, a string is expected`);
+  return "";
+}
+
+/** As the form has them: separated by blanks. */
+function tagsOf(name: string, value: unknown, faults: string[]): string {
+  if (!Array.isArray(value)) return textOf(name, value, faults);
+  if (value.every((tag) => typeof tag === "string")) return wellFormed(value.join(" "));
+  faults.push("tags holds something else than strings, a string or an array of strings is expected");
+  return "";
+}
+
+function numberOf(value: number, faults: string[]): number {
+  if (!Number.isFinite(value)) faults.push(`value is too large, ${NUMBER_EXPECTED}`);
+  return value;
+}
+
+function numeralOf(name: string, value: unknown, faults: string[]): string {
+  if (value === undefined || value === null || typeof value === "string") return textOf(name, value, faults);
+  faults.push(`value is ${nameOf(value)}, ${NUMBER_EXPECTED}`);
+  return "";
+}
+
+const NUMBER_EXPECTED = 'a number or a string such as "12.5" is expected';
+
+function geoOf(name: string, value: unknown, faults: string[]): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return textOf(name, value, faults);
+  const { lat, lon, ip } = value as Record<string, unknown>;
+  if (typeof ip === "string") return wellFormed(`ip:${ip}`);
+  if (typeof lat === "number" && typeof lon === "number") return `${decimal(lat)},${decimal(lon)}`;
+  faults.push('geo is an object without numbers lat and lon, such as {"lat":40.1203,"lon":-76.2944}');
+  return "";
+}
+
+/** Ten decimal places are less than a millimetre. `String` would write the smallest with an exponent. */
+function decimal(degrees: number): string {
+  return Math.abs(degrees) < 1e-6 ? "0" : String(Math.round(degrees * 1e10) / 1e10);
+}
+
+/** A value of JSON, in words or quoted. */
+function nameOf(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" && value !== null ? "an object" : shortened(JSON.stringify(value));
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage } from "node:http";
+
+import { LoggiaError } from "../../errors.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
+import { personOf } from "../../ratelimit/person.ts";
+import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
+import { parseForm } from "../../http/form.ts";
+import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
+import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
+import type { BatchOutcome } from "./batch-answer.ts";
+import { type BatchPostOptions, discardBody, idempotencyKey, postBatch } from "./batch-post.ts";
+
+/**
+ * The largest form, in bytes: as an error event it fits one record of the bus, whatever its
+ * characters.
+ */
+export const POST_BODY_MAX_BYTES = 128 * 1024;
+export const BODY_DEADLINE_MS = 10_000;
+const BATCH_DEADLINE_MS = 30_000;
+/** How many batches may be read and stored at once, for the memory they take. */
+const MAX_BATCHES = 128;
+/**
+ * How many of these may be of the logs of one person, so that their producers leave room for those
+ * of others.
+ */
+const MAX_BATCHES_OF_PERSON = 64;
+
+/** How many batches are under way. */
+export type Batches = { all: number; readonly ofPerson: Map<string, number> };
+
+export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batches: Batches };
+
+/** What was posted with a content type of JSON. */
+export type JsonPost =
+  | { readonly kind: "batch"; readonly outcome: BatchOutcome }
+  | { readonly kind: "event"; readonly outcome: BatchOutcome }
+  /** Old clients send forms with whatever type their library sets. */
+  | { readonly kind: "form"; readonly fields: URLSearchParams };
+
+const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines)\s*(?:;|$)/i;
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+
+/** What a content type announces: an event a line, JSON, or neither. */
+export function jsonTypeOf(contentType: string | undefined): "lines" | "json" | null {
+  if (contentType === undefined) return null;
+  return LINES.test(contentType) ? "lines" : JSON_TYPE.test(contentType) ? "json" : null;
+}
+
+/** Whether the body is an array of events or one event; null where it is no JSON of either kind. */
+export function jsonFormOf(body: Buffer): "array" | "object" | null {
+  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  while (isBlank(body[at])) at += 1;
+  return body[at] === 0x5b ? "array" : body[at] === 0x7b ? "object" : null;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** By the content type; or by the query string, as `sendBeacon` may set no content type of JSON. */
+function typeOf(contentType: string | undefined, query: URLSearchParams): "lines" | "json" | null {
+  return query.get("body") === "ndjson" ? "lines" : jsonTypeOf(contentType);
+}
+
+/** Takes a request whose content type is one of JSON; null where it is none. */
+export async function takeJson(
+  request: IncomingMessage,
+  place: Place,
+  path: string,
+  query: URLSearchParams,
+  options: JsonPostOptions,
+): Promise<JsonPost | null> {
+  const type = request.method === "POST" ? typeOf(request.headers["content-type"], query) : null;
+  if (type === null) return null;
+  const secret = keyBesideForm(query, request.headers);
+  if (secret === "" && type === "json") {
+    // JSON has its key beside the body: if anything, this is a form, and no larger than one.
+    const body = await readBody(request, {
+      limit_bytes: POST_BODY_MAX_BYTES,
+      deadline_ms: BODY_DEADLINE_MS,
+      gzip: true,
+    });
+    if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
+  }
+  // Before the body, and before a batch takes room: both are only for those who may send one.
+  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, place, options));
+  return await takeBody({ request, type, secret, apiKey, log }, options);
+}
+
+/**
+ * Does what may refuse a request before its body is read. Then the connection, on which others are
+ * under way, goes on.
+ */
+async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await discardBody(request);
+    throw error;
+  }
+}
+
+type Authorized = {
+  readonly request: IncomingMessage;
+  readonly type: "lines" | "json";
+  readonly secret: string;
+  /** The id of the key. */
+  readonly apiKey: string;
+  readonly log: LogKey;
+};
+
+async function takeBody(
+  { request, type, secret, apiKey, log }: Authorized,
+  options: JsonPostOptions,
+): Promise<JsonPost> {
+  // A small body of JSON may be a single event, which needs no more room than a form.
+  const needsRoom = type === "lines" || !isSmall(request);
+  const enter = () => enterBatch(personOf(options.catalog, log), options.batches);
+  let leave = needsRoom ? await orDiscard(request, enter) : null;
+  try {
+    const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
+    const received = await receiveBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true });
+    const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
+    if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
+    if (form === "array") leave ??= enter();
+    const sender = { log, apiKey, key: idempotencyKey(request) };
+    const outcome = await postBatch(sender, form, received, options);
+    return { kind: form === "object" ? "event" : "batch", outcome };
+  } finally {
+    leave?.();
+  }
+}
+
+function isSmall(request: IncomingMessage): boolean {
+  const { headers } = request;
+  const isWhole = headers["transfer-encoding"] === undefined && headers["content-encoding"] === undefined;
+  return isWhole && announcedSize(request) <= POST_BODY_MAX_BYTES;
+}
+
+/** A body that announced JSON, and is a form. */
+function readForm(body: Buffer, secret: string): URLSearchParams {
+  if (body.length > POST_BODY_MAX_BYTES) {
+    throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
+  }
+  const fields = parseForm(body);
+  if (!fields.has("apikey")) fields.set("apikey", secret);
+  return fields;
+}
+
+/**
+ * Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`,
+ * `overloaded`
+ */
+function enterBatch(person: string, batches: Batches): () => void {
+  const own = batches.ofPerson.get(person) ?? 0;
+  if (own >= MAX_BATCHES_OF_PERSON) {
+    const message = `${own} batches are being read for the owner of this log; let some end before you send more`;
+    throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
+  }
+  if (batches.all >= MAX_BATCHES) {
+    throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
+  }
+  batches.all += 1;
+  batches.ofPerson.set(person, own + 1);
+  return () => {
+    batches.all -= 1;
+    const left = batches.ofPerson.get(person)! - 1;
+    if (left === 0) batches.ofPerson.delete(person);
+    else batches.ofPerson.set(person, left);
+  };
+}

@@ -1,0 +1,338 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { Logger } from "pino";
+
+import type { Catalog } from "../../catalog/catalog.ts";
+import { type ErrorCode, LoggiaError } from "../../errors.ts";
+import { HOST_CLOCK } from "../../events/clock.ts";
+import type { PostClock } from "../../events/clock.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { forwardingOf } from "../../ratelimit/address.ts";
+import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import type { Place } from "../../ratelimit/guesses.ts";
+import { readBody } from "../../http/body.ts";
+import { toFailure } from "../../http/errors.ts";
+import { addFastPath } from "../../http/fast-path/fast-path.ts";
+import type { FastPath } from "../../http/fast-path/fast-path.ts";
+import { parseForm } from "../../http/form.ts";
+import type { Cut } from "../../http/limits/connections.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../http/listen.ts";
+import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
+import { limitPipelining } from "../../http/fast-path/pipelining.ts";
+import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
+import { answerPage, destinationOf, methodOf } from "../pages/cors.ts";
+import { matchProtocol } from "../protocols/match.ts";
+import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
+import type { ProtocolSettings } from "../protocols/protocol.ts";
+import { RecentIds } from "../protocols/repeats.ts";
+import { BodyRoom, UNVERIFIED_BOUNDS } from "../protocols/room.ts";
+import { serveProtocol } from "../protocols/serve.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
+import { hintHeaders, parameterHints } from "../../query/hints.ts";
+import { answer, answerBatch, answerEvent, POSTED_HEADERS, written } from "./answers.ts";
+import type { Hints } from "./answers.ts";
+import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
+import type { BatchOutcome } from "./batch-answer.ts";
+import { momentsBy } from "./created.ts";
+import type { Keeps } from "./created.ts";
+import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
+import type { WriteCoalescer, Told } from "../write-coalescer.ts";
+import {
+  type Batches,
+  BODY_DEADLINE_MS,
+  jsonFormOf,
+  jsonTypeOf,
+  POST_BODY_MAX_BYTES,
+  takeJson,
+} from "./json-request.ts";
+import type { Idempotency } from "../idempotency.ts";
+import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
+
+export type PostListenerOptions = {
+  readonly catalog: Catalog;
+  readonly coalescer: WriteCoalescer;
+  readonly once: Idempotency;
+  /** Default: the host's clock */
+  readonly clock?: PostClock;
+  readonly limits: FieldLimits;
+  readonly log: Logger;
+  /** What each request passes. Default: one of its own */
+  readonly limiter?: RateLimiter;
+  readonly observe?: PostObserver;
+  readonly connections?: ConnectionLimits;
+  /** The version of Elasticsearch that clients of its protocol are told. */
+  readonly elasticsearchVersion?: string;
+  /** Called for each connection that is closed for others. */
+  readonly cut?: (reason: Cut) => void;
+  /** Answers some requests before they count as posts; true where it did. */
+  readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
+};
+
+/** Told of each request, on the path that is hit most: what it does must be no more than an increment. */
+export type PostObserver = {
+  began(): void;
+  /** @param events how many events and visits were accepted */
+  ended(outcome: "accepted" | ErrorCode, events: number): void;
+  /** @param events of how many events something was cut to fit the limits */
+  cut?(events: number): void;
+};
+
+/** Of one connection, so that posts which are sent ahead share an append. */
+const POSTS_AT_ONCE = 64;
+const NO_QUERY = new URLSearchParams();
+const FORM_TYPE = "application/x-www-form-urlencoded";
+/** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
+const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
+/** The address may come whole, with scheme and host, as to a proxy. */
+const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
+
+/**
+ * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with
+ * `fmt=jsonp`. In the same way it takes what the producer tells of its users, at
+ * `/1/logs/{k}/users`; and many events at once, as JSON, where it takes forms.
+ *
+ * It stands on `node:http` alone: of what a framework does for each request, nothing is needed
+ * here, and this is the path that producers hit thousands of times a second.
+ */
+export function createPostListener(given: PostListenerOptions): Server {
+  const options: Options = {
+    limiter: createRateLimiter(),
+    observe: UNOBSERVED,
+    ...given,
+    batches: { all: 0, ofPerson: new Map() },
+    room: new BodyRoom(),
+    unverified: new BodyRoom(UNVERIFIED_BOUNDS),
+    recent: new RecentIds(),
+    settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
+    cutEvents: (events) => given.observe?.cut?.(events),
+  };
+  const { observe, front, log } = options;
+  const server = createServer((request, response) => {
+    if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;
+    noteRequest();
+    observe.began();
+    handle(request, response, options)
+      .then(({ outcome, events }) => observe.ended(outcome, events))
+      .catch((error: unknown) => {
+        log.error({ err: error }, "a post could not be answered");
+        response.destroy();
+        observe.ended("internal_error", 0);
+      });
+  });
+  const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  limitPipelining(server, POSTS_AT_ONCE);
+  const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
+  const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
+  limitConnections(server, connections, given.cut, fast.isAnswering);
+  return server;
+}
+
+const UNOBSERVED: PostObserver = { began() {}, ended() {} };
+
+type Options = PostListenerOptions &
+  Required<Pick<PostListenerOptions, "limiter" | "observe">> & {
+    readonly batches: Batches;
+    readonly room: BodyRoom;
+    readonly unverified: BodyRoom;
+    readonly recent: RecentIds;
+    readonly settings: ProtocolSettings;
+    readonly cutEvents: (events: number) => void;
+  };
+
+/** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
+type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
+
+/**
+ * How nearly all posts are taken: an event as a form, with the key in it and nothing wrong about
+ * it. Whatever else there is, {@link handle} knows.
+ */
+function createFormPath(options: Options): FastPath<FormRoute> {
+  const { coalescer, limits, observe, log } = options;
+  return {
+    route({ method, target, headers }) {
+      const [, key, table] = PATH.exec(target) ?? [];
+      if (method !== "POST" || key === undefined || table !== "events") return null;
+      // Whether a page may read the answer is for its log to say.
+      if (headers.get("origin") !== undefined) return null;
+      if (jsonTypeOf(headers.get("content-type")) !== null) return null;
+      if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
+      return { path: decodeSegment(key), headers: forwardingOf(headers) };
+    },
+    take({ path, headers }, body, socket, answer) {
+      const fields = parseForm(body);
+      const read = validateEvent(fields, limits, () => keepsOf(path, options));
+      if (read.kind === "bad") return false;
+      // Last, for it counts the request.
+      const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
+      if (target === null) return false;
+      observe.began();
+      const told: Told = {
+        resolve(id) {
+          observe.ended("accepted", 1);
+          answer({ status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` });
+        },
+        reject(error) {
+          observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
+          const { status, headers, body } = toFailure(error, log);
+          answer({ status, ...written(JSON_FORMAT, headers, body) });
+        },
+      };
+      coalescer.submitTelling(target, read.valid, told, read.created);
+      return true;
+    },
+  };
+}
+
+/** Said of a body that has no field of an event. */
+const TYPES_TAKEN =
+  "this was read as a form, application/x-www-form-urlencoded; " +
+  "JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
+
+type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
+const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<Outcome> {
+  let format = JSON_FORMAT;
+  let hints: Hints = {};
+  try {
+    requireHost(request);
+    const place = options.limiter.placeOf(request, options.limiter.enter(request));
+    const url = request.url ?? "/";
+    const mark = url.indexOf("?");
+    const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
+    // Only what has no address of ours is asked whether it is a protocol of others.
+    const match = route === null ? matchProtocol(methodOf(request), url) : null;
+    const destination = destinationOf(route?.[1], match);
+    if (answerPage(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
+    if (match !== null) return await serveProtocol(request, response, match, place, options);
+    const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
+    format = negotiate(query, request.headers.accept);
+    const { key, table } = readPath(route);
+    if (mark !== -1) hints = hintHeaders(parameterHints(query, parametersOf(request.method, table)));
+    const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
+    const posted = isForm ? null : await takeJson(request, place, key, query, options);
+    if (posted?.kind === "batch") {
+      answerBatch(request, response, hints, format, posted.outcome);
+      return { outcome: "accepted", events: posted.outcome.lines.length };
+    }
+    if (posted?.kind === "event") {
+      answerEvent(request, response, hints, format, idOf(posted.outcome));
+      return ACCEPTED;
+    }
+    const fields = posted?.fields ?? (await readFields(request, query, format));
+    if (table === "users") {
+      const user = await postUser(key, fields, place, options);
+      const xml = () => ({ root: "results", content: { user: { user } } });
+      answer(request, response, 201, hints, format, { json: jsonOf({ user }), xml });
+      return ACCEPTED;
+    }
+    answerEvent(request, response, hints, format, await post(key, fields, place, options));
+  } catch (error) {
+    const { status, headers, body } = toFailure(error, options.log);
+    answer(request, response, status, { ...headers, ...hints }, format, body);
+    return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
+  }
+  return ACCEPTED;
+}
+
+/**
+ * The id of an event that was posted as JSON. @throws LoggiaError `bad_event` where the log got an
+ * error event
+ */
+function idOf({ first, items }: BatchOutcome): string {
+  const fault = items[0]!.fault;
+  if (fault === null) return first;
+  throw new LoggiaError("bad_event", `${fault}. The log got an error event in its place`);
+}
+
+/**
+ * What a query string may hold, besides the parameters of every address: by JSONP the fields of a
+ * post.
+ */
+function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
+  if (method !== "GET") return [];
+  return table === "users" ? VISIT_FIELDS : EVENT_FIELDS;
+}
+
+function readPath(route: RegExpExecArray | null): { key: string; table: "events" | "users" } {
+  const [, key, table] = route ?? [];
+  if (key !== undefined) return { key: decodeSegment(key), table: table === "users" ? "users" : "events" };
+  throw new LoggiaError(
+    "path_not_found",
+    "There is nothing at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
+  );
+}
+
+function decodeSegment(segment: string): string {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** The fields of a post: the form of a `POST` before its query string, the query string of a JSONP `GET`. */
+async function readFields(request: IncomingMessage, query: URLSearchParams, format: Format): Promise<URLSearchParams> {
+  const { method = "" } = request;
+  if (method === "POST") {
+    const form = parseForm(
+      await readBody(request, { limit_bytes: POST_BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }),
+    );
+    if (!form.has("apikey")) form.set("apikey", keyBesideForm(query, request.headers));
+    return form;
+  }
+  if (method === "GET" && format.kind === "jsonp") {
+    return new URLSearchParams([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
+  }
+  throw new LoggiaError(
+    "method_not_allowed",
+    `${method} is not taken here; post events by POST, or by GET with fmt=jsonp and a callback`,
+  );
+}
+
+/** Which times of their own the events of a log may have. */
+function keepsOf(log: string, { catalog, clock = HOST_CLOCK }: Options): Keeps {
+  const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
+  return { ...momentsBy(clock), retentionDays };
+}
+
+/** Accepts the event, or in its place the error event that tells what was wrong with it. */
+async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
+  const { coalescer, limits } = options;
+  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const read = validateEvent(fields, limits, () => keepsOf(log, options));
+  if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
+  const faults = looksLikeForm(fields) ? read.faults : [...read.faults, TYPES_TAKEN];
+  await coalescer.submit(log, errorEvent("event", faults, describeForm(fields)));
+  throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. The log got an error event in its place`);
+}
+
+/**
+ * Whether a body was meant as a form: JSON and other text have no field of an event, but for one by
+ * chance.
+ */
+function looksLikeForm(fields: URLSearchParams): boolean {
+  const names = [...fields.keys()].filter((name) => name !== "apikey" && name !== "");
+  if (names.length === 0) return true;
+  return hasEventField(fields) && jsonFormOf(Buffer.from(names[0]!)) === null;
+}
+
+/** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
+async function postUser(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
+  const { coalescer, limits } = options;
+  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const read = validateVisit(fields, limits);
+  if (read.kind === "valid") {
+    await coalescer.submitVisit(log, read.valid);
+    return read.valid.user;
+  }
+  await coalescer.submit(log, errorEvent("user", read.faults, describeForm(fields)));
+  throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. The log got an error event in its place`);
+}

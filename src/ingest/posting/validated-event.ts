@@ -1,0 +1,145 @@
+import { isIPv4 } from "node:net";
+
+import { numberOf } from "../../events/attributes.ts";
+import type { AcceptedEvent, Geo } from "../../events/event.ts";
+import type { FieldLimits } from "../../events/limits.ts";
+import { distinctTags, NO_TAGS } from "../../events/tags.ts";
+import { characters, wellFormed } from "../../events/text.ts";
+import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
+import type { FormFields } from "./attributes.ts";
+import { readFormCreated } from "./created.ts";
+import type { Keeps } from "./created.ts";
+import { quote } from "../../events/quote.ts";
+
+/** What a producer posted, checked: an event that has yet to be accepted. */
+export type ValidatedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
+
+export type EventValidation =
+  /** `created` in milliseconds since the Unix epoch; null: the moment of acceptance. */
+  | { readonly kind: "valid"; readonly valid: ValidatedEvent; readonly created: number | null }
+  | { readonly kind: "bad"; readonly faults: readonly string[] };
+
+/** The fields of a post by name, each with its first value. */
+export type Fields = { get(name: string): string | null | undefined };
+
+const OTHER_SPACE = /[^\S ]/u;
+const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
+/** The fields of a form. */
+export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
+
+/**
+ * Reads a posted form. Every fault is named, not only the first.
+ * @param keepsOf asked only where the form has a time of its own
+ */
+export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: () => Keeps): EventValidation {
+  const faults: string[] = [];
+  const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
+  const text = given("text");
+  const link = given("link");
+  const source = given("source");
+  const user = given("user");
+  const tags = given("tags");
+  const written = given("value");
+  const place = given("geo");
+  const data = given("data");
+  if (text.trim() === "") faults.push("text is missing or blank, it must say what happened");
+  const value = readValue(written.trim(), faults);
+  const geo = readGeo(place.trim(), faults);
+  const moment = fields.get("created") ?? "";
+  const created = moment === "" ? null : readFormCreated(moment, keepsOf(), faults);
+  const attributes = readFormAttributes(fields, limits, faults);
+  if (faults.length > 0) return { kind: "bad", faults };
+  const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
+  return { kind: "valid", valid: { ...valid, attributes }, created };
+}
+
+/** Whether a form has a field of an event; a body that has none is likely no form at all. */
+export function hasEventField(form: URLSearchParams): boolean {
+  return EVENT_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
+}
+
+/** The text of a field, "" where it is absent. Notes where it is longer than it may be. */
+export function readField(fields: Fields, name: keyof FieldLimits, limits: FieldLimits, faults: string[]): string {
+  const value = wellFormed(fields.get(name) ?? "");
+  checkLength(name, value, limits, faults);
+  return value;
+}
+
+export function checkLength(name: keyof FieldLimits, value: string, limits: FieldLimits, faults: string[]): void {
+  // A text has no more characters than units.
+  if (value.length <= limits[name]) return;
+  const length = characters(value);
+  if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
+}
+
+/**
+ * The event that a log gets in place of an event or a user with bad information.
+ * @param posted all that was posted, so that nothing a producer sent is lost: see {@link describeForm}
+ */
+export function errorEvent(what: "event" | "user", faults: readonly string[], posted: string): ValidatedEvent {
+  return {
+    text: `Bad ${what}: ${faults.join("; ")}`,
+    link: "",
+    tags: ["error", `bad-${what}`],
+    source: "event-log",
+    user: "",
+    value: null,
+    geo: null,
+    data: posted,
+    attributes: null,
+  };
+}
+
+/** A posted form as JSON, without the key and whatever its length. */
+export function describeForm(posted: Iterable<readonly [string, string]>): string {
+  const values = Map.groupBy(
+    [...posted].filter(([name]) => name !== "apikey"),
+    ([name]) => wellFormed(name),
+  );
+  const fields = [...values].map(([name, pairs]) => {
+    const [first, ...repeated] = pairs.map(([, value]) => wellFormed(value));
+    return [name, repeated.length === 0 ? first : [first, ...repeated]];
+  });
+  return JSON.stringify(Object.fromEntries(fields));
+}
+
+export function splitTags(text: string): readonly string[] {
+  if (text === "") return NO_TAGS;
+  // Nearly always blanks are all there is between tags, which needs no expression.
+  const parts = text.split(OTHER_SPACE.test(text) ? /\s+/u : " ");
+  return distinctTags(parts.includes("") ? parts.filter((tag) => tag !== "") : parts);
+}
+
+export function readValue(text: string, faults: string[]): number | null {
+  if (text === "") return null;
+  const value = numberOf(text);
+  if (value !== null) return value;
+  faults.push(`value is ${quote(text)}, a decimal number such as 12.5 is expected`);
+  return null;
+}
+
+export function readGeo(text: string, faults: string[]): Geo | null {
+  if (text === "") return null;
+  const expected = "<latitude>,<longitude> such as 40.1203,-76.2944, or ip:<address>, is expected";
+  if (/^ip:/i.test(text)) {
+    const ip = text.slice(3).trim();
+    if (isAddress(ip)) return { ip };
+    faults.push(`geo is ${quote(text)}, ${expected}`);
+    return null;
+  }
+  const [lat = "", lon = "", ...more] = text.split(",").map((part) => part.trim());
+  const geo = { lat: numberOf(lat), lon: numberOf(lon) };
+  if (more.length > 0 || geo.lat === null || geo.lon === null) {
+    faults.push(`geo is ${quote(text)}, ${expected}`);
+    return null;
+  }
+  if (Math.abs(geo.lat) <= 90 && Math.abs(geo.lon) <= 180) return { lat: geo.lat, lon: geo.lon };
+  faults.push(`geo is ${quote(text)}, the latitude must lie in -90 to 90 and the longitude in -180 to 180`);
+  return null;
+}
+
+function isAddress(text: string): boolean {
+  if (isIPv4(text)) return true;
+  // The WHATWG URL parser is the platform's own check of an IPv6 address.
+  return /^[0-9a-f:.]+$/i.test(text) && text.includes(":") && URL.canParse(`http://[${text}]/`);
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger } from "pino";
+
+import { LoggiaError } from "../errors.ts";
+import { hasBody } from "../http/body.ts";
+import { toFailure } from "../http/errors.ts";
+import { COMMON_HEADERS } from "../http/headers.ts";
+import { endAfter } from "../http/fast-path/last-answer.ts";
+import { requireHost } from "../http/malformed.ts";
+import type { Health, Need } from "./health.ts";
+import { METRICS_CONTENT_TYPE } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Stands before a listener: answers what it knows, without credentials, and tells whether it did. */
+export type OpsEndpoints = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export type OpsEndpointsOptions = {
+  readonly health: Health;
+  /** Without what this listener cannot do its work. */
+  readonly needed: readonly Need[];
+  /** null: they are told elsewhere, not here. */
+  readonly metrics: Pick<Metrics, "text"> | null;
+  readonly log: Logger;
+};
+
+type Told = { readonly status: number; readonly type: string; readonly payload: Buffer };
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const LIVE: Told = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSON.stringify({ status: "live" })) };
+
+/**
+ * Answers `/health/live`, `/health/ready` and `/metrics`. None of them costs more because it is
+ * asked for more often.
+ */
+export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpointsOptions): OpsEndpoints {
+  const bytesOf = lastBytes();
+  const answers: Readonly<Record<string, () => Promise<Told>>> = {
+    "/health/live": () => Promise.resolve(LIVE),
+    "/health/ready": async () => {
+      const readiness = await health.ready(needed);
+      return {
+        status: readiness.status === "ready" ? 200 : 503,
+        type: JSON_TYPE,
+        payload: Buffer.from(JSON.stringify(readiness)),
+      };
+    },
+    ...(metrics && {
+      "/metrics": async () => ({ status: 200, type: METRICS_CONTENT_TYPE, payload: bytesOf(await metrics.text()) }),
+    }),
+  };
+  return (request, response) => {
+    const { url = "" } = request;
+    // All of them begin so, and of all others hardly any: producers' posts go by after two letters.
+    if (!url.startsWith("/h") && !url.startsWith("/m")) return false;
+    const [path = ""] = url.split("?", 1);
+    const ask = Object.hasOwn(answers, path) ? answers[path] : undefined;
+    if (ask === undefined) return false;
+    void tell(request, response, ask, log);
+    return true;
+  };
+}
+
+/**
+ * The bytes of a text, the same ones for as long as it is the same text: whoever asks and does not
+ * read holds no copy.
+ */
+function lastBytes(): (text: string) => Buffer {
+  let last = { text: "", bytes: Buffer.alloc(0) };
+  return (text) => {
+    if (text !== last.text) last = { text, bytes: Buffer.from(text) };
+    return last.bytes;
+  };
+}
+
+async function tell(request: IncomingMessage, response: ServerResponse, ask: () => Promise<Told>, log: Logger) {
+  // What is left of a body that nobody reads would be taken for the next request.
+  const isLast = hasBody(request);
+  if (isLast) endAfter(request);
+  let told: Told;
+  let headers: Readonly<Record<string, string>> = {};
+  try {
+    requireHost(request);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      headers = { Allow: "GET, HEAD" };
+      throw new LoggiaError("method_not_allowed", `${request.method} is not possible here; possible are GET, HEAD`);
+    }
+    told = await ask();
+  } catch (error) {
+    const failure = toFailure(error, log);
+    headers = { ...headers, ...failure.headers };
+    told = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
+  }
+  if (told.status === 503) headers = { ...headers, "Retry-After": "1" };
+  if (isLast) headers = { ...headers, Connection: "close" };
+  response.writeHead(told.status, {
+    ...COMMON_HEADERS,
+    ...headers,
+    "Content-Type": told.type,
+    "Content-Length": told.payload.length,
+  });
+  response.end(told.payload);
+}

@@ -1,0 +1,138 @@
+import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
+
+import type { Condition } from "../plan.ts";
+import { piecesOf } from "./pieces.ts";
+import { compileAsIs, parseTree, TreeTooLargeError } from "./tree.ts";
+
+/** The longest expression, in characters. */
+const EXPRESSION_LIMIT = 1000;
+/**
+ * How many instructions an expression may compile to, its counted repeats written out, and those of
+ * a question together.
+ */
+const PROGRAM_LIMIT = 2000;
+const PROGRAM_LIMIT_OF_ALL = 4000;
+/**
+ * How many ranges of characters all instructions may hold together, also of all expressions: `\pL`
+ * alone holds some 600.
+ */
+const RANGE_LIMIT = 20_000;
+
+const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
+const TOO_LARGE_TOGETHER =
+  "with the expressions before it, it is too large once counted repeats are written out; " +
+  "make them smaller, or ask for fewer";
+
+/** Properties of characters that our parser would take, and RE2 does not. */
+const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
+  (
+    "Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
+    "Extended_Pictographic Hex_Digit Lowercase Math Quotation_Mark Terminal_Punctuation Unknown Uppercase White_Space"
+  ).split(" "),
+);
+
+export type Expression =
+  | { readonly kind: "ok" }
+  /** `at`: the UTF-16 offset within the expression. */
+  | { readonly kind: "fault"; readonly reason: string; readonly at: number };
+
+/** What the expressions of a question come to. */
+export type ExpressionSizes = { size: number; ranges: number };
+
+/**
+ * Checks an RE2 expression, and that it costs no more than an expression may.
+ *
+ * @param all of the expressions of the question before it, to which it is added
+ */
+export function checkExpression(source: string, all: ExpressionSizes = { size: 0, ranges: 0 }): Expression {
+  if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
+    return fault(`it is longer than ${EXPRESSION_LIMIT} characters`, 0);
+  }
+  if (isPlain(source)) return { kind: "ok" };
+  const { openGroups, strayClosing, oddProperty } = scan(source);
+  if (oddProperty !== null) return fault("RE2 knows no such property of characters", oddProperty);
+  try {
+    const { size, ranges } = measure(compileAsIs(source));
+    if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
+    all.size += size;
+    all.ranges += ranges;
+    if (all.size > PROGRAM_LIMIT_OF_ALL || all.ranges > RANGE_LIMIT) return fault(TOO_LARGE_TOGETHER, 0);
+    parseTree(source);
+    return { kind: "ok" };
+  } catch (error) {
+    if (error instanceof TreeTooLargeError) return fault(TOO_LARGE, 0);
+    if (!(error instanceof RE2JSException)) throw error;
+    const [reason, fragment] =
+      error instanceof RE2JSSyntaxException ? [error.getDescription(), error.getPattern()] : [error.message, null];
+    if (reason === "missing closing )") return fault(reason, openGroups.at(-1) ?? 0);
+    if (reason === "unexpected )") return fault(reason, strayClosing ?? 0);
+    if (fragment === null) return fault(reason, Math.max(source.length - 1, 0));
+    return fault(`${reason}: ${fragment}`, locate(source, error, fragment));
+  }
+}
+
+/**
+ * Where a fragment stands that RE2 refused: of several that read the same, the first up to which
+ * the expression fails alike.
+ */
+function locate(source: string, error: Error, fragment: string): number {
+  const first = Math.max(source.indexOf(fragment), 0);
+  let at = first;
+  for (let tried = 0; at !== -1 && tried < 16; tried++) {
+    if (failsAlike(source.slice(0, at + fragment.length), error)) return at;
+    at = source.indexOf(fragment, at + 1);
+  }
+  return first;
+}
+
+function failsAlike(source: string, error: Error): boolean {
+  try {
+    RE2JS.compile(source);
+    return false;
+  } catch (other) {
+    return other instanceof RE2JSException && other.message === error.message;
+  }
+}
+
+/** The cheapest condition that means the same as finding this expression in the field. @param pattern checked */
+export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
+  return isPlain(pattern) ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
+}
+
+/** Whether an expression is a text that stands for itself. */
+function isPlain(pattern: string): boolean {
+  return pattern !== "" && !/[\\.+*?()|[\]{}^$]/.test(pattern);
+}
+
+function fault(reason: string, at: number): Expression {
+  return { kind: "fault", reason, at };
+}
+
+/** Instructions of a compiled expression, and ranges of characters in them. */
+function measure(expression: RE2JS): { size: number; ranges: number } {
+  const { inst } = expression.re2().prog as { inst: readonly { runes?: readonly number[] }[] };
+  let ranges = 0;
+  for (const { runes } of inst) ranges += Math.ceil((runes?.length ?? 0) / 2);
+  return { size: inst.length, ranges };
+}
+
+type Scan = {
+  /** Offsets of groups that nothing closes. */
+  readonly openGroups: readonly number[];
+  readonly strayClosing: number | null;
+  readonly oddProperty: number | null;
+};
+
+/** Where groups, and properties that RE2 does not know, stand in an expression. */
+function scan(source: string): Scan {
+  const openGroups: number[] = [];
+  let strayClosing: number | null = null;
+  let oddProperty: number | null = null;
+  for (const { text, at, inClass, property } of piecesOf(source)) {
+    if (property !== null && PROPERTIES_OF_OTHERS.has(property.name)) oddProperty ??= at;
+    if (inClass) continue;
+    if (text === "(") openGroups.push(at);
+    else if (text === ")" && openGroups.pop() === undefined) strayClosing ??= at;
+  }
+  return { openGroups, strayClosing, oddProperty };
+}

@@ -1,0 +1,24 @@
+import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+import type { Place } from "./guesses.ts";
+
+export type GrantOptions = {
+  readonly catalog: Pick<Catalog, "apiKey" | "knownApiKey">;
+  readonly limiter: Pick<RateLimiter, "beforeKey" | "wrongKey">;
+};
+
+/**
+ * What the API key with this secret grants, disabled or not; null where there is no such key, which
+ * counts as a guess. A key that was right lately is neither hashed nor looked for again.
+ * @throws LoggiaError `too_many_requests` after too many wrong keys
+ */
+export async function grantOf(
+  secret: string,
+  place: Place,
+  { catalog, limiter }: GrantOptions,
+): Promise<KeyGrant | null> {
+  limiter.beforeKey(place, secret, () => catalog.knownApiKey(secret)?.id);
+  const grant = catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret));
+  if (grant === null) limiter.wrongKey(place, secret);
+  return grant;
+}

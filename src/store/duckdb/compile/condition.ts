@@ -1,0 +1,252 @@
+import { DOUBLE } from "@duckdb/node-api";
+
+import { fold } from "../../../events/text.ts";
+import type { EventId } from "../../../events/id.ts";
+import { parseEventId } from "../../../events/id.ts";
+import { EARTH_RADIUS_KM, isAttribute } from "../../../query/plan.ts";
+import type { ComparisonOp, Condition, NumberField, TextField } from "../../../query/plan.ts";
+import { attributeAbsent, attributeNumber, attributeText } from "./attribute.ts";
+import type { TextComparison } from "./attribute.ts";
+import { unknown } from "../write/binder.ts";
+import type { Binder } from "../write/binder.ts";
+import { toRe2 } from "./regexp.ts";
+import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
+
+/** A condition in SQL. It is never NULL, so that `not` is the plain complement. */
+export function condition(where: Condition, bind: Binder): string {
+  switch (where.kind) {
+    case "and":
+      return joined(where.conditions, "and", "true", bind);
+    case "or":
+      return joined(where.conditions, "or", "false", bind);
+    case "not":
+      return `not ${condition(where.condition, bind)}`;
+    case "text":
+    case "in":
+    case "contains":
+    case "matches":
+      return isAttribute(where.field)
+        ? attributeText(where.field, where, bind)
+        : compareColumn(textField(where.field), where, bind);
+    case "number":
+      return isAttribute(where.field)
+        ? attributeNumber(where.field, where, bind)
+        : compareNumber(where.field, where.op, where.value, bind);
+    case "absent":
+      return isAttribute(where.field) ? attributeAbsent(where.field, bind) : absent(where.field);
+    case "geo-within":
+      return isWithinPlace(where, bind);
+    case "geo-near":
+      return isNearPlace(where, bind);
+    case "accepted-after": {
+      const { hi, lo } = splitId(where.id);
+      const high = bind.unsigned(hi);
+      return `(id_hi >= ${high} and (id_hi > ${high} or id_lo > ${bind.unsigned32(lo)}))`;
+    }
+  }
+  throw unknown(where satisfies never);
+}
+
+function joined(conditions: readonly Condition[], word: "and" | "or", empty: string, bind: Binder): string {
+  if (conditions.length === 0) return empty;
+  return `(${conditions.map((part) => condition(part, bind)).join(` ${word} `)})`;
+}
+
+function compareColumn(field: TextField, where: TextComparison, bind: Binder): string {
+  switch (where.kind) {
+    case "text":
+      return compareText(field, where.op, where.value, bind);
+    case "in":
+      return isOneOf(field, where.values, bind);
+    case "contains":
+      return contains(field, where.value, bind);
+    case "matches":
+      return matches(field, where.pattern, bind);
+  }
+  throw unknown(where satisfies never);
+}
+
+/** What `hashText` makes of a text, in SQL. */
+export function hashOf(text: string): string {
+  return `to_base64(unhex(left(sha256(${text}), 32)))`;
+}
+
+/** Texts as they were given; "" where absent. Tags stand in one text, see {@link tagLine}. */
+export const AS_GIVEN: Record<TextField, string> = {
+  id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
+  text: "text",
+  link: "link",
+  hash: hashOf("text"),
+  pattern: "pattern",
+  source: "source",
+  log: "log",
+  class: "coalesce(class, '')",
+  user: '"user"',
+  tags: "tags",
+};
+
+/** The same in lower case, which is what they are folded unless `folded` holds something else. */
+const LOWER: Record<TextField, string> = {
+  id: AS_GIVEN.id,
+  pattern: "lower(pattern)",
+  text: "lower(text)",
+  link: "lower(link)",
+  hash: `lower(${hashOf("text")})`,
+  source: "lower(source)",
+  log: "lower(log)",
+  class: "coalesce(lower(class), '')",
+  user: 'lower("user")',
+  tags: "lower(tags)",
+};
+
+export function foldedText(field: TextField, bind: Binder): string {
+  const isLower = field === "user" && !bind.known.statistics.has("upper-user");
+  const lower = isLower ? AS_GIVEN.user : LOWER[field];
+  return hasFolds(field, bind) ? `coalesce(folded."${field}", ${lower})` : lower;
+}
+
+export function hasFolds(field: TextField, { known }: Binder): boolean {
+  return field !== "id" && field !== "hash" && field !== "log" && known.statistics.has(field);
+}
+
+function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
+  if (op === "=" && value === "") return absent(field);
+  if (op === "=" && field === "id") {
+    const id = parseEventId(value);
+    return id === null ? "false" : isId(id, bind);
+  }
+  if (op === "=" && field === "tags") return hasTag(value, bind);
+  const parameter = bind.text(value);
+  const test = (text: string): string => `${text} ${op} ${parameter}`;
+  if (field === "tags") return someTag(foldedText(field, bind), test);
+  const text = foldedText(field, bind);
+  const isOfPresent = value !== "" && (op === "=" || op === ">" || op === ">=");
+  return isOfPresent ? test(text) : `(${text} <> '' and ${test(text)})`;
+}
+
+function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
+  const alternatives = values.includes("") ? [absent(field)] : [];
+  const present = values.filter((value) => value !== "");
+  if (field === "id" || field === "tags") {
+    alternatives.push(...present.map((value) => compareText(field, "=", value, bind)));
+  } else if (present.length > 0) {
+    alternatives.push(`${foldedText(field, bind)} in (${present.map((value) => bind.text(value)).join(", ")})`);
+  }
+  return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
+}
+
+/** @param value not empty */
+function contains(field: TextField, value: string, bind: Binder): string {
+  const folded = fold(value);
+  if (field === "tags" && folded.includes(TAG_SEPARATOR)) return "false";
+  const fixed = field === "text" ? longestWithoutCase(folded) : "";
+  // Each character is folded by itself, and none becomes another of ASCII that has no case.
+  if (fixed === folded) return `contains(text, ${bind.text(folded)})`;
+  const first = fixed.length < FIXED || fixed.trim() === "" ? "" : `contains(text, ${bind.text(fixed)}) and `;
+  return `(${first}contains(${foldedText(field, bind)}, ${bind.text(folded)}))`;
+}
+
+/** A shorter part is in so many texts that looking for it first saves nothing. */
+const FIXED = 3;
+
+/** The longest part of characters of ASCII that have no case, such as digits. */
+function longestWithoutCase(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  const parts = text.match(/[\x00-@[-`{-\x7f]+/g) ?? [];
+  return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), "");
+}
+
+/**
+ * Matches texts as they were posted. Characters that the expression fixes and that have no case,
+ * such as digits, are looked for first, which costs half as much as the expression.
+ */
+function matches(field: TextField, pattern: string, bind: Binder): string {
+  const expression = toRe2(pattern);
+  if (expression === null) return "false";
+  const parameter = bind.text(expression.pattern);
+  const test = (text: string): string => `regexp_matches(${text}, ${parameter})`;
+  if (field === "tags") return someTag("tags", test);
+  const text = AS_GIVEN[field];
+  // One condition on one column is left to the scan, which then reads other columns only around the rows that it finds.
+  const conditions = expression.matchesEmpty ? [`${text} <> ''`] : [];
+  if (expression.fixed !== null) conditions.push(`contains(${text}, ${bind.text(expression.fixed)})`);
+  return `(${[...conditions, test(text)].join(" and ")})`;
+}
+
+function hasTag(tag: string, bind: Binder): string {
+  if (tag.includes(TAG_SEPARATOR)) return "false";
+  return `contains(${foldedText("tags", bind)}, ${bind.text(TAG_SEPARATOR + tag + TAG_SEPARATOR)})`;
+}
+
+function someTag(line: string, test: (tag: string) => string): string {
+  return `(tags <> '' and len(list_filter(${tagsOf(line)}, lambda tag: ${test("tag")})) > 0)`;
+}
+
+/** The tags of a line as a list, of "" alone where there are none. */
+export function tagsOf(line: string): string {
+  return `string_split(trim(${line}, '${TAG_SEPARATOR}'), '${TAG_SEPARATOR}')`;
+}
+
+export function isId(id: EventId, bind: Binder): string {
+  const { hi, lo } = splitId(id);
+  return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.unsigned32(lo)})`;
+}
+
+function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
+  if (field === "created") {
+    // Compared as integers, a bound lets the scan skip; a fraction is left to floating point, which is exact for times.
+    return Number.isSafeInteger(value)
+      ? `(created ${op} ${bind.integer(value)})`
+      : `(created::double ${op} ${bind.add(value, DOUBLE)})`;
+  }
+  if (field === "value") return `(value is not null and value ${op} ${bind.add(value, DOUBLE)})`;
+  throw new TypeError(`${field} does not hold a number`);
+}
+
+function absent(field: TextField | NumberField | "geo" | "data"): string {
+  switch (field) {
+    case "created":
+      return "false";
+    case "value":
+      return "(value is null)";
+    case "geo":
+      return "(lat is null and ip is null)";
+    case "data":
+      return "(coalesce(data, '') = '')";
+    case "id":
+    case "hash":
+      return "false";
+    case "tags":
+    case "text":
+    case "link":
+    case "pattern":
+    case "source":
+    case "log":
+    case "class":
+    case "user":
+      return `(${AS_GIVEN[field]} = '')`;
+  }
+  throw unknown(field satisfies never);
+}
+
+function textField(field: TextField | NumberField): TextField {
+  if (field === "created" || field === "value") throw new TypeError(`${field} does not hold a text`);
+  return field;
+}
+
+type Place<Kind> = Extract<Condition, { kind: Kind }>;
+
+function isWithinPlace({ south, west, north, east }: Place<"geo-within">, bind: Binder): string {
+  const [from, to] = [bind.add(west, DOUBLE), bind.add(east, DOUBLE)];
+  const between = west <= east ? `lon >= ${from} and lon <= ${to}` : `(lon >= ${from} or lon <= ${to})`;
+  return `(lat is not null and lat >= ${bind.add(south, DOUBLE)} and lat <= ${bind.add(north, DOUBLE)} and ${between})`;
+}
+
+/** By the law of haversines. */
+function isNearPlace({ lat, lon, km }: Place<"geo-near">, bind: Binder): string {
+  const [north, east] = [bind.add(lat, DOUBLE), bind.add(lon, DOUBLE)];
+  const h = `pow(sin(radians(lat - ${north}) / 2), 2)
+    + cos(radians(${north})) * cos(radians(lat)) * pow(sin(radians(lon - ${east}) / 2), 2)`;
+  const distance_km = `${bind.add(2 * EARTH_RADIUS_KM, DOUBLE)} * asin(least(1, sqrt(${h})))`;
+  return `(lat is not null and ${distance_km} <= ${bind.add(km, DOUBLE)})`;
+}

@@ -1,0 +1,211 @@
+import { DOUBLE } from "@duckdb/node-api";
+
+import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../../query/plan.ts";
+import { Binder, directed, unknown } from "../write/binder.ts";
+import type { Statement } from "../write/binder.ts";
+import { eventsOf, filter } from "./compile.ts";
+import { condition } from "./condition.ts";
+import { keyOf } from "./key.ts";
+import type { Key } from "./key.ts";
+import { firstOfField, numbersOf, valuesOfField } from "./source.ts";
+import type { Source } from "./source.ts";
+import { groupsByTags, isByTags } from "./tags.ts";
+import type { Known } from "../column-statistics.ts";
+
+/**
+ * Rows of groups: for each key the columns that {@link Key.read} makes it of, then the aggregates.
+ * `isSorted` says whether the rows are sorted and cut already; else all come, as they may.
+ */
+export type CompiledGroup = {
+  readonly statement: Statement;
+  readonly keys: readonly Key[];
+  readonly isSorted: boolean;
+};
+
+export function compileGroup(plan: GroupPlan, known: Known): CompiledGroup {
+  const bind = new Binder(known, plan.logs);
+  const keys = plan.by.map((by, i) => keyOf(by, i, plan.where, bind));
+  const groups = isByTags(plan) ? groupsByTags(plan, bind) : groupsOf(plan, keys, bind);
+  const isSorted = plan.sort.by === "key" || !isText(plan.aggregates[plan.sort.by]!);
+  const shown = listed([...keys.flatMap((key) => key.shown), ...plan.aggregates.map((_, i) => `a${i}`)]);
+  const having = plan.having === null ? "" : `where ${havingOf(plan.having, plan.aggregates, bind)}`;
+  const order = isSorted ? orderOf(plan, keys, bind) : "";
+  return {
+    statement: bind.statement(`select ${shown} from (${groups}) ${having} ${order}`),
+    keys,
+    isSorted,
+  };
+}
+
+function orderOf({ sort, skip, take }: GroupPlan, keys: readonly Key[], bind: Binder): string {
+  const by = sort.by === "key" ? [] : [`a${sort.by} ${directed(sort.direction)}`];
+  const ties = directed(sort.by === "key" ? sort.direction : "asc");
+  const order = [...by, ...keys.flatMap((key) => key.order).map((each) => `${each} ${ties}`)];
+  const limit = take === null ? "" : `limit ${bind.integer(take)}`;
+  return `${order.length === 0 ? "" : `order by ${order.join(", ")}`} ${limit} offset ${bind.integer(skip)}`;
+}
+
+/** Whether an aggregate is a text, which DuckDB does not sort as we do. */
+function isText(aggregate: Aggregate): boolean {
+  if (aggregate.kind !== "first" && aggregate.kind !== "last") return false;
+  return aggregate.field !== "value" && aggregate.field !== "created";
+}
+
+function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bind: Binder): string {
+  switch (having.kind) {
+    case "and":
+    case "or": {
+      if (having.conditions.length === 0) return having.kind === "and" ? "true" : "false";
+      return `(${having.conditions.map((part) => havingOf(part, aggregates, bind)).join(` ${having.kind} `)})`;
+    }
+    case "not":
+      return `not ${havingOf(having.condition, aggregates, bind)}`;
+    case "compare": {
+      const { aggregate, op, value } = having;
+      if (isText(aggregates[aggregate]!)) return "false";
+      return `(a${aggregate} is not null and a${aggregate} ${op} ${bind.add(value, DOUBLE)})`;
+    }
+    case "absent":
+      return `(a${having.aggregate} is null)`;
+  }
+  throw unknown(having satisfies never);
+}
+
+/**
+ * Groups of rows that hold the keys of an event and what is aggregated of it. Of an event with
+ * several values of a key there is a row for each. Where an event may have several values of what is
+ * aggregated, these have rows of their own beside it, which are not `counted`.
+ */
+export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
+  const columns = new Columns(bind);
+  const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
+  const where = filter(plan, bind);
+  const events = eventsOf(plan, bind);
+  const lists = keys.flatMap(({ several }) => several ?? []);
+  const isSingle = lists.map(({ has }) => ` and not ${has}`).join("");
+  const branches = [
+    `select ${listed([...keys.flatMap((key) => key.columns), ...columns.ofEvent()])}
+     from ${events} where ${where}${isSingle}`,
+  ];
+  if (lists.length > 0) {
+    const isSeveral = lists.map(({ has }) => has).join(" or ");
+    branches.push(unnested(keys, columns.ofEvent(), `${events} where ${where} and (${isSeveral})`));
+  }
+  for (const { has, list, own } of columns.several()) {
+    const values = `(select *, unnest(${list}) as value_of from ${events} where ${where} and ${has})`;
+    branches.push(unnested(keys, own, values));
+  }
+  const groups = keys.flatMap((key) => key.groups);
+  const extra = keys.flatMap((key) => key.extra).map((name) => `any_value(${name}) as ${name}`);
+  const values = aggregates.map((sql, i) => `${sql()} as a${i}`);
+  return `select ${[...groups, ...extra, ...values, "count(*) as rows_of_group"].join(", ")}
+    from (${branches.join(" union all by name ")})
+    ${groups.length === 0 ? "" : `group by ${groups.join(", ")}`}`;
+}
+
+function listed(columns: readonly string[]): string {
+  return columns.length === 0 ? "null as nothing" : columns.join(", ");
+}
+
+/** A row for each combination of the values of keys that may have several. */
+function unnested(keys: readonly Key[], columns: readonly string[], from: string): string {
+  const lists = keys.flatMap(({ several }) => several ?? []);
+  const others = keys.filter(({ several }) => several === null).flatMap((key) => key.columns);
+  let sql = `select ${listed([...lists.map(({ list }, i) => `${list} as l${i}`), ...others, ...columns])} from ${from}`;
+  for (const [i, { columns: ofEach }] of lists.entries()) {
+    sql = `select * exclude (u${i}), ${ofEach(`u${i}`).join(", ")}
+      from (select * exclude (l${i}), unnest(l${i}) as u${i} from (${sql}))`;
+  }
+  return sql;
+}
+
+/** What aggregates need of each event, in columns. */
+class Columns {
+  readonly #bind: Binder;
+  readonly #sources = new Map<string, { readonly name: string; readonly source: Source }>();
+  readonly #conditions: string[] = [];
+  #hasOrder = false;
+
+  constructor(bind: Binder) {
+    this.#bind = bind;
+  }
+
+  /** @returns its SQL, once all are added */
+  add(aggregate: Aggregate): () => string {
+    switch (aggregate.kind) {
+      case "count": {
+        if (aggregate.where === null)
+          return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
+        const name = `c${this.#conditions.push(condition(aggregate.where, this.#bind)) - 1}`;
+        return () => `count(*) filter (where ${name})`;
+      }
+      case "avg":
+      case "sum":
+      case "min":
+      case "max":
+      case "percentile": {
+        const name = this.#name(`number ${aggregate.of}`, () => numbersOf(aggregate.of, this.#bind));
+        return () => ofNumbers(aggregate, name);
+      }
+      case "distinct": {
+        const name = this.#name(`value ${aggregate.field}`, () => valuesOfField(aggregate.field, this.#bind));
+        return () => `count(distinct ${name})`;
+      }
+      case "first":
+      case "last": {
+        const one = (): Source => ({ one: firstOfField(aggregate.field, this.#bind), several: null });
+        const name = this.#name(`first ${aggregate.field}`, one);
+        this.#hasOrder = true;
+        return () => `${aggregate.kind === "first" ? "arg_min" : "arg_max"}(${name}, moment)`;
+      }
+    }
+    throw unknown(aggregate satisfies never);
+  }
+
+  #name(key: string, make: () => Source): string {
+    const known = this.#sources.get(key) ?? { name: `s${this.#sources.size}`, source: make() };
+    this.#sources.set(key, known);
+    return known.name;
+  }
+
+  ofEvent(): string[] {
+    return [
+      ...Array.from(this.#sources.values(), ({ name, source }) => `${source.one} as ${name}`),
+      ...this.#conditions.map((sql, i) => `${sql} as c${i}`),
+      ...(this.#hasOrder ? ["{created: created, hi: id_hi, lo: id_lo} as moment"] : []),
+      ...(this.#severals().length > 0 ? ["true as counted"] : []),
+    ];
+  }
+
+  /** For each source of several values of an event: the columns of one of them, `value_of`. */
+  several(): { readonly has: string; readonly list: string; readonly own: readonly string[] }[] {
+    const absent = this.#conditions.map((_, i) => `false as c${i}`);
+    return this.#severals().map(({ name, has, list }) => ({
+      has,
+      list,
+      own: [`value_of.v as ${name}`, ...absent, "false as counted"],
+    }));
+  }
+
+  #severals(): { readonly name: string; readonly has: string; readonly list: string }[] {
+    return Array.from(this.#sources.values()).flatMap(({ name, source: { several } }) =>
+      several === null ? [] : [{ name, ...several }],
+    );
+  }
+}
+
+function ofNumbers(aggregate: Extract<Aggregate, { of: NumberSource }>, name: string): string {
+  switch (aggregate.kind) {
+    // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
+    case "avg":
+      return `fsum(${name}) / count(${name})`;
+    case "sum":
+      return `fsum(${name})`;
+    case "min":
+    case "max":
+      return `${aggregate.kind}(${name})`;
+    case "percentile":
+      return `quantile_disc(${name}, ${aggregate.percent / 100})`;
+  }
+  throw unknown(aggregate satisfies never);
+}

@@ -1,0 +1,256 @@
+import { DOUBLE } from "@duckdb/node-api";
+
+import { civil, lengthOf, originOf, REPEATED, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { keyOfPlace } from "../../../query/places.ts";
+import { isAttribute } from "../../../query/plan.ts";
+import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } from "../../../query/plan.ts";
+import { spanOf } from "../../../query/span.ts";
+import type { Stretch } from "../../../query/zone.ts";
+import type { GroupValue } from "../../store.ts";
+import type { Row } from "../read/ask.ts";
+import { plainText } from "../attributes.ts";
+import type { Binder } from "../write/binder.ts";
+import { hasOthers, valuesOf } from "./attribute.ts";
+import { AS_GIVEN, foldedText, hasFolds, hashOf, tagsOf } from "./condition.ts";
+
+/** A key of groups in SQL. */
+export type Key = {
+  /** Columns of an event that has one value, by which events are grouped. */
+  readonly columns: readonly string[];
+  /** The names of those that tell groups apart. */
+  readonly groups: readonly string[];
+  /** The names of those that are the same in a whole group. */
+  readonly extra: readonly string[];
+  /** How groups sort. */
+  readonly order: readonly string[];
+  /** What {@link read} makes the key of. */
+  readonly shown: readonly string[];
+  readonly read: (shown: Row) => GroupValue;
+  /**
+   * Where an event may have several values: whether it has, never NULL; the list of them, or of its
+   * one value; and the columns of one of these.
+   */
+  readonly several: {
+    readonly has: string;
+    readonly list: string;
+    readonly columns: (each: string) => readonly string[];
+  } | null;
+};
+
+/** @param i the index of the key, which its columns are named by */
+export function keyOf(by: Grouping, i: number, where: Condition, bind: Binder): Key {
+  switch (by.kind) {
+    case "period":
+      return by.unit === "months" ? monthKey(by, i, where, bind) : periodKey(by, i, where, bind);
+    case "bands":
+      return bandKey(by, i, bind);
+    case "place":
+      return placeKey(i);
+    case "field":
+      if (isAttribute(by.field)) return attributeKey(by.field, i, bind);
+      return by.field === "tags" ? tagKey(i, bind) : fieldKey(by.field, i, bind);
+  }
+}
+
+function single(column: string, name: string): Key {
+  return {
+    columns: [`${column} as ${name}`],
+    groups: [name],
+    extra: [],
+    order: [name],
+    shown: [name],
+    read: readValue,
+    several: null,
+  };
+}
+
+function readValue([value]: Row): GroupValue {
+  return typeof value === "bigint" ? Number(value) : (value as GroupValue);
+}
+
+/** Texts are folded once for a group, and not for each event. */
+function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): Key {
+  const name = `k${i}`;
+  if (field === "value") return single("value", name);
+  if (field === "hash") return hashKey(name);
+  const key = single(AS_GIVEN[field], name);
+  if (!hasFolds(field, bind)) return { ...key, order: [`lower(${name})`, name] };
+  return {
+    ...key,
+    columns: [...key.columns, `folded."${field}" as f${i}`],
+    extra: [`f${i}`],
+    order: [`coalesce(f${i}, lower(${name}))`, name],
+  };
+}
+
+/** Texts are told apart as their hashes are, which are made once for a group. */
+function hashKey(name: string): Key {
+  const hash = hashOf(name);
+  return { ...single("text", name), order: [`lower(${hash})`, hash], shown: [hash] };
+}
+
+/** An event is in the group of each of its tags, and in that of "" where it has none. */
+function tagKey(i: number, bind: Binder): Key {
+  const [name, folded] = [`k${i}`, `f${i}`];
+  return {
+    ...single("''", name),
+    columns: [`'' as ${name}`, `'' as ${folded}`],
+    extra: [folded],
+    order: [folded, name],
+    several: {
+      has: "(tags <> '')",
+      list: `list_zip(${tagsOf("tags")}, ${tagsOf(foldedText("tags", bind))})`,
+      columns: (each) => [`${each}[1] as ${name}`, `${each}[2] as ${folded}`],
+    },
+  };
+}
+
+/**
+ * A value is told by its text, or by a number where that is all that is stored; `f` is how a text
+ * is folded where `lower` would get it wrong.
+ */
+function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
+  const { number, text, others } = valuesOf(field, bind);
+  const [k, d, f] = [`k${i}`, `d${i}`, `f${i}`];
+  if (others === null && number === null) return textKey(text, i);
+  if (others === null && text === null) return { ...single(number!, d), read: readNumberText };
+  const [asText, asNumber] = [text ?? "null::varchar", number ?? "null::double"];
+  const key = {
+    columns: [`${asText} as ${k}`, `${asNumber} as ${d}`, `null::varchar as ${f}`],
+    groups: [k, d],
+    extra: [f],
+    order: [`if(${d} is null, coalesce(${f}, lower(${k})), null)`, d, `coalesce(${k}, ${plainText(d)})`],
+    shown: [k, d],
+    read: ([word, value]: Row) => (word ?? (value === null ? null : String(value))) as GroupValue,
+  };
+  if (others === null) return { ...key, several: null };
+  // A number whose text has an exponent is grouped as that text, which spells none.
+  const spelt = "if(contains(each.t, 'e'), null, each.d)";
+  const has = hasOthers(field, bind);
+  const list = `list_distinct(list_transform(${others}, lambda each: {k: each.t, d: ${spelt}, f: each.f}))`;
+  return {
+    ...key,
+    several: {
+      has,
+      list: `if(${has}, ${list}, [{k: ${asText}, d: ${asNumber}, f: null::varchar}])`,
+      columns: (each) => [`${each}.k as ${k}`, `${each}.d as ${d}`, `${each}.f as ${f}`],
+    },
+  };
+}
+
+/** Of an attribute that has texts of ASCII alone, or no values at all. */
+function textKey(text: string | null, i: number): Key {
+  const key = single(text ?? "null::varchar", `k${i}`);
+  return { ...key, order: [`lower(k${i})`, `k${i}`] };
+}
+
+function readNumberText([value]: Row): GroupValue {
+  return value === null ? null : String(value);
+}
+
+/** Degrees are compared as numbers; their text is what JavaScript writes. */
+function placeKey(i: number): Key {
+  const [lat, lon] = [`lat${i}`, `lon${i}`];
+  return {
+    columns: [`lat as ${lat}`, `lon as ${lon}`],
+    groups: [lat, lon],
+    extra: [],
+    order: [lat, lon],
+    shown: [lat, lon],
+    read: (shown) => {
+      const [south, west] = shown.map(Number);
+      return keyOfPlace(shown[0] === null ? null : { lat: south!, lon: west! });
+    },
+    several: null,
+  };
+}
+
+function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {
+  const name = `k${i}`;
+  const parameters = bounds.map((bound) => bind.add(bound, DOUBLE));
+  const band = (number: string): string => {
+    const cases = parameters.map((bound, index) => `when ${number} < ${bound} then ${index}`);
+    return `case when ${number} is null then null ${cases.join(" ")} else ${bounds.length} end`;
+  };
+  if (of === "value") return single(band("value"), name);
+  const { number, others } = valuesOf(of, bind);
+  const one = number === null ? "null::integer" : band(number);
+  if (others === null) return single(one, name);
+  const has = hasOthers(of, bind);
+  const numbers = `list_filter(${others}, lambda each: each.d is not null)`;
+  const bands = `list_distinct(list_transform(${numbers}, lambda each: ${band("each.d")}))`;
+  return {
+    ...single(one, name),
+    several: {
+      has,
+      list: `if(${has}, if(len(${bands}) = 0, [null::integer], ${bands}), [${one}])`,
+      columns: (each) => [`${each} as ${name}`],
+    },
+  };
+}
+
+/**
+ * Before all moments that there are: counted from there, division never meets a negative number,
+ * which it would round up.
+ */
+const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
+
+/**
+ * Periods of the clock, by number; where it repeats times, twice that and 1 for the second time.
+ */
+function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
+  const name = `k${i}`;
+  const length_ms = lengthOf(by)!;
+  const origin_ms = originOf(by);
+  const early_ms = bind.known.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
+  const length = bind.integer(length_ms);
+  const stretches = stretchesIn(by, where);
+  const number = ({ offset_ms }: Stretch): string => {
+    const shift_ms = offset_ms + early_ms - origin_ms;
+    return shift_ms === 0 ? `created // ${length}` : `(created + ${bind.integer(shift_ms)}) // ${length}`;
+  };
+  const start = (key: number): number => key * length_ms - early_ms + origin_ms;
+  const readNumber = ([key]: Row): number => Number(key);
+  if (!stretches.some(({ repeated }) => repeated)) {
+    const key = single(byStretch(stretches, number, bind), name);
+    return { ...key, read: (shown) => start(readNumber(shown)) };
+  }
+  const twice = byStretch(stretches, (stretch) => `2 * (${number(stretch)}) + ${stretch.repeated ? 1 : 0}`, bind);
+  const read = (shown: Row): number => {
+    const key = readNumber(shown);
+    return start(Math.floor(key / 2)) + (key % 2) * REPEATED;
+  };
+  return { ...single(twice, name), read };
+}
+
+/** One at least: a range that ends before it begins has none. */
+function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
+  const stretches = stretchesOfPeriod(by, ...spanOf(where));
+  return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
+}
+
+/** Months of the clock, by number from the year 0 on. */
+function monthKey(by: Period, i: number, where: Condition, bind: Binder): Key {
+  const stretches = stretchesIn(by, where);
+  const month = ({ offset_ms }: Stretch): string => {
+    const local = `epoch_ms(created + ${bind.integer(offset_ms)})`;
+    return `12 * year(${local}) + month(${local}) - 1`;
+  };
+  const read = ([key]: Row): number => {
+    const year = Math.floor(Number(key) / 12);
+    return civil(year, Number(key) - 12 * year + 1, 1);
+  };
+  return { ...single(byStretch(stretches, month, bind), `k${i}`), read };
+}
+
+/**
+ * What `of` says of the stretch of each event: halved and halved again, so that an event meets few
+ * comparisons.
+ */
+function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
+  if (stretches.length === 1) return of(stretches[0]!);
+  const middle = stretches.length >> 1;
+  const [before, after] = [stretches.slice(0, middle), stretches.slice(middle)];
+  const isBefore = `created < ${bind.integer(after[0]!.from_ms)}`;
+  return `case when ${isBefore} then ${byStretch(before, of, bind)} else ${byStretch(after, of, bind)} end`;
+}

@@ -1,0 +1,63 @@
+import { isAttribute } from "../../../query/plan.ts";
+import type { Aggregate, NumberSource } from "../../../query/plan.ts";
+import { plainText } from "../attributes.ts";
+import type { Binder } from "../write/binder.ts";
+import { hasOthers, otherText, valuesOf } from "./attribute.ts";
+import { AS_GIVEN, tagsOf } from "./condition.ts";
+
+/** What is aggregated of an event, in SQL. */
+export type Source = {
+  /** The one value, NULL where there is none. */
+  readonly one: string;
+  /** Where an event may have several: whether it has, never NULL, and the list of them, as `v` of structs. */
+  readonly several: { readonly has: string; readonly list: string } | null;
+};
+
+type ValueField = Extract<Aggregate, { kind: "first" | "last" }>["field"];
+
+export function numbersOf(of: NumberSource, bind: Binder): Source {
+  if (of === "value") return { one: "value", several: null };
+  const { number, others } = valuesOf(of, bind);
+  const one = number ?? "null::double";
+  if (others === null) return { one, several: null };
+  const list = `list_transform(list_filter(${others}, lambda each: each.d is not null), lambda each: {v: each.d})`;
+  return { one, several: { has: hasOthers(of, bind), list } };
+}
+
+/**
+ * The different values, or others that are as many: texts as they are, but numbers of `value` and,
+ * where there are only such, of attributes.
+ */
+export function valuesOfField(field: ValueField, bind: Binder): Source {
+  if (field === "tags") {
+    const list = `list_transform(${tagsOf("tags")}, lambda tag: {v: tag})`;
+    return { one: "null::varchar", several: { has: "(tags <> '')", list } };
+  }
+  if (field === "hash") return { one: "text", several: null };
+  if (!isAttribute(field)) return { one: oneOf(field), several: null };
+  const { number, text, others } = valuesOf(field, bind);
+  if (others === null && text === null) return { one: number ?? "null::varchar", several: null };
+  const one = textOf(number, text);
+  if (others === null) return { one, several: null };
+  const list = `list_transform(${others}, lambda each: {v: ${otherText("each")}})`;
+  return { one, several: { has: hasOthers(field, bind), list } };
+}
+
+/** The first value. */
+export function firstOfField(field: ValueField, bind: Binder): string {
+  if (field === "tags") return `nullif(${tagsOf("tags")}[1], '')`;
+  if (!isAttribute(field)) return oneOf(field);
+  const { number, text, others } = valuesOf(field, bind);
+  const one = textOf(number, text);
+  if (others === null) return one;
+  return `coalesce(${one}, ${otherText(`(${others})[1]`)})`;
+}
+
+function oneOf(field: Exclude<ValueField, "tags" | `@${string}`>): string {
+  return field === "created" || field === "value" ? field : `nullif(${AS_GIVEN[field]}, '')`;
+}
+
+function textOf(number: string | null, text: string | null): string {
+  if (number === null) return text ?? "null::varchar";
+  return text === null ? plainText(number) : `coalesce(${text}, ${plainText(number)})`;
+}

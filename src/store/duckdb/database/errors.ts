@@ -1,0 +1,66 @@
+import { LoggiaError, StartError } from "../../../errors.ts";
+
+/** Why a store can't be used, in one line that names its file and says what to do. */
+export function startError(file: string, error: unknown): StartError {
+  const reason = error instanceof Error ? firstLine(error.message) : String(error);
+  if (/Could not set lock/.test(reason)) {
+    const holder = /\(PID (\d+)\)/.exec(reason)?.[1];
+    return new StartError(`The store ${file} is in use by another process${holder ? ` (PID ${holder})` : ""}`, {
+      cause: error,
+    });
+  }
+  if (/not a valid DuckDB database/.test(reason)) {
+    return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
+  }
+  if (DAMAGE.test(reason)) {
+    const todo =
+      "restore a backup, or move the file away and run `loggia replay start`: that brings back what the bus holds";
+    return new StartError(`The store ${file} is damaged (${reason}); ${todo}`, { cause: error });
+  }
+  return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
+}
+
+/** What DuckDB says of blocks and records that can't be what was written. */
+const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
+
+/** For a question that was interrupted. */
+export function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
+  const message = `The question took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, by time for example`;
+  return new LoggiaError("overloaded", message, { cause });
+}
+
+/** For a question that fills the memory that all share. */
+export function tooLarge(cause: unknown): LoggiaError {
+  const message =
+    "The question needs more memory than the store may take: narrow it, or ask for fewer groups or values";
+  return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
+}
+
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("Out of Memory Error");
+}
+
+/**
+ * Whether a write has found no memory, or failed as it was committed. DuckDB then may leave a part
+ * of its rows in memory, where questions and retries see them although no transaction wrote them.
+ */
+export function isHalfWritten(error: unknown): boolean {
+  return error instanceof Error && HALF_WRITTEN.test(error.message);
+}
+
+const HALF_WRITTEN = /out of memory|could not allocate|failed to (?:allocate|pin|commit)/i;
+
+/** Whether DuckDB will refuse all further work on the instance. */
+export function isFatal(error: unknown): boolean {
+  return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);
+}
+
+/** What DuckDB says where it is to end a transaction, and there is none. */
+export function isWithoutTransaction(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("no transaction is active");
+}
+
+/** DuckDB adds the statement and hints below. */
+export function firstLine(message: string): string {
+  return message.split("\n", 1)[0] ?? message;
+}

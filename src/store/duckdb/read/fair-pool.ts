@@ -1,0 +1,122 @@
+import { ClientGone, LoggiaError } from "../../../errors.ts";
+
+const RETRY_AFTER_S = 10;
+
+type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item: T) => void };
+
+/**
+ * Items that callers share: one is always left to others than a single caller, and of those who
+ * wait, the caller who was served longest ago is next. Work for nobody in particular may take all.
+ */
+export class FairPool<T> {
+  readonly #size: number;
+  readonly #free: T[];
+  #waiting: Waiting<T>[] = [];
+  readonly #held = new Map<string, number>();
+  /** When a caller was last served, by a count; of those who hold or wait for something. */
+  readonly #served = new Map<string | undefined, number>();
+  #count = 0;
+
+  constructor(items: readonly T[]) {
+    this.#size = items.length;
+    this.#free = [...items];
+  }
+
+  /**
+   * @param gone ends the wait, as the client has left
+   * @param longest_ms how long it may wait
+   * @throws ClientGone
+   * @throws LoggiaError `too_many_requests` where the caller's own work held it up, otherwise `overloaded`
+   */
+  take(caller?: string, gone?: AbortSignal, longest_ms = Infinity): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (gone?.aborted === true) return Promise.reject(new ClientGone());
+    const end = (): void => {
+      clearTimeout(timer);
+      gone?.removeEventListener("abort", leave);
+    };
+    const giveUp = (reason: Error): void => {
+      end();
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      this.#forget(caller);
+      reject(reason);
+    };
+    const leave = (): void => giveUp(new ClientGone());
+    const waiting: Waiting<T> = {
+      caller,
+      resolve(item) {
+        end();
+        resolve(item);
+      },
+    };
+    const timer =
+      longest_ms === Infinity ? undefined : setTimeout(() => giveUp(this.#waitedTooLong(caller)), longest_ms);
+    gone?.addEventListener("abort", leave, { once: true });
+    this.#waiting.push(waiting);
+    this.#serve();
+    return promise;
+  }
+
+  #waitedTooLong(caller: string | undefined): LoggiaError {
+    return caller !== undefined && this.#heldBy(caller) > 0
+      ? new LoggiaError("too_many_requests", "Your other questions take the time of the store; let them end first", {
+          retryAfter_s: RETRY_AFTER_S,
+        })
+      : new LoggiaError("overloaded", "The store is busy with other questions; try again shortly", {
+          retryAfter_s: RETRY_AFTER_S,
+        });
+  }
+
+  /** @param caller the one who took it */
+  give(item: T, caller?: string): void {
+    this.#free.push(item);
+    if (caller !== undefined) this.#held.set(caller, this.#heldBy(caller) - 1);
+    this.#serve();
+    this.#forget(caller);
+  }
+
+  /** Waits until every item has come back, and hands them all out. */
+  async drain(): Promise<T[]> {
+    const items: T[] = [];
+    while (items.length < this.#size) items.push(await this.take());
+    items.forEach((item) => this.give(item));
+    return items;
+  }
+
+  /** Keeps nothing of a caller who neither holds nor waits for anything. */
+  #forget(caller: string | undefined): void {
+    if (caller === undefined || this.#heldBy(caller) > 0 || this.#waiting.some((one) => one.caller === caller)) return;
+    this.#held.delete(caller);
+    this.#served.delete(caller);
+  }
+
+  #serve(): void {
+    while (this.#free.length > 0) {
+      const next = this.#next();
+      if (next === undefined) return;
+      const { caller, resolve } = next;
+      this.#waiting = this.#waiting.filter((one) => one !== next);
+      if (caller !== undefined) this.#held.set(caller, this.#heldBy(caller) + 1);
+      this.#served.set(caller, (this.#count += 1));
+      resolve(this.#free.pop()!);
+    }
+  }
+
+  #next(): Waiting<T> | undefined {
+    const servedAt = ({ caller }: Waiting<T>): number => this.#served.get(caller) ?? 0;
+    let first: Waiting<T> | undefined;
+    for (const one of this.#waiting) {
+      if (!this.#mayTake(one.caller)) continue;
+      if (first === undefined || servedAt(one) < servedAt(first)) first = one;
+    }
+    return first;
+  }
+
+  #mayTake(caller: string | undefined): boolean {
+    return caller === undefined || this.#size === 1 || this.#heldBy(caller) < this.#size - 1;
+  }
+
+  #heldBy(caller: string): number {
+    return this.#held.get(caller) ?? 0;
+  }
+}

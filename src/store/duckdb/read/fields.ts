@@ -1,0 +1,159 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import type { LogKey } from "../../../events/event.ts";
+import { compareCodePoints } from "../../../events/text.ts";
+import type { AttributeField } from "../../../query/plan.ts";
+import { LISTED_FIELDS } from "../../store.ts";
+import type { FieldFacts, FieldsQuestion } from "../../store.ts";
+import { askRows } from "./ask.ts";
+import { entriesOf } from "../compile/attribute.ts";
+import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
+import type { ListedField } from "../compile/fields.ts";
+import { transaction } from "../database/database.ts";
+import type { ColumnStatistics, Known } from "../column-statistics.ts";
+
+type Value = FieldFacts["values"][number];
+
+/** What is known of an attribute: where its values lie, and what they are. */
+type Found = {
+  count: number;
+  hasNumbers: boolean;
+  hasBooleans: boolean;
+  hasTexts: boolean;
+  hasColumns: boolean;
+};
+
+/** See `Store.fields`. */
+export async function listFields(
+  connection: DuckDBConnection,
+  question: FieldsQuestion,
+  statistics: ColumnStatistics,
+): Promise<FieldFacts[]> {
+  return statistics.ask(connection, (known) => transaction(connection, () => list(connection, question, known)));
+}
+
+async function list(connection: DuckDBConnection, question: FieldsQuestion, known: Known): Promise<FieldFacts[]> {
+  const { prefix, log } = question;
+  const number = known.logs.get(log);
+  if (number === undefined) return [];
+  const fields = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
+  const inColumns = known.attributes
+    .namesOf(number)
+    .map((name): AttributeField => `@${name}`)
+    .filter((name) => name.startsWith(prefix));
+  const [counts = []] = await askRows(connection, compileCounts(question, fields, inColumns, known));
+  const numbers = counts.map(Number);
+  const found = new Map<AttributeField, Found>();
+  for (const [i, name] of inColumns.entries()) {
+    const [ofNumbers = 0, booleans = 0, texts = 0] = numbers.slice(fields.length + 3 * i);
+    found.set(name, {
+      count: ofNumbers + texts,
+      hasNumbers: ofNumbers > 0,
+      hasBooleans: booleans > 0,
+      hasTexts: texts > booleans,
+      hasColumns: ofNumbers + texts > 0,
+    });
+  }
+  const areOthers = known.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
+  if (areOthers) await addOthers(connection, question, known, found);
+  const topOthers = areOthers ? await readTopOthers(connection, question, known) : new Map<string, Value[]>();
+  const listed: FieldFacts[] = [];
+  for (const [i, name] of fields.entries()) {
+    const count = numbers[i]!;
+    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, known) : [];
+    if (count > 0) listed.push({ name, kind: kindOf(name), count, values });
+  }
+  for (const [name, { count, hasColumns, ...kinds }] of [...found].sort(([a], [b]) => compareCodePoints(a, b))) {
+    if (count === 0) continue;
+    const values = hasColumns ? await readTop(connection, question, name, known) : (topOthers.get(name) ?? []);
+    listed.push({ name, kind: kindOfValues(kinds), count, values });
+  }
+  return listed;
+}
+
+async function addOthers(
+  connection: DuckDBConnection,
+  question: FieldsQuestion,
+  known: Known,
+  found: Map<AttributeField, Found>,
+): Promise<void> {
+  for (const [name, count, numbers, booleans, texts] of await askRows(connection, compileOthers(question, known))) {
+    const before = found.get(`@${name as string}`);
+    found.set(`@${name as string}`, {
+      count: (before?.count ?? 0) + Number(count),
+      hasNumbers: before?.hasNumbers === true || numbers === true,
+      hasBooleans: before?.hasBooleans === true || booleans === true,
+      hasTexts: before?.hasTexts === true || texts === true,
+      hasColumns: before?.hasColumns ?? false,
+    });
+  }
+}
+
+async function readTopOthers(
+  connection: DuckDBConnection,
+  question: FieldsQuestion,
+  known: Known,
+): Promise<Map<string, Value[]>> {
+  const top = new Map<string, Value[]>();
+  if (question.values === 0) return top;
+  for (const [name, value, count] of await askRows(connection, compileTopOthers(question, known))) {
+    const values = top.get(`@${name as string}`) ?? [];
+    top.set(`@${name as string}`, values);
+    values.push({ value: value as string, count: Number(count) });
+  }
+  return top;
+}
+
+async function readTop(
+  connection: DuckDBConnection,
+  question: FieldsQuestion,
+  field: Parameters<typeof compileTop>[1],
+  known: Known,
+): Promise<Value[]> {
+  if (question.values === 0) return [];
+  const { statement, key } = compileTop(question, field, known);
+  const rows = await askRows(connection, statement);
+  return rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
+}
+
+function kindOf(field: ListedField): FieldFacts["kind"] {
+  if (field === "created") return "time";
+  if (field === "geo") return "place";
+  return field === "value" ? "number" : "text";
+}
+
+function kindOfValues({ hasNumbers, hasBooleans, hasTexts }: Omit<Found, "count" | "hasColumns">): FieldFacts["kind"] {
+  if (Number(hasNumbers) + Number(hasBooleans) + Number(hasTexts) !== 1) return "mixed";
+  return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
+}
+
+/** The names of the attributes of logs. Events of earlier processes are looked at once a log. */
+export class AttributeNames {
+  readonly #statistics: ColumnStatistics;
+  readonly #earlier = new Map<number, Promise<readonly string[]>>();
+
+  constructor(statistics: ColumnStatistics) {
+    this.#statistics = statistics;
+  }
+
+  async of(connection: DuckDBConnection, key: LogKey): Promise<string[]> {
+    const { logs, attributes } = this.#statistics;
+    const log = logs.get(key);
+    if (log === undefined) return [];
+    const looking = this.#earlier.get(log) ?? readOtherNames(connection, log);
+    this.#earlier.set(log, looking);
+    try {
+      const earlier = await looking;
+      return [...new Set([...attributes.namesOf(log), ...attributes.otherNamesOf(log), ...earlier])];
+    } catch (error) {
+      this.#earlier.delete(log);
+      throw error;
+    }
+  }
+}
+
+async function readOtherNames(connection: DuckDBConnection, log: number): Promise<string[]> {
+  const sql = `select distinct one.n from (select unnest(${entriesOf("others")}) as one from events
+    where log_number = $1::uinteger and others is not null)`;
+  return ((await connection.runAndReadAll(sql, [log])).getRows() as [string][]).map(([name]) => name);
+}

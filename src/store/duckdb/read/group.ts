@@ -1,0 +1,47 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import { numberOf } from "../../../events/attributes.ts";
+import { orderOfGroups } from "../../../query/groups.ts";
+import type { GroupPlan } from "../../../query/plan.ts";
+import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
+import type { Group, GroupValue } from "../../store.ts";
+import { ask, rowsOf } from "./ask.ts";
+import type { Row } from "./ask.ts";
+import { compileGroup } from "../compile/group.ts";
+import type { Key } from "../compile/key.ts";
+import type { ColumnStatistics } from "../column-statistics.ts";
+import { groupBySums } from "../sums/group-by-sums.ts";
+
+export async function group(
+  connection: DuckDBConnection,
+  plan: GroupPlan,
+  statistics: ColumnStatistics,
+): Promise<Group[]> {
+  const answer = await statistics.ask(connection, async (known) => {
+    const groups = await groupBySums(connection, plan, statistics, known);
+    if (groups !== null) return groups;
+    const compiled = compileGroup(plan, known);
+    return { ...compiled, found: await ask(connection, compiled.statement) };
+  });
+  if (!("found" in answer)) return answer;
+  const { found, keys, isSorted } = answer;
+  if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
+  const groups = (await rowsOf(found)).map((row) => toGroup(row, keys, plan.aggregates.length));
+  return isSorted ? groups : sorted(groups, plan);
+}
+
+function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
+  let next = 0;
+  const keysOfGroup = keys.map(({ shown, read }) => read(row.slice(next, (next += shown.length))));
+  const values = row
+    .slice(next, next + aggregates)
+    .map((value) => (typeof value === "bigint" ? Number(value) : value)) as GroupValue[];
+  return { keys: keysOfGroup, values };
+}
+
+/** By what DuckDB cannot sort by. */
+function sorted(groups: readonly Group[], plan: GroupPlan): Group[] {
+  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const ranked = groups.map(rank).sort(compare);
+  return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
+}

@@ -1,0 +1,384 @@
+import type { DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
+
+import type { EventRow } from "../../../events/event.ts";
+import type { Condition, ListPlan } from "../../../query/plan.ts";
+import type { Page } from "../../store.ts";
+import { askRows } from "./ask.ts";
+import {
+  compileCount,
+  compileFew,
+  compileFirst,
+  compileNear,
+  compilePage,
+  compileShortPage,
+  compileSlices,
+  compileSome,
+} from "../compile/compile.ts";
+import type { Span } from "../compile/compile.ts";
+import { transaction } from "../database/database.ts";
+import type { ColumnStatistics, Known, Reach } from "../column-statistics.ts";
+import { toRow } from "./read.ts";
+import type { Remembered } from "./remembered-moments.ts";
+import { joinId } from "../database/schema.ts";
+
+/**
+ * A list in the order of time is counted in about this many slices, which tell where a page lies.
+ */
+const SLICES = 1024;
+
+/**
+ * Fewer records than this are found and shown in one pass. It reads whole rows, which costs most
+ * where they lie far apart: so where blocks leave little to look at, it is given up sooner.
+ */
+const FEW = 1000;
+const FEW_IN_BLOCKS = 100;
+/** A store of no more records than this is looked through in one pass. */
+const SMALL_STORE = 100_000;
+
+/** What a question needs besides its plan. */
+type Reading = {
+  readonly connection: DuckDBConnection;
+  readonly statistics: ColumnStatistics;
+  readonly known: Known;
+  /** Before anything was read, see {@link RememberedMoments.note}. */
+  readonly stillness: number | null;
+};
+
+export async function list(
+  connection: DuckDBConnection,
+  plan: ListPlan,
+  countUpTo: number,
+  statistics: ColumnStatistics,
+): Promise<Page> {
+  const page = await statistics.ask(connection, async (known) => {
+    const reading = { connection, statistics, known, stillness: statistics.remembered.stillness };
+    const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
+    const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
+    if (soon !== null) return soon;
+    return transaction(connection, () => {
+      if (!isByTime(plan)) return listSorted(reading, plan, countUpTo);
+      if (countUpTo === Infinity) return listByTime(reading, plan);
+      const isNear = plan.take > 0 && plan.skip + plan.take <= MOST_FIRST;
+      return isNear ? listFirst(reading, plan, countUpTo) : listUntilCounted(reading, plan, countUpTo);
+    });
+  });
+  return plan.from.kind !== "events" || plan.logs.some((log) => statistics.marked.has(log))
+    ? page
+    : { ...page, marks: NO_MARKS };
+}
+
+const NO_MARKS: NonNullable<Page["marks"]> = new Map();
+
+/** The records of a page alone. */
+export async function rows(
+  connection: DuckDBConnection,
+  plan: ListPlan,
+  statistics: ColumnStatistics,
+): Promise<EventRow[]> {
+  if (plan.take === 0) return [];
+  return statistics.ask(connection, (known) => page({ connection, known }, plan, plan.skip, null));
+}
+
+/**
+ * How many records one pass may find at most; 0 where records of a page are better found by their
+ * times first.
+ */
+async function mostOfFew({ connection, statistics, known }: Reading, plan: ListPlan): Promise<number> {
+  if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
+  if (known.blocks.rangesOf(plan.where) !== null) return FEW_IN_BLOCKS;
+  return (await statistics.reach(connection)).count <= SMALL_STORE ? FEW : 0;
+}
+
+/**
+ * What finds little is answered by the pass that finds it. Null where it is `most` or more, which
+ * that pass notices soon, as they lie close then; and where a page after the last tells nothing.
+ */
+async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
+  if (isByTime(plan) && most <= FEW_IN_BLOCKS) {
+    const all = await askRows(connection, compileSome(plan, most, known));
+    return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
+  }
+  const found = await askRows(connection, compileFew(plan, most, known));
+  const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
+  return total < most ? { rows: found.map(toRow), total } : null;
+}
+
+/** The page of a plan in the order of time, of all records that it finds. */
+function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
+  const sign = isNewestFirst(plan) ? -1 : 1;
+  const sorted = all.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
+  return sorted.slice(plan.skip, plan.skip + plan.take);
+}
+
+/**
+ * A page near either end, looked for where events as dense as all would have it, and some more.
+ * Null where there is no such page, or where they are not as dense there.
+ */
+async function listNear(
+  { connection, statistics, known }: Reading,
+  plan: ListPlan,
+  countUpTo: number,
+): Promise<Page | null> {
+  const { count, first, last } = await statistics.reach(connection);
+  const needed = plan.skip + plan.take;
+  if (!isEverything(plan) || !isByTime(plan) || plan.take === 0 || needed > NEAR_ROWS || MARGIN * needed >= count)
+    return null;
+  const near_ms = BigInt(Math.ceil((MARGIN * needed * (last - first)) / count));
+  const span =
+    plan.sort[0]?.direction === "desc"
+      ? { from: BigInt(last) - near_ms, to: END }
+      : { from: -END, to: BigInt(first) + near_ms };
+  const found = await askRows(connection, compileNear(plan, span, countUpTo, known));
+  return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
+}
+
+/** A page that ends further away would take a sort of all before it: slices skip those. */
+const NEAR_ROWS = 2000;
+/** So many times as far as events of an even density would need. */
+const MARGIN = 4;
+/** After all moments that there are. */
+const END = 10n ** 17n;
+
+function isEverything({ from, where }: ListPlan): boolean {
+  return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
+}
+
+/**
+ * The pass that counts also tells where the page lies, so that the first page and the thousandth
+ * read only their own neighbourhood.
+ */
+async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
+  const { connection, statistics, known } = reading;
+  const { first, last } = await statistics.reach(connection);
+  const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
+  const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
+  const counted = slices.map(([slice, count]) => ({
+    from: slice << BigInt(shift),
+    to: (slice + 1n) << BigInt(shift),
+    count: Number(count),
+  }));
+  return pageAmong(reading, plan, isNewestFirst(plan) ? counted.toReversed() : counted);
+}
+
+/**
+ * A page in the order of time. Spans that grow from the end where the order begins tell how many
+ * records they hold and the moments of the first ones, until `countUpTo` records and the page are
+ * found: what lies beyond is not looked at. Only the rows of the page are read whole.
+ */
+async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const needed = plan.skip + plan.take + SPARE;
+  const goal = Math.max(countUpTo, needed);
+  const remembered = await listRemembered(reading, plan, goal);
+  if (remembered !== null) return remembered;
+  const reach = await reading.statistics.reach(reading.connection);
+  const moments: bigint[] = [];
+  let total = 0;
+  let edge: bigint | null = null;
+  let isLast = false;
+  for (let rows = FIRST_SPAN_ROWS; !isLast && total < goal;) {
+    // Half of all that there is costs another span as much as all of it.
+    isLast = rows >= reach.count / 2;
+    const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
+    // Where few are found, all of them are remembered.
+    const needs = edge !== null && moments.length === total ? goal : needed;
+    const found = await firstRecords(reading, plan, Math.max(0, needs - moments.length), span);
+    total += found.count;
+    moments.push(...found.moments);
+    edge = isNewestFirst(plan) ? span.from : span.to;
+    const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
+    const most = total >= TELLING && enough >= SURELY_ALL * reach.count ? reach.count : MOST_GROWTH * rows;
+    rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), most);
+  }
+  const all = BigInt64Array.from(moments);
+  const isAll = isLast && moments.length === total;
+  if (isAll) await remember(reading, plan, all);
+  return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, all, isAll), total };
+}
+
+/** The same of moments that an earlier page knew, and of events that came since. */
+async function listRemembered(reading: Reading, plan: ListPlan, goal: number): Promise<Page | null> {
+  const { remembered } = reading.statistics;
+  const before = remembered.of(plan);
+  if (before === null) return null;
+  for (let isSame = before.stillness === reading.stillness; ; isSame = false) {
+    const moments = isSame ? before.moments : await withFresh(reading, plan, before, goal);
+    if (moments === null) return null;
+    const total = moments.length;
+    const rows = total <= plan.skip ? [] : await pageOf(reading, plan, moments, true);
+    if (!remembered.holds(before)) return null;
+    // The rows may tell of what was written since the question began.
+    if (!isSame || before.stillness === remembered.stillness) return { rows, total };
+  }
+}
+
+/** Null where there are `goal` or more by now. */
+async function withFresh(
+  reading: Reading,
+  plan: ListPlan,
+  { moments, upTo }: Remembered,
+  goal: number,
+): Promise<BigInt64Array | null> {
+  const since: Condition = { kind: "accepted-after", id: joinId(upTo, MOST_LO) };
+  const where: Condition = { kind: "and", conditions: [plan.where, since] };
+  const fresh = await firstRecords(reading, { ...plan, where }, goal, { from: -END, to: END });
+  if (moments.length + fresh.count >= goal) return null;
+  const all = BigInt64Array.from([...moments, ...fresh.moments]).sort();
+  if (isNewestFirst(plan)) all.reverse();
+  await remember(reading, plan, all);
+  return all;
+}
+
+/** @param moments of all that a plan finds */
+async function remember(
+  { connection, statistics, stillness }: Reading,
+  plan: ListPlan,
+  moments: BigInt64Array,
+): Promise<void> {
+  if (stillness === null || stillness !== statistics.remembered.stillness) return;
+  const sql = "select coalesce(max(id_hi), 0) from events";
+  const [row] = await askRows(connection, { sql, values: [], types: [] });
+  statistics.remembered.note(plan, stillness, { moments, upTo: row![0] as bigint });
+}
+
+/** The greatest second integer of an id. */
+const MOST_LO = 2 ** 32 - 1;
+
+/** Pages that end further away are not found by the moments of all records before them. */
+const MOST_FIRST = 10_000;
+/**
+ * So many moments more than a page needs tell whether others of the moment of its last record are
+ * few.
+ */
+const SPARE = 100;
+const MARGIN_OF_SPANS = 1.5;
+/** So many records tell how dense they are, about: where that is far too little, all is looked at next. */
+const TELLING = 5;
+const SURELY_ALL = 2;
+const LEAST_GROWTH = 4;
+const MOST_GROWTH = 32;
+
+/** How many records a span holds, and the moments of the first `most` in the order of the plan. */
+async function firstRecords(
+  reading: Reading,
+  plan: ListPlan,
+  most: number,
+  span: Span,
+): Promise<{ readonly count: number; readonly moments: readonly bigint[] }> {
+  if (most === 0) return { count: await countRecords(reading, plan, Infinity, span), moments: [] };
+  const [row] = await askRows(reading.connection, compileFirst(plan, most, span, reading.known));
+  const [count, moments] = row as [bigint, DuckDBListValue | null];
+  return { count: Number(count), moments: (moments?.items ?? []) as bigint[] };
+}
+
+/**
+ * @param moments of the first records, from the first to one behind the page where there is one
+ * @param isAll whether there are no others
+ */
+async function pageOf(reading: Reading, plan: ListPlan, moments: BigInt64Array, isAll: boolean): Promise<EventRow[]> {
+  const first = moments[plan.skip]!;
+  const last = moments[Math.min(plan.skip + plan.take, moments.length) - 1]!;
+  const [from, to] = isNewestFirst(plan) ? [last, first] : [first, last];
+  const span = { from, to: to + 1n };
+  const [start, end] = [moments.indexOf(first), moments.lastIndexOf(last) + 1];
+  const skip = plan.skip - start;
+  // Many records of one moment are sorted before they are read whole.
+  const isShort = end - start <= plan.take + 2 * SPARE && (isAll || end < moments.length);
+  return isShort
+    ? (await askRows(reading.connection, compileShortPage(plan, skip, span, reading.known))).map(toRow)
+    : page(reading, plan, skip, span);
+}
+
+/** About so many records of all logs lie between the end where the order begins and this moment. */
+function edgeOf({ count, first, last }: Reach, rows: number, newestFirst: boolean): bigint {
+  const reach_ms = Math.ceil((rows / count) * (last - first));
+  return BigInt(newestFirst ? last - reach_ms : first + reach_ms);
+}
+
+/** What lies behind `before`, up to `edge`; without end where these are null. */
+function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boolean): Span {
+  return newestFirst ? { from: edge ?? -END, to: before ?? END } : { from: before ?? -END, to: edge ?? END };
+}
+
+/**
+ * A page in the order of time. Spans that grow are counted from the end where the order begins,
+ * until `countUpTo` records are found: what lies beyond is not looked at.
+ */
+async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const counted: CountedSpan[] = [];
+  let left = countUpTo;
+  for (const span of growingSpans(await reading.statistics.reach(reading.connection), isNewestFirst(plan))) {
+    const count = await countRecords(reading, plan, left, span);
+    counted.push({ ...span, count });
+    left -= count;
+    if (left <= 0) break;
+  }
+  return pageAmong(reading, plan, counted);
+}
+
+/** Spans that together hold all of time, from one end to the other. */
+function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
+  let before: bigint | null = null;
+  for (let rows = FIRST_SPAN_ROWS; rows < reach.count; rows *= SPAN_GROWTH) {
+    const edge = edgeOf(reach, rows, newestFirst);
+    yield spanUpTo(edge, before, newestFirst);
+    before = edge;
+  }
+  yield spanUpTo(null, before, newestFirst);
+}
+
+/** About so many records of all logs are in the first span. */
+const FIRST_SPAN_ROWS = 50_000;
+const SPAN_GROWTH = 4;
+
+async function listSorted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const total = await countRecords(reading, plan, countUpTo, null);
+  return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
+}
+
+async function countRecords(
+  { connection, known }: Reading,
+  plan: ListPlan,
+  most: number,
+  span: Span | null,
+): Promise<number> {
+  return Number((await askRows(connection, compileCount(plan, most, span, known)))[0]?.[0]);
+}
+
+/** Whether a plan's order is (`created`, `id`), one way or the other. */
+function isByTime(plan: ListPlan): boolean {
+  return plan.sort.length === 0 || (plan.sort.length === 1 && plan.sort[0]?.field === "created");
+}
+
+function isNewestFirst({ sort }: ListPlan): boolean {
+  return sort[0]?.direction === "desc";
+}
+
+/** A span and how many records of a plan it holds. */
+type CountedSpan = Span & { readonly count: number };
+
+/** A page that lies within spans, which are in the order of the plan. */
+async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
+  let total = 0;
+  let { skip } = plan;
+  let around: Span | null = null;
+  for (const { from, to, count } of spans) {
+    if (total + count <= plan.skip) skip -= count;
+    else if (total < plan.skip + plan.take) around = widened(around, from, to);
+    total += count;
+  }
+  return { rows: around === null ? [] : await page(reading, plan, skip, around), total };
+}
+
+function widened(span: Span | null, from: bigint, to: bigint): Span {
+  if (span === null) return { from, to };
+  return { from: from < span.from ? from : span.from, to: to > span.to ? to : span.to };
+}
+
+async function page(
+  { connection, known }: Pick<Reading, "connection" | "known">,
+  plan: ListPlan,
+  skip: number,
+  span: Span | null,
+): Promise<EventRow[]> {
+  return (await askRows(connection, compilePage(plan, skip, span, known))).map(toRow);
+}

@@ -1,0 +1,118 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import type { Deletion } from "../../../events/deletion.ts";
+import type { EventRow, LogKey, UserId } from "../../../events/event.ts";
+import { hashText } from "../../../events/hash.ts";
+import type { EventId } from "../../../events/id.ts";
+import type { Source } from "../../../query/plan.ts";
+import type { Marks } from "../../store.ts";
+import { askRows, rowsOf } from "./ask.ts";
+import type { Row } from "./ask.ts";
+import { compileFind } from "../compile/compile.ts";
+import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "../database/schema.ts";
+
+export async function find(
+  connection: DuckDBConnection,
+  from: Source,
+  log: LogKey,
+  id: EventId,
+): Promise<EventRow | null> {
+  const [row] = await askRows(connection, compileFind(from, log, id));
+  return row === undefined ? null : toRow(row);
+}
+
+export async function data(connection: DuckDBConnection, log: LogKey, id: EventId): Promise<string | null | undefined> {
+  const { hi, lo } = splitId(id);
+  const sql = "select data from events where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3";
+  const result = await connection.runAndReadAll(sql, [hi, lo, log]);
+  return result.getRows()[0]?.[0] as string | null | undefined;
+}
+
+export async function marks(connection: DuckDBConnection, ids: readonly EventId[]): Promise<Map<EventId, Marks>> {
+  const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
+  if (ids.length === 0) return found;
+  const asked = new Set(ids);
+  for (const [kind, hi, lo, user] of await marksNear(connection, ids)) {
+    const id = joinId(hi, lo);
+    if (!asked.has(id)) continue;
+    const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
+    entry[kind].push(user);
+    found.set(id, entry);
+  }
+  return found;
+}
+
+type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
+
+/**
+ * All marks of the events, by user, and maybe some of events between them: where these are few,
+ * picking out costs less than a join.
+ */
+async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
+  const [least, greatest] = spanOf(ids);
+  const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
+  const near = await connection.run(`${marksWhere(isNear)} order by user_id limit ${MARKS_NEAR + 1}`);
+  if (near.rowCount <= MARKS_NEAR) return (await rowsOf(near)) as Mark[];
+  const exact = await connection.runAndReadAll(`${ASKED} ${marksWhere(NEAR)} order by user_id`, idParameters(ids));
+  return exact.getRows() as Mark[];
+}
+
+const MARKS_NEAR = 500;
+
+function marksWhere(condition: string): string {
+  return `select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${condition}
+    union all select 'alerts', id_hi, id_lo, user_id from alerts where ${condition} and not deleted`;
+}
+
+export async function nextOffset(
+  connection: DuckDBConnection,
+  topic: string,
+  partition: number,
+): Promise<number | null> {
+  const sql = 'select next_offset from positions where topic = $1 and "partition" = $2';
+  const offset = (await connection.runAndReadAll(sql, [topic, partition])).getRows()[0]?.[0];
+  return offset === undefined ? null : Number(offset);
+}
+
+/** Of the columns that lists and {@link find} ask for. */
+export function toRow(row: Row): EventRow {
+  const [hi, lo, created, log, text, link, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
+  const [attributes, pattern, hasData] = further;
+  return {
+    id: joinId(hi as bigint, lo as number),
+    log: log as LogKey,
+    created: Number(created),
+    text: text as string,
+    link: link as string,
+    tags: tagsOfLine(tags as string),
+    source: source as string,
+    user: user as string,
+    value: value as number | null,
+    geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
+    attributes: attributes as string | null,
+    hash: hashText(text as string),
+    pattern: pattern as string,
+    class: cls as string | null,
+    data: hasData as boolean,
+  };
+}
+
+/** The deletion of each alert that a user has. */
+export async function deletionsOfAlerts(connection: DuckDBConnection, user: UserId): Promise<Deletion[]> {
+  const sql = "select id_hi, id_lo, log from alerts where user_id = $1 and not deleted";
+  const rows = (await connection.runAndReadAll(sql, [user])).getRows() as [bigint, number, LogKey][];
+  return rows.map(([hi, lo, log]) => ({ log, event: joinId(hi, lo), alertOf: user }));
+}
+
+/** The deletions that are known of these events, and of people's alerts about them. */
+export async function deletionsAmong(
+  connection: DuckDBConnection,
+  log: LogKey,
+  ids: readonly EventId[],
+): Promise<Deletion[]> {
+  if (ids.length === 0) return [];
+  const sql = `${ASKED} select id_hi, id_lo, null as user_id from deleted_events where ${NEAR}
+    union all select id_hi, id_lo, user_id from alerts where deleted and ${NEAR}`;
+  const rows = (await connection.runAndReadAll(sql, idParameters(ids))).getRows() as [bigint, number, UserId | null][];
+  return rows.map(([hi, lo, alertOf]) => ({ log, event: joinId(hi, lo), alertOf }));
+}

@@ -1,0 +1,86 @@
+import { VARCHAR } from "@duckdb/node-api";
+import type { DuckDBType } from "@duckdb/node-api";
+
+import type { LogKey } from "../../../events/event.ts";
+import type { Direction } from "../../../query/plan.ts";
+import { STATISTICS } from "../column-statistics.ts";
+import type { Known } from "../column-statistics.ts";
+
+/**
+ * SQL with its parameters. Of a caller's input only numbers and checked keys of logs become part of
+ * the text: a statement without parameters needs no second planning.
+ */
+export type Statement = {
+  readonly sql: string;
+  readonly values: readonly (string | number | bigint)[];
+  readonly types: readonly DuckDBType[];
+};
+
+/** Reckons with all that may be true of some event, and knows no log. */
+const ALL: Known = {
+  statistics: new Set(STATISTICS),
+  logs: new Map(),
+  attributes: { placeOf: () => ({ number: null, text: null, others: true }), namesOf: () => [], hasOthers: () => true },
+  blocks: { rangesOf: () => null },
+};
+
+export function directed(direction: Direction): string {
+  return direction === "asc" ? "asc nulls first" : "desc nulls last";
+}
+
+/** Gathers parameters in the order in which they are named. */
+export class Binder {
+  readonly known: Known;
+  /** The numbers of the logs that are asked about. */
+  readonly logs: readonly number[];
+  readonly #values: (string | number | bigint)[] = [];
+  readonly #types: DuckDBType[] = [];
+
+  constructor(known: Known = ALL, logs: readonly LogKey[] = []) {
+    this.known = known;
+    this.logs = logs.flatMap((log) => known.logs.get(log) ?? []);
+  }
+
+  text(value: string): string {
+    return this.add(value, VARCHAR);
+  }
+
+  /** @param value a safe integer */
+  integer(value: number): string {
+    return this.big(BigInt(value));
+  }
+
+  big(value: bigint): string {
+    return `${value}::bigint`;
+  }
+
+  unsigned(value: bigint): string {
+    return `${value}::ubigint`;
+  }
+
+  unsigned32(value: number): string {
+    return `${value}::uinteger`;
+  }
+
+  add(value: string | number | bigint, type: DuckDBType): string {
+    this.#values.push(value);
+    this.#types.push(type);
+    return `$${this.#values.length}`;
+  }
+
+  /** With those parameters that the SQL names: what asks for no event may leave some out. */
+  statement(sql: string): Statement {
+    const used = [...new Set(sql.match(/\$\d+/g))].map((name) => Number(name.slice(1))).toSorted((a, b) => a - b);
+    if (used.length === this.#values.length) return { sql, values: this.#values, types: this.#types };
+    const placeOf = new Map(used.map((number, i) => [number, i + 1]));
+    return {
+      sql: sql.replaceAll(/\$(\d+)/g, (_, number) => `$${placeOf.get(Number(number))!}`),
+      values: used.map((number) => this.#values[number - 1]!),
+      types: used.map((number) => this.#types[number - 1]!),
+    };
+  }
+}
+
+export function unknown(value: never): TypeError {
+  return new TypeError(`A plan holds the unknown part ${JSON.stringify(value)}`);
+}

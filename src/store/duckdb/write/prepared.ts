@@ -1,0 +1,128 @@
+import type { DuckDBDataChunk } from "@duckdb/node-api";
+
+import type { StoredEvent } from "../../../events/event.ts";
+import type { EventId } from "../../../events/id.ts";
+import type { PreparedEvents } from "../../store.ts";
+import { yieldToRequests } from "../../../scheduling/cooperative.ts";
+import { Rows } from "./chunks.ts";
+import type { ChunkPool } from "./chunks.ts";
+import { idsOf } from "./rows.ts";
+import type { EventRow } from "./rows.ts";
+import { addTokensOfEvent } from "../blocks/tokens.ts";
+import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
+
+/** An event that has no row. */
+type Fault = { readonly id: EventId; readonly reason: string };
+
+/** Events as data chunks of DuckDB's. */
+export class DuckdbEvents implements PreparedEvents {
+  /** By their places. */
+  readonly faults = new Map<number, Fault>();
+  /** Whether the ids of rows rise, from the first to the last; "" where there is none. */
+  isRising = true;
+  first: EventId | "" = "";
+  last: EventId | "" = "";
+  readonly #pool: ChunkPool<StoredEvent, EventRow>;
+  readonly #sets: TokenListPool;
+  readonly #tokens: TokenList;
+  /** Events that are picked from others have their tokens, and either may outlive the other. */
+  #sharesTokens: boolean;
+  /** null once they are written. */
+  #rows: Rows<StoredEvent, EventRow> | null;
+  #length = 0;
+
+  constructor(
+    pool: ChunkPool<StoredEvent, EventRow>,
+    sets: TokenListPool,
+    picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenList } | null = null,
+  ) {
+    this.#pool = pool;
+    this.#sets = sets;
+    this.#rows = picked?.rows ?? new Rows(pool);
+    this.#tokens = picked?.tokens ?? sets.take();
+    this.#sharesTokens = picked !== null;
+  }
+
+  /** Of all events that were added; of events that are picked from others, theirs. */
+  get tokens(): TokenList {
+    return this.#tokens;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @throws Error where they have been written */
+  get chunks(): readonly DuckDBDataChunk[] {
+    return this.#held.chunks;
+  }
+
+  /** Read back from the rows: in ordinary running nobody asks. */
+  ids(): EventId[] {
+    const ofRows = this.chunks.flatMap(idsOf).values();
+    return Array.from({ length: this.length }, (_, place) => this.faults.get(place)?.id ?? ofRows.next().value!);
+  }
+
+  async add(events: readonly StoredEvent[]): Promise<void> {
+    for (let done = 0; done < events.length;) {
+      const { id, created } = events[done]!;
+      let count = 1;
+      if (Number.isSafeInteger(created)) {
+        const odd = events.findIndex((event, i) => i > done && !Number.isSafeInteger(event.created));
+        const rows = await this.#held.addSome(events.slice(done, odd === -1 ? undefined : odd));
+        count = rows.length;
+        await yieldToRequests();
+        for (const { event, spread } of rows) {
+          this.#note(event.id);
+          addTokensOfEvent(event, spread?.values ?? [], this.#tokens);
+        }
+      } else {
+        this.faults.set(this.length, { id, reason: `created is ${created}, which is no whole number below 2^53` });
+      }
+      done += count;
+      this.#length += count;
+    }
+  }
+
+  async pick(places: readonly number[]): Promise<DuckdbEvents> {
+    let among = 0;
+    const rowOf = Array.from({ length: this.length }, (_, place) => (this.faults.has(place) ? null : among++));
+    const rows = places.flatMap((place) => rowOf[place] ?? []);
+    this.#sharesTokens = true;
+    const picked = new DuckdbEvents(this.#pool, this.#sets, {
+      rows: await this.#held.pick(rows),
+      tokens: this.#tokens,
+    });
+    for (const id of picked.chunks.flatMap(idsOf)) picked.#note(id);
+    for (const [i, place] of places.entries()) {
+      const fault = this.faults.get(place);
+      if (fault !== undefined) picked.faults.set(i, fault);
+    }
+    picked.#length = places.length;
+    return picked;
+  }
+
+  /** @throws Error where they have been written */
+  mustBeHeld(): void {
+    void this.#held;
+  }
+
+  /** Once they are written: their memory is for the next. */
+  release(): void {
+    if (this.#rows === null) return;
+    this.#rows.release();
+    this.#rows = null;
+    if (!this.#sharesTokens) this.#sets.giveBack(this.#tokens);
+  }
+
+  #note(id: EventId): void {
+    if (this.first === "") this.first = id;
+    this.isRising &&= id > this.last;
+    this.last = id;
+  }
+
+  get #held(): Rows<StoredEvent, EventRow> {
+    if (this.#rows === null) throw new Error("these events have been written");
+    return this.#rows;
+  }
+}

@@ -1,0 +1,179 @@
+import type { DuckDBDataChunk } from "@duckdb/node-api";
+
+import type { StoredEvent } from "../../../events/event.ts";
+import type { EventId } from "../../../events/id.ts";
+import { distinctTags } from "../../../events/tags.ts";
+import { isAscii } from "../../../events/ascii.ts";
+import { fold } from "../../../events/text.ts";
+import type { Alert } from "../../store.ts";
+import type { ColumnKind, Spread } from "../attributes.ts";
+import type { Table } from "./chunks.ts";
+import { FOLDED_FIELDS } from "../column-statistics.ts";
+import type { ColumnStatistics } from "../column-statistics.ts";
+import { EVENT_WIDTH, foldedUnlessAscii, joinId, tagLine } from "../database/schema.ts";
+import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } from "../vectors/columns.ts";
+import type { Column } from "../vectors/columns.ts";
+import { distinctTexts, texts } from "../vectors/texts.ts";
+
+/** A row of `events`, with what all rows share that are made with it. */
+export type EventRow = {
+  readonly event: StoredEvent;
+  readonly step: Step;
+  /** null where it has no attributes. */
+  readonly spread: Spread | null;
+};
+
+/**
+ * Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to
+ * be looked at for folded forms.
+ */
+type Step = { isAscii: boolean };
+
+/** Forms that `lower` would get wrong; null where it would not. */
+type Folded = {
+  readonly text: string | null;
+  readonly link: string | null;
+  readonly pattern: string | null;
+  /** Of each tag its own, be they the same. */
+  readonly tags: string | null;
+  readonly source: string | null;
+  readonly user: string | null;
+  readonly class: string | null;
+};
+
+/** The place among {@link eventColumns} of an id's upper part, behind which the lower stands. */
+const ID_HI = 1;
+
+/**
+ * The columns of `events`, in the order of the table. Folded forms come after the texts that
+ * they are of; the pattern is made of one of these.
+ */
+const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[] => [
+  bigints(({ event }) => event.created),
+  hexUbigints(({ event }) => event.id.slice(0, 16)),
+  uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
+  texts(({ event }) => event.log),
+  distinctTexts(({ event }) => event.text, noteOdd),
+  texts(({ event }) => event.link, noteOdd),
+  distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), noteOdd),
+  texts(({ event }) => event.source, noteOdd),
+  distinctTexts(({ event }) => event.user, noteOdd),
+  texts(({ event }) => event.class, noteOdd),
+  doubles(({ event }) => event.value),
+  doubles(({ event: { geo } }) => (geo !== null && "lat" in geo ? geo.lat : null)),
+  doubles(({ event: { geo } }) => (geo !== null && "lon" in geo ? geo.lon : null)),
+  texts(({ event: { geo } }) => (geo !== null && "ip" in geo ? geo.ip : null)),
+  texts(({ event }) => event.data),
+  structs<EventRow, Folded>(
+    ({ event, step }) => (step.isAscii || isPlain(event) ? null : foldedOf(event, statistics)),
+    {
+      text: texts((folded) => folded?.text ?? null),
+      link: texts((folded) => folded?.link ?? null),
+      pattern: texts((folded) => folded?.pattern ?? null),
+      tags: texts((folded) => folded?.tags ?? null),
+      source: texts((folded) => folded?.source ?? null),
+      user: texts((folded) => folded?.user ?? null),
+      class: texts((folded) => folded?.class ?? null),
+    },
+  ),
+  uintegers(({ event }) => statistics.logs.numberOf(event.log)),
+  texts(({ event }) => event.pattern),
+  where(
+    ({ spread }) => spread !== null,
+    distinctTexts(({ event }) => event.attributes),
+  ),
+  where(
+    ({ spread }) => spread !== null,
+    distinctTexts(({ spread }) => spread?.others ?? null),
+  ),
+];
+
+function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
+  const has = ({ spread }: EventRow): boolean => spread?.cells[column] !== undefined;
+  return kind === "number"
+    ? where(
+        has,
+        doubles(({ spread }) => (spread?.cells[column] as number | undefined) ?? null),
+      )
+    : where(
+        has,
+        texts(({ spread }) => (spread?.cells[column] as string | undefined) ?? null),
+      );
+}
+
+function noteOdd({ step }: EventRow): void {
+  step.isAscii = false;
+}
+
+/** `facts` learns what is true of the events. */
+export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, EventRow> {
+  const columns = [...eventColumns(statistics)];
+  const { kinds } = statistics.attributes;
+  return {
+    name: "events",
+    get columns() {
+      for (let column = columns.length - EVENT_WIDTH; column < kinds.length; column++) {
+        columns.push(attributeColumn(kinds[column]!, column));
+      }
+      return columns;
+    },
+    toRows(events) {
+      statistics.addTimes(events);
+      statistics.addUsers(events);
+      const step = { isAscii: true };
+      const spreads = spreadsOf(events, statistics);
+      return events.map((event, i) => ({ event, step, spread: spreads?.[i] ?? null }));
+    },
+  };
+}
+
+/** null where none has attributes. */
+function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics): (Spread | null)[] | null {
+  if (events.every(({ attributes }) => attributes === null)) return null;
+  return statistics.attributes.spread(
+    events.map(({ log, attributes }) =>
+      attributes === null ? null : { log: statistics.logs.numberOf(log), attributes },
+    ),
+  );
+}
+
+/** The ids of events, by their rows. */
+export function idsOf(chunk: DuckDBDataChunk): EventId[] {
+  const [hi, lo] = [chunk.getColumnValues(ID_HI), chunk.getColumnValues(ID_HI + 1)] as [bigint[], number[]];
+  return hi.map((high, row) => joinId(high, lo[row]!));
+}
+
+export const ALERTS_TABLE: Table<Alert, Alert> = {
+  name: "alerts",
+  columns: [
+    hexUbigints(({ event }) => event.id.slice(0, 16)),
+    uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
+    texts(({ user }) => user),
+    texts(({ event }) => event.log),
+    booleans(() => false),
+  ],
+  toRows: (alerts) => alerts,
+};
+
+/** Whether all texts are ASCII, as they nearly always are: then none has a folded form of its own. */
+function isPlain({ text, link, pattern, tags, source, user, class: cls }: StoredEvent): boolean {
+  const areTexts = isAscii(text) && isAscii(link) && isAscii(pattern) && isAscii(source) && isAscii(user);
+  return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);
+}
+
+function foldedOf(
+  { text, link, pattern, tags, source, user, class: cls }: StoredEvent,
+  statistics: ColumnStatistics,
+): Folded {
+  const folded = {
+    text: foldedUnlessAscii(text),
+    link: foldedUnlessAscii(link),
+    pattern: foldedUnlessAscii(pattern),
+    tags: tags.every(isAscii) ? null : tagLine(distinctTags(tags).map(fold)),
+    source: foldedUnlessAscii(source),
+    user: foldedUnlessAscii(user),
+    class: foldedUnlessAscii(cls ?? ""),
+  };
+  for (const field of FOLDED_FIELDS) if (folded[field] !== null) statistics.add(field);
+  return folded;
+}

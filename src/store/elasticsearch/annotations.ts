@@ -1,0 +1,322 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import { inTime } from "../../elasticsearch/client.ts";
+import { LoggiaError } from "../../errors.ts";
+import type { EventRow, LogKey, UserId } from "../../events/event.ts";
+import type { EventId } from "../../events/id.ts";
+import type { Source } from "../../query/plan.ts";
+import type { Marks } from "../store.ts";
+import type { Query } from "./search/compile.ts";
+import { MARKER, ROW_SOURCE, toRow } from "./document.ts";
+import type { Document } from "./document.ts";
+import { placeOfIndex } from "./mapping.ts";
+import type { Names } from "./mapping.ts";
+import {
+  ANY_ORDER,
+  atOneMoment,
+  FEW_SHARDS_UNASKED,
+  NotReady,
+  patiently,
+  scan,
+  searcherOf,
+  totalOf,
+} from "./search/scan.ts";
+import type { Hit } from "./search/scan.ts";
+import { createOperation, deleteOperation, indexOperation, writeNow } from "./write/write.ts";
+import type { Operation } from "./write/bulk-encoding.ts";
+
+const BATCH = 1000;
+
+/** The `_id` of somebody's copy of an event. */
+export function copyId(id: EventId, owner: UserId): string {
+  return `${id}-${owner}`;
+}
+
+type Stored = { readonly document: Document; readonly seqNo: number; readonly primaryTerm: number };
+type SourceFilter = { includes: string[] } | { excludes: string[] };
+
+/** A document as it is now, also where no search shows it yet. Null where there is none, or its marker. */
+async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
+  const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
+  const get = () => patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
+  let answer = await get();
+  // A missing index answers without `found`: none was made yet, or a later generation replaces it
+  // just now, and is there a moment later.
+  if (answer.found === undefined) answer = await get();
+  const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
+  if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
+  return { document: source as Document, seqNo, primaryTerm };
+}
+
+export async function readIn(
+  client: Client,
+  index: string,
+  id: string,
+  log: LogKey,
+  filter: SourceFilter,
+): Promise<Stored | null> {
+  const stored = await read(client, index, id, filter);
+  return stored?.document.log === log ? stored : null;
+}
+
+export async function find(
+  client: Client,
+  names: Names,
+  from: Source,
+  log: LogKey,
+  id: EventId,
+): Promise<EventRow | null> {
+  const [index, documentId] = placeOf(names, from, id);
+  const stored = await readIn(client, index, documentId, log, ROW_SOURCE);
+  return stored && toRow(stored.document);
+}
+
+function placeOf(names: Names, from: Source, id: EventId): [index: string, documentId: string] {
+  switch (from.kind) {
+    case "events":
+      return [names.eventsOf(id), id];
+    case "alerts":
+      return [names.alertsOf(id), copyId(id, from.user)];
+    case "bookmarks":
+      return [names.bookmarks, copyId(id, from.user)];
+  }
+  throw from satisfies never;
+}
+
+export async function data(client: Client, names: Names, log: LogKey, id: EventId): Promise<string | null | undefined> {
+  const stored = await readIn(client, names.eventsOf(id), id, log, { includes: ["log", "data"] });
+  return stored === null ? undefined : (stored.document.data ?? null);
+}
+
+/** Who marked events. One search for a page, as a rule: it goes on where marks are more than one search gives. */
+export async function marks(
+  client: Client,
+  names: Names,
+  ids: readonly EventId[],
+): Promise<ReadonlyMap<EventId, Marks>> {
+  const found: Gathered = new Map();
+  if (ids.length === 0) return found;
+  const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
+  const search = searcherOf(client, indices);
+  const options = {
+    query: { terms: { id: [...ids] } },
+    sort: [{ id: "asc" as const }, { owner: "asc" as const }, { _index: "asc" as const }],
+    batch: BATCH,
+    source: { includes: ["id", "owner"] },
+  };
+  for await (const hits of scan(search, options)) for (const hit of hits) gather(found, names, hit);
+  return found;
+}
+
+type Gathered = Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>;
+
+function gather(found: Gathered, names: Names, { _index: index, _source: source }: Hit): void {
+  const { id, owner } = source as { id: EventId; owner: UserId };
+  const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
+  found.set(id, entry);
+  entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
+}
+
+/** More marks than this are not gathered along the way. */
+const FEW_MARKS = 200;
+/** A page waits for them no longer than this: among many copies it takes less to ask by ids. */
+const ALONG_MS = 250;
+
+/**
+ * Who marked what a query of events finds: a copy has all fields of its event but today's class, so
+ * that the same query finds it, at the same time, and no second request has to wait for the ids.
+ * Null where the copies are many, or could not be asked: then {@link marks} tells.
+ */
+export async function marksAmong(
+  client: Client,
+  names: Names,
+  query: Query,
+): Promise<ReadonlyMap<EventId, Marks> | null> {
+  try {
+    const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
+    const answer = await inTime(ALONG_MS, () =>
+      search({
+        query,
+        size: FEW_MARKS,
+        ...FEW_SHARDS_UNASKED,
+        sort: [{ owner: "asc" }],
+        track_total_hits: FEW_MARKS + 1,
+        _source: { includes: ["id", "owner"] },
+      }),
+    );
+    const { hits } = answer.hits;
+    if (hits.length < totalOf(answer)) return null;
+    const found: Gathered = new Map();
+    for (const hit of hits) gather(found, names, hit);
+    return found;
+  } catch {
+    return null;
+  }
+}
+
+type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
+
+/**
+ * Takes a document away that was read before, by a request that holds for that version alone.
+ * @returns false where somebody else was faster
+ */
+async function takeAway(
+  place: { readonly client: Client; readonly index: string; readonly id: string },
+  stored: Stored,
+  request: (version: Version) => Promise<boolean>,
+): Promise<boolean> {
+  const { client, index, id } = place;
+  const { seqNo, primaryTerm } = stored;
+  if (await patiently(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
+  // Another version: it was taken away or has another class, or a later generation of the index numbers anew.
+  const now = await read(client, index, id, { includes: ["log"] });
+  const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
+  return now !== null && !isSame && takeAway(place, now, request);
+}
+
+/** Puts the marker in place of a document. @returns false where somebody else did */
+async function bury(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
+  return takeAway({ client, index, id }, stored, async (version) => {
+    const request = { index, id, document: {}, ...version, refresh: true };
+    const { _seq_no: written } = await client.index(request, { ignore: [409] });
+    return written !== undefined;
+  });
+}
+
+/**
+ * Deletes an event and everybody's copies. Copies go first, so that a failure on the way leaves an
+ * event that can be deleted again; and once more after it, for those that were made meanwhile.
+ */
+export async function deleteEvent(client: Client, names: Names, log: LogKey, id: EventId): Promise<boolean> {
+  const index = names.eventsOf(id);
+  const stored = await readIn(client, index, id, log, { includes: ["log"] });
+  if (stored === null) return false;
+  await deleteCopies(client, names, [id]);
+  const deleted = await bury(client, index, id, stored);
+  await deleteCopies(client, names, [id]);
+  return deleted;
+}
+
+/** Deletes everybody's alerts and bookmarks of some events. */
+export async function deleteCopies(client: Client, names: Names, ids: readonly EventId[]): Promise<void> {
+  const indices = [...new Set(ids.map(names.alertsOf)), names.bookmarks].join();
+  await refresh(client, indices);
+  await forEachHit(client, indices, { terms: { id: [...ids] } }, (place, documentId) =>
+    place === names.bookmarks ? deleteOperation(place, documentId) : indexOperation(place, documentId, MARKER),
+  );
+}
+
+/** Writes an operation for each document that a query finds now, and shows the result. */
+async function forEachHit(
+  client: Client,
+  indices: string,
+  query: Query,
+  operation: (place: string, id: string) => Operation,
+): Promise<void> {
+  let count = 0;
+  await atOneMoment(client, indices, async (search) => {
+    for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
+      await writeNow(
+        client,
+        hits.map(({ _index: index, _id: id }) => operation(placeOfIndex(index), id ?? "")),
+      );
+      count += hits.length;
+    }
+  });
+  if (count > 0) await refresh(client, indices);
+}
+
+export async function addBookmark(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const event = await readIn(client, names.eventsOf(id), id, log, { excludes: [] });
+  if (event === null) return false;
+  const bookmark = JSON.stringify({ ...event.document, owner: user });
+  await writeNow(client, [createOperation(names.bookmarks, copyId(id, user), bookmark)]);
+  // Who deletes the event meanwhile may have looked for bookmarks before this one was there. They
+  // bury the event first, so we see it.
+  const isStill = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
+  if (!isStill) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
+  await refresh(client, names.bookmarks);
+  return isStill;
+}
+
+export async function deleteBookmark(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const stored = await readIn(client, names.bookmarks, copyId(id, user), log, { includes: ["log"] });
+  if (stored === null) return false;
+  const place = { client, index: names.bookmarks, id: copyId(id, user) };
+  return takeAway(place, stored, async (version) => {
+    const { index, id } = place;
+    const answer = await client.delete({ index, id, ...version, refresh: true }, { ignore: [404, 409] });
+    return answer.result === "deleted";
+  });
+}
+
+export async function deleteAlert(
+  client: Client,
+  names: Names,
+  user: UserId,
+  log: LogKey,
+  id: EventId,
+): Promise<boolean> {
+  const index = names.alertsOf(id);
+  const stored = await readIn(client, index, copyId(id, user), log, { includes: ["log"] });
+  return stored !== null && bury(client, index, copyId(id, user), stored);
+}
+
+const NO_INDEX = "index_not_found_exception";
+const NO_SHARD = "no_shard_available_action_exception";
+
+/** Which of these events were deleted: those with a marker. */
+export async function deletedAmong(
+  client: Client,
+  names: Names,
+  ids: readonly EventId[],
+): Promise<ReadonlySet<EventId>> {
+  const deleted = new Set<EventId>();
+  for (let i = 0; i < ids.length; i += BATCH) {
+    const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
+    const get = () =>
+      patiently(async () => {
+        const found = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
+        for (const doc of found.docs)
+          if ("error" in doc && doc.error.type === NO_SHARD) throw new NotReady(doc.error.reason);
+        return found;
+      });
+    let answer = await get();
+    // As in `read`.
+    if (answer.docs.some((doc) => "error" in doc && doc.error.type === NO_INDEX)) answer = await get();
+    for (const doc of answer.docs) {
+      if ("error" in doc && doc.error.type !== NO_INDEX) {
+        throw new LoggiaError(
+          "store_unavailable",
+          `Elasticsearch could not read an event: ${doc.error.reason ?? doc.error.type}`,
+        );
+      }
+      const { _id: id, _source: source } = doc as { _id: string; _source?: Partial<Document> };
+      if ("found" in doc && doc.found && source?.log === undefined) deleted.add(id as EventId);
+    }
+  }
+  return deleted;
+}
+
+/** Makes what was written visible to searches. @throws LoggiaError `store_unavailable` where a shard did not */
+export async function refresh(client: Client, indices: string): Promise<void> {
+  const { _shards: shards } = await client.indices.refresh({
+    index: indices,
+    ignore_unavailable: true,
+    allow_no_indices: true,
+  });
+  if ((shards?.failed ?? 0) === 0) return;
+  throw new LoggiaError("store_unavailable", `Elasticsearch could not refresh ${shards!.failed} shards of ${indices}`);
+}

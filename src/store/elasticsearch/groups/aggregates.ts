@@ -1,0 +1,192 @@
+import type { estypes } from "@elastic/elasticsearch";
+
+import type { Aggregate, NumberSource } from "../../../query/plan.ts";
+import type { EventRow } from "../../../events/event.ts";
+import type { GroupValue } from "../../store.ts";
+import { ATTRIBUTES } from "../attributes.ts";
+import { compileAlone, exists } from "../search/compile.ts";
+import { countingOf, readCounted } from "./distinct.ts";
+import type { DistinctWay } from "./distinct.ts";
+import { rowOf } from "../search/page.ts";
+import { ALL } from "../search/queries.ts";
+import type { Query } from "../search/queries.ts";
+import type { Bucket, Hit, Stats } from "../search/scan.ts";
+import { columnPath, numberPath } from "../search/slices.ts";
+import { textsOf } from "../search/verify.ts";
+
+type Aggregation = estypes.AggregationsAggregationContainer;
+
+/** What Elasticsearch is asked to compute of each group. */
+export type Computation = {
+  readonly aggs: Record<string, Aggregation>;
+  /** What became of it. Of `distinct` and percentiles it is an estimate. */
+  readonly read: (bucket: Bucket) => GroupValue[];
+  /** The aggregates that are estimated, by index, with the column whose values they count. */
+  readonly distinct: readonly { readonly aggregate: number; readonly path: string }[];
+  /** The same of percentiles, with how many numbers a group has. */
+  readonly percentiles: readonly {
+    readonly aggregate: number;
+    readonly path: string;
+    readonly percent: number;
+    readonly countIn: (bucket: Bucket) => number;
+  }[];
+  /** So many groups at once are well within what a cluster gives, and has memory for. */
+  readonly page: number;
+  /** See {@link Compiled}; not exact where a condition takes a look at each event. */
+  readonly exact: boolean;
+  readonly doubts: readonly Query[];
+};
+
+/** Well below the 65,536 buckets of an answer that a cluster gives unless told otherwise. */
+const MAX_BUCKETS = 50_000;
+const PAGE = 10_000;
+/** Where sketches of numbers or values are kept of each group. */
+const PAGE_OF_SKETCHES = 1000;
+/** Keeps percentiles far closer to their rank than 1 %. */
+const CENTROIDS = 500;
+/** Where Elasticsearch changes from a list of hashes to an estimate. */
+const PRECISION = 10_000;
+
+type Reader = (bucket: Bucket) => GroupValue;
+
+export function computationOf(
+  aggregates: readonly Aggregate[],
+  earlier: readonly string[],
+  distinct: DistinctWay,
+): Computation {
+  const aggs: Record<string, Aggregation> = {};
+  const readers: Reader[] = [];
+  const conditions = aggregates.flatMap((each) =>
+    each.kind === "count" && each.where !== null ? compileAlone(each.where, earlier) : [],
+  );
+  let counted = 0;
+  for (const [i, aggregate] of aggregates.entries()) {
+    if (aggregate.kind === "count" && aggregate.where !== null) {
+      aggs[i] = { filter: conditions[counted++]!.query };
+      readers.push((bucket) => (bucket[i] as Bucket).doc_count);
+      continue;
+    }
+    if (aggregate.kind === "distinct" && distinct === "counted") {
+      Object.assign(aggs, countingOf(String(i), columnPath(aggregate.field)));
+      readers.push((bucket) => readCounted(bucket, String(i)));
+      continue;
+    }
+    const { name, aggregation, read } = partOf(aggregate, i);
+    if (aggregation !== null) aggs[name] = aggregation;
+    if (aggregate.kind === "percentile") aggs[countNameOf(i)] = { value_count: { field: numberPath(aggregate.of) } };
+    readers.push((bucket) => read(bucket, bucket[name]));
+  }
+  const buckets = 1 + Object.values(aggs).filter((each) => "filter" in each).length;
+  const hasSketches = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
+  return {
+    aggs,
+    read: (bucket) => readers.map((read) => read(bucket)),
+    distinct: aggregates.flatMap((each, i) =>
+      each.kind === "distinct" && distinct === "estimated" ? { aggregate: i, path: columnPath(each.field) } : [],
+    ),
+    percentiles: aggregates.flatMap((each, i) => (each.kind === "percentile" ? percentileOf(each, i) : [])),
+    page: Math.min(hasSketches ? PAGE_OF_SKETCHES : PAGE, Math.floor(MAX_BUCKETS / buckets)),
+    exact: conditions.every(({ exact }) => exact),
+    doubts: conditions.flatMap(({ doubts }) => doubts ?? []),
+  };
+}
+
+function percentileOf({ of, percent }: Extract<Aggregate, { kind: "percentile" }>, aggregate: number) {
+  const countIn = (bucket: Bucket): number => (bucket[countNameOf(aggregate)] as { value: number }).value;
+  return { aggregate, path: numberPath(of), percent, countIn };
+}
+
+function countNameOf(aggregate: number): string {
+  return `numbers of ${aggregate}`;
+}
+
+type Part = {
+  /** The same for what is computed once. */
+  readonly name: string;
+  readonly aggregation: Aggregation | null;
+  readonly read: (bucket: Bucket, computed: unknown) => GroupValue;
+};
+
+function partOf(aggregate: Aggregate, index: number): Part {
+  switch (aggregate.kind) {
+    case "count":
+      return { name: "", aggregation: null, read: ({ doc_count: count }) => count };
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return statsOf(aggregate.kind, aggregate.of);
+    case "percentile":
+      return {
+        name: String(index),
+        aggregation: {
+          percentiles: {
+            field: numberPath(aggregate.of),
+            percents: [aggregate.percent],
+            keyed: false,
+            tdigest: { compression: CENTROIDS },
+          },
+        },
+        read: (_, computed) => (computed as { values: { value: number | null }[] }).values[0]?.value ?? null,
+      };
+    case "distinct":
+      return {
+        name: String(index),
+        aggregation: { cardinality: { field: columnPath(aggregate.field), precision_threshold: PRECISION } },
+        read: (_, computed) => (computed as { value: number }).value,
+      };
+    case "first":
+    case "last":
+      return valueAtEnd(aggregate, index);
+  }
+  throw aggregate satisfies never;
+}
+
+/** Under which name the numbers of a group are computed. */
+export function statsName(of: NumberSource): string {
+  return `stats of ${numberPath(of)}`.replaceAll(/[[\]>]/g, "?");
+}
+
+function statsOf(kind: "avg" | "sum" | "min" | "max", of: NumberSource): Part {
+  const field = numberPath(of);
+  return {
+    name: statsName(of),
+    aggregation: { stats: { field } },
+    read: (_, computed) => {
+      const stats = computed as Stats;
+      return stats.count === 0 ? null : stats[kind];
+    },
+  };
+}
+
+function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>, index: number): Part {
+  const order = kind === "first" ? "asc" : "desc";
+  const isAlways = field === "id" || field === "created";
+  return {
+    name: String(index),
+    aggregation: {
+      // Documents of an earlier release have a pattern that is not shown.
+      filter: isAlways ? ALL : exists(field === "pattern" ? "text" : field),
+      aggs: {
+        end: {
+          top_hits: {
+            size: 1,
+            sort: [{ created: { order } }, { id: { order } }],
+            _source: { excludes: ["data", "folded", ATTRIBUTES] },
+          },
+        },
+      },
+    },
+    read: (_, computed) => {
+      const { end } = computed as { end: { hits: { hits: readonly Hit[] } } };
+      const [hit] = end.hits.hits;
+      return hit === undefined ? null : valueOf(rowOf(hit), field);
+    },
+  };
+}
+
+/** What `first` and `last` show of an event; null where it has no such field. */
+export function valueOf(row: EventRow, field: Extract<Aggregate, { kind: "first" | "last" }>["field"]): GroupValue {
+  if (field === "created" || field === "value") return row[field];
+  return textsOf(row, field)[0] ?? null;
+}

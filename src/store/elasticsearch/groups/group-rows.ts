@@ -1,0 +1,159 @@
+import type { EventRow } from "../../../events/event.ts";
+import { keyOfPeriod } from "../../../query/calendar.ts";
+import { keyOfPlace } from "../../../query/places.ts";
+import { isAttribute } from "../../../query/plan.ts";
+import type { Aggregate, GroupPlan, Grouping } from "../../../query/plan.ts";
+import { tooManyGroups } from "../../groups.ts";
+import type { Group, GroupValue } from "../../store.ts";
+import { valueOf } from "./aggregates.ts";
+import { Look } from "../search/look.ts";
+import { numbersOf, testOfEvents, textsOf } from "../search/verify.ts";
+
+/** Groups that rows are sorted into at once, before any is left out. */
+export const MAX_GROWING = 1_000_000;
+
+/** An aggregate that grows by the rows of a group. */
+type Growing = { add(row: EventRow): void; value(): GroupValue };
+
+type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
+
+/**
+ * The groups of rows. @throws LoggiaError `unsupported` where there are too many, `overloaded`
+ * where they take too long to look at
+ */
+export async function groupsOfRows(
+  plan: GroupPlan,
+  rows: readonly EventRow[] | AsyncIterable<EventRow>,
+): Promise<Iterable<Group>> {
+  const growing = new Map<string, GrowingGroup>();
+  const keysOf = plan.by.map(keysOfRow);
+  /** Of conditions that are counted, which of them a row meets. */
+  const counted = plan.aggregates.map((each) =>
+    each.kind === "count" && each.where !== null ? new Look(testOfEvents(each.where)) : null,
+  );
+  const makers = plan.aggregates.map(growingOf);
+  for await (const row of rows) {
+    const isCounted: boolean[] = [];
+    for (const look of counted) isCounted.push(look === null || (await look.at(row)));
+    for (const keys of combinations(keysOf.map((each) => each(row)))) {
+      const name = JSON.stringify(keys);
+      let group = growing.get(name);
+      if (group === undefined) {
+        group = { keys, values: makers.map((make) => make()) };
+        growing.set(name, group);
+      }
+      for (const [i, value] of group.values.entries()) if (isCounted[i]!) value.add(row);
+    }
+    if (growing.size > MAX_GROWING) throw tooManyGroups();
+  }
+  return growing.values().map(({ keys, values }) => ({ keys, values: values.map((each) => each.value()) }));
+}
+
+/** One of each. */
+export function combinations<T>(choices: readonly (readonly T[])[]): T[][] {
+  return choices.reduce<T[][]>((some, each) => some.flatMap((one) => each.map((next) => [...one, next])), [[]]);
+}
+
+function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
+  switch (by.kind) {
+    case "period": {
+      const keyOf = keyOfPeriod(by);
+      return ({ created }) => [keyOf(created)];
+    }
+    case "bands":
+      return (row) =>
+        orAbsent(
+          numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
+          null,
+        );
+    case "place":
+      return ({ geo }) => [keyOfPlace(geo)];
+    case "field": {
+      const { field } = by;
+      if (field === "value") return ({ value }) => [value];
+      return (row) => orAbsent(textsOf(row, field), isAttribute(field) ? null : "");
+    }
+  }
+  throw by satisfies never;
+}
+
+function orAbsent(keys: readonly GroupValue[], absent: GroupValue): readonly GroupValue[] {
+  return keys.length === 0 ? [absent] : keys.length === 1 ? keys : [...new Set(keys)];
+}
+
+function bandOf(bounds: readonly number[], number: number): number {
+  const next = bounds.findIndex((bound) => number < bound);
+  return next === -1 ? bounds.length : next;
+}
+
+function growingOf(aggregate: Aggregate): () => Growing {
+  switch (aggregate.kind) {
+    case "count":
+      return () => {
+        let count = 0;
+        return { add: () => void (count += 1), value: () => count };
+      };
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return () => growingStats(aggregate);
+    case "percentile":
+      return () => {
+        const numbers: number[] = [];
+        return {
+          add: (row) => void numbers.push(...numbersOf(row, aggregate.of)),
+          value: () => percentileOf(numbers, aggregate.percent),
+        };
+      };
+    case "distinct": {
+      const { field } = aggregate;
+      return () => {
+        const values = new Set<number | string>();
+        const valuesOf = field === "value" ? numbersOf : textsOf;
+        return { add: (row) => valuesOf(row, field).forEach((value) => values.add(value)), value: () => values.size };
+      };
+    }
+    case "first":
+    case "last":
+      return () => growingEnd(aggregate);
+  }
+  throw aggregate satisfies never;
+}
+
+function percentileOf(numbers: readonly number[], percent: number): number | null {
+  const sorted = Float64Array.from(numbers).sort();
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+}
+
+/** The sum carries the rounding error of each step along (Neumaier). */
+function growingStats({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "min" | "max" }>): Growing {
+  let [count, sum, lost, min, max] = [0, 0, 0, Infinity, -Infinity];
+  const add = (number: number): void => {
+    const next = sum + number;
+    lost += Math.abs(sum) >= Math.abs(number) ? sum - next + number : number - next + sum;
+    sum = next;
+    count += 1;
+    min = Math.min(min, number);
+    max = Math.max(max, number);
+  };
+  return {
+    add: (row) => numbersOf(row, of).forEach(add),
+    value: () => (count === 0 ? null : { avg: (sum + lost) / count, sum: sum + lost, min, max }[kind]),
+  };
+}
+
+function growingEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>): Growing {
+  let end: EventRow | null = null;
+  let value: GroupValue = null;
+  const sign = kind === "first" ? 1 : -1;
+  return {
+    add(row) {
+      const next = valueOf(row, field);
+      if (next === null) return;
+      if (end !== null && sign * (row.created - end.created || (row.id < end.id ? -1 : 1)) > 0) return;
+      [end, value] = [row, next];
+    },
+    value: () => value,
+  };
+}

@@ -1,0 +1,248 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import { numberOf } from "../../../events/attributes.ts";
+import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
+import type { Ranked } from "../../../query/groups.ts";
+import type { GroupPlan } from "../../../query/plan.ts";
+import { spanOf } from "../../../query/span.ts";
+import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
+import type { Group } from "../../store.ts";
+import { computationOf } from "./aggregates.ts";
+import type { Computation } from "./aggregates.ts";
+import { answer, verified } from "../search/candidates.ts";
+import type { Query } from "../search/compile.ts";
+import { ROW_SOURCE } from "../document.ts";
+import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
+import type { KnownDistinct } from "./distinct.ts";
+import { doubtsOfGroups } from "../text-index/doubts.ts";
+import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
+import { isOneIndex } from "../search/per-index.ts";
+import { indexOf } from "../mapping.ts";
+import type { Names } from "../mapping.ts";
+import { groupsOfPart, keysIn, partOf } from "./parts.ts";
+import type { Part, RawGroup } from "./parts.ts";
+import { ANY_ORDER, atOneMoment } from "../search/scan.ts";
+import type { Searcher } from "../search/scan.ts";
+import { refine } from "../search/refine.ts";
+import type { Estimated } from "../search/refine.ts";
+import { rangeOf } from "../search/seek.ts";
+import { slicesOf } from "../search/slices.ts";
+import type { Slice, Span } from "../search/slices.ts";
+import { topGroups } from "./top-groups.ts";
+import { sortGently } from "../../../scheduling/pacer.ts";
+
+/** Groups that are sorted out at once. */
+const PAGE = 10_000;
+/** Parts of the groups that are asked for at once. */
+const PARTS_AT_ONCE = 4;
+
+/** Answers a group plan. Groups that `take` leaves out are dropped while they arrive. */
+export async function group(client: Client, names: Names, plan: GroupPlan, known: KnownDistinct): Promise<Group[]> {
+  if (plan.take === 0) return [];
+  if (plan.logs.length === 0) return (await collected(plan, [])).finish();
+  const index = indexOf(names, plan.from);
+  const computation = computationOf(plan.aggregates, names.earlier, "estimated");
+  const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
+    collected(plan, await groupsOfRows(plan, rows));
+  const looking = (query: Query): Promise<Collector> =>
+    atOneMoment(client, index, (search) =>
+      fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
+    );
+  const collector = await answer(plan, {
+    exactly: async (query, search) => {
+      if (!computation.exact) return looking(query);
+      if (computation.distinct.length === 0) {
+        const isOneShard = (): Promise<boolean> => isOneIndex(client, index);
+        return countedGroups(search, plan, computation, query, { isOneShard });
+      }
+      return distinctGroups(search, plan, { names, known, estimating: computation, query });
+    },
+    looking,
+    among: fromRows,
+    doubts: [...doubtsOfGroups(plan, names.earlier), ...computation.doubts],
+    few: { client, index, names, source: ROW_SOURCE },
+  });
+  return collector.finish();
+}
+
+type Collector = {
+  /** Some more of the groups. @throws LoggiaError `unsupported` where there are more than are answered */
+  add(groups: Iterable<Group>): Promise<void>;
+  finish(): Promise<Group[]>;
+};
+
+/** Keeps the groups that a plan may show. */
+function collectorOf(plan: GroupPlan): Collector {
+  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const { having } = plan;
+  const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
+  let ranked: Ranked<Group>[] = [];
+  let isEmpty = true;
+  const take = (group: Group): void => {
+    isEmpty = false;
+    if (having === null || meetsHaving(having, group.values)) ranked.push(rank(group));
+  };
+  return {
+    async add(groups) {
+      for (const group of groups) take(group);
+      if (ranked.length <= wanted * 2 + PAGE && ranked.length <= MAX_GROUPS) return;
+      if (wanted >= MAX_GROUPS) throw tooManyGroups();
+      // More may be added meanwhile.
+      const some = ranked;
+      ranked = [];
+      ranked = (await sortGently(some, compare)).slice(0, wanted).concat(ranked);
+    },
+    async finish() {
+      // What is grouped by nothing is a group in any case.
+      if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
+      const sorted = await sortGently(ranked, compare);
+      return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
+    },
+  };
+}
+
+function emptyGroup({ aggregates }: GroupPlan): Group {
+  return { keys: [], values: aggregates.map(({ kind }) => (kind === "count" || kind === "distinct" ? 0 : null)) };
+}
+
+async function collected(plan: GroupPlan, groups: Iterable<Group>): Promise<Collector> {
+  const collector = collectorOf(plan);
+  for (const some of chunks(groups, PAGE)) await collector.add(some);
+  return collector;
+}
+
+function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    if (chunk.push(item) < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  yield chunk;
+}
+
+/** Groups with numbers of different values, in one pass where these are known to be few. */
+async function distinctGroups(
+  search: Searcher,
+  plan: GroupPlan,
+  {
+    names,
+    known,
+    estimating,
+    query,
+  }: {
+    readonly names: Names;
+    readonly known: KnownDistinct;
+    readonly estimating: Computation;
+    readonly query: Query;
+  },
+): Promise<Collector> {
+  if (known.wayOf(plan) === "counted") {
+    const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
+    try {
+      return await countedGroups(withoutValues, plan, computationOf(plan.aggregates, names.earlier, "counted"), query);
+    } catch (error) {
+      if (!isTooMany(error)) throw error;
+      known.note(plan, "estimated");
+    }
+  }
+  const tally = { values: 0, most: 0 };
+  const collector = await countedGroups(search, plan, estimating, query, { tally });
+  known.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
+  return collector;
+}
+
+/** How many different values groups have, by estimate. */
+type Tally = { values: number; most: number };
+
+type Counting = {
+  readonly tally?: Tally;
+  /** Whether all groups are probably of one shard. */
+  readonly isOneShard?: () => Promise<boolean>;
+};
+
+/** The groups that the index makes of what an exact query finds. */
+async function countedGroups(
+  search: Searcher,
+  plan: GroupPlan,
+  computation: Computation,
+  query: Query,
+  { tally = { values: 0, most: 0 }, isOneShard = async () => false }: Counting = {},
+): Promise<Collector> {
+  const collector = collectorOf(plan);
+  const span = await spanOfGroups(search, plan, query);
+  if (span === null) return collector;
+  const slices = plan.by.map((by) => slicesOf(by, span));
+  if (slices.every((some) => some.length === 1)) {
+    const part = partOf(query, slices.flat());
+    const top = await topGroups(search, plan, part, { computation, isOneShard });
+    if (top !== null) {
+      await collector.add(groupsFrom(top, part, computation).map(({ keys, values }) => ({ keys, values })));
+      return collector;
+    }
+  }
+  for (const some of chunks(partsOf(query, slices), PARTS_AT_ONCE)) {
+    await Promise.all(some.map((part) => collectPart(search, part, { computation, collector, tally })));
+  }
+  return collector;
+}
+
+/** A part for each combination of slices, made as they are needed: there may be many. */
+function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generator<Part> {
+  const last = slices.at(-1);
+  if (last === undefined) yield partOf(query, []);
+  else
+    for (const some of combinations(slices.slice(0, -1))) for (const each of last) yield partOf(query, [...some, each]);
+}
+
+/**
+ * When the events were created that a plan asks for: where a clock changes, each change makes parts of
+ * its own. Null where there are none.
+ */
+async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
+  const [from, to] = spanOf(where);
+  const changes = by.flatMap((each) => (each.kind === "period" ? each.zone.changes : []));
+  const within = ({ first, last }: { first: number; last: number }): Span => [
+    Math.max(from, first),
+    Math.min(to, last),
+  ];
+  const countIn = ([start, end]: Span): number => changes.filter(({ at_ms: at }) => start < at && at <= end).length;
+  if (countIn([from, to]) <= FEW_CHANGES) return [from, to];
+  const all = await rangeOf(search);
+  if (all === null) return null;
+  if (countIn(within(all)) <= FEW_CHANGES) return within(all);
+  const found = await rangeOf(search, query);
+  return found === null ? null : within(found);
+}
+
+/** Changes of clocks that are not worth a question of their own. */
+const FEW_CHANGES = 6;
+
+function groupsFrom(groups: readonly RawGroup[], part: Part, { read }: Computation): (Group & Estimated)[] {
+  return groups.map((raw) => ({ ...raw, keys: keysIn(part, raw.raw), values: read(raw.bucket) }));
+}
+
+async function collectPart(
+  search: Searcher,
+  part: Part,
+  { computation, collector, tally }: { computation: Computation; collector: Collector; tally: Tally },
+): Promise<void> {
+  const estimated: (Group & Estimated)[] = [];
+  for await (const groups of groupsOfPart(search, part, computation)) {
+    const some = groupsFrom(groups, part, computation);
+    if (computation.distinct.length === 0 && computation.percentiles.length === 0) {
+      await collector.add(some.map(({ keys, values }) => ({ keys, values })));
+      continue;
+    }
+    estimated.push(...some);
+    if (estimated.length > MAX_GROWING) throw tooManyGroups();
+  }
+  for (const { aggregate } of computation.distinct) {
+    for (const { values } of estimated) {
+      tally.values += values[aggregate] as number;
+      tally.most = Math.max(tally.most, values[aggregate] as number);
+    }
+  }
+  await refine(search, part, computation, estimated);
+  for (const some of chunks(estimated, PAGE)) await collector.add(some.map(({ keys, values }) => ({ keys, values })));
+}

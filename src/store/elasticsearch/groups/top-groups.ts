@@ -1,0 +1,90 @@
+import type { Aggregate, GroupPlan } from "../../../query/plan.ts";
+import type { GroupValue } from "../../store.ts";
+import type { Computation } from "./aggregates.ts";
+import { statsName } from "./aggregates.ts";
+import { absentGroup, mayRepeat } from "./parts.ts";
+import type { Part, RawGroup } from "./parts.ts";
+import { totalOf } from "../search/scan.ts";
+import type { Bucket, RawKey, Searcher } from "../search/scan.ts";
+
+/** Of more groups than this, sorting them here costs little beside reading them. */
+const MOST = 1_000;
+/** So many more are asked for: groups of the same value as the last one leave open which come first. */
+const SPARE = 50;
+
+/**
+ * The greatest groups of a plan by one of its aggregates, and some more, sorted out by the index:
+ * reading thousands of groups takes several times as long as making them. Null where the index does
+ * not sort so, or where a group that it leaves out might be among the greatest.
+ */
+export async function topGroups(
+  search: Searcher,
+  plan: GroupPlan,
+  part: Part,
+  { computation, isOneShard }: { readonly computation: Computation; readonly isOneShard: () => Promise<boolean> },
+): Promise<RawGroup[] | null> {
+  const order = orderOf(plan);
+  const [source] = part.sources;
+  if (order === null || part.slices.length > 1 || source === undefined || !("terms" in source.source)) return null;
+  const { field } = source.source.terms;
+  const { aggs, page } = computation;
+  const size = order.wanted + SPARE;
+  // One shard knows its greatest groups; several have to tell all of theirs, which each has to make ready.
+  const shardSize = (await isOneShard()) ? size : page;
+  const terms = { field, size, shard_size: shardSize, order: { [order.path]: "desc" as const } };
+  const [answer, those] = await Promise.all([
+    search({ query: part.query, size: 0, track_total_hits: true, aggs: { groups: { terms, aggs } } }),
+    mayRepeat(field) ? absentGroup(search, part, field, computation) : null,
+  ]);
+  const groups = answer.aggregations?.["groups"];
+  if (groups === undefined) return [];
+  const buckets = groups.buckets ?? [];
+  const others = groups.sum_other_doc_count ?? 0;
+  const counted = buckets.reduce((sum, bucket) => sum + bucket.doc_count, others);
+  const absent = those ?? (counted === totalOf(answer) ? [] : await absentGroup(search, part, field, computation));
+  const valueOf = (bucket: Bucket): GroupValue => computation.read(bucket)[order.by]!;
+  // Several shards know no more than their own greatest groups, unless each of them has told all.
+  const { _shards: shards } = answer;
+  const isOfAll = shards.total === 1 || groups.doc_count_error_upper_bound === 0;
+  const isWhole = others === 0 && isOfAll;
+  if (!isWhole && !(isOfAll && isDecided(order.wanted, buckets, valueOf))) return null;
+  return [...buckets.map((bucket) => ({ raw: [bucket.key as RawKey], bucket })), ...absent];
+}
+
+type Order = { readonly by: number; readonly path: string; readonly wanted: number };
+
+/** What the index sorts groups by; null where it is not asked to. */
+function orderOf({ sort, aggregates, having, skip, take }: GroupPlan): Order | null {
+  if (sort.by === "key" || sort.direction === "asc" || having !== null || take === null) return null;
+  const wanted = skip + take;
+  const path = pathOf(aggregates[sort.by]!);
+  const isSketched = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
+  return path === null || isSketched || wanted > MOST ? null : { by: sort.by, path, wanted };
+}
+
+function pathOf(aggregate: Aggregate): string | null {
+  switch (aggregate.kind) {
+    case "count":
+      return aggregate.where === null ? "_count" : null;
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return `${statsName(aggregate.of)}.${aggregate.kind}`;
+    case "percentile":
+    case "distinct":
+    case "first":
+    case "last":
+      return null;
+  }
+  throw aggregate satisfies never;
+}
+
+/** Whether so many groups are greater than the last one, and so than all that were left out. */
+function isDecided(wanted: number, buckets: readonly Bucket[], valueOf: (bucket: Bucket) => GroupValue): boolean {
+  const values = buckets.map(valueOf);
+  const least = values.at(-1);
+  // The index has groups without a number among those with one.
+  if (typeof least !== "number") return false;
+  return values.filter((value) => typeof value === "number" && value > least).length >= wanted;
+}

@@ -1,0 +1,168 @@
+import type { Client } from "@elastic/elasticsearch";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { LoggiaError } from "../../../errors.ts";
+import type { Query } from "../search/compile.ts";
+import type { LogKey, StoredEvent } from "../../../events/event.ts";
+import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "../document.ts";
+import type { Document } from "../document.ts";
+import type { Names } from "../mapping.ts";
+import { refresh } from "../annotations.ts";
+import { ANY_ORDER, atThisMoment, patiently, scan, searcherOf, totalOf } from "../search/scan.ts";
+import type { Hit } from "../search/scan.ts";
+import { encodeVisit, visitOf } from "../users.ts";
+import type { VisitDocument } from "../users.ts";
+import { createOperation, deleteOperation, indexOperation, writeBulk } from "../write/write.ts";
+import type { Operation } from "../write/bulk-encoding.ts";
+
+const BATCH = 1000;
+const ATTEMPTS = 8;
+const BACK_OFF_MS = 100;
+
+export const IS_DOCUMENT: Query = { exists: { field: "log" } };
+
+export type CopyOptions = {
+  readonly client: Client;
+  readonly from: string;
+  readonly to: string;
+  /** Makes the document anew, as this release writes it. */
+  readonly encode: (document: unknown) => string | Promise<string>;
+  readonly signal: AbortSignal;
+  /** Whether a document takes the place of the one that is there, because it may have changed since. */
+  readonly overwrites?: boolean;
+  /** Whether others have the cluster to themselves after each step for as long as it took. */
+  readonly rests: boolean;
+  /** Told after each step. */
+  readonly step?: (counts: Copied) => void;
+};
+
+/** `compared` documents were looked at; `buried` markers took the place of a document. */
+export type Copied = { readonly compared: number; readonly buried: number };
+
+/**
+ * Copies what was written to an index after a number of its sequence. Unless it overwrites, a
+ * document is created, so that one that is there already stays; a marker takes the place of
+ * whatever is there. Done again, it changes nothing.
+ * @returns how many documents were looked at
+ */
+export async function copyAfter(options: CopyOptions, after: number): Promise<number> {
+  const { client, from, signal, step } = options;
+  let compared = 0;
+  await refresh(client, from);
+  await atThisMoment(client, from, async (search) => {
+    const query: Query = { range: { _seq_no: { gt: after } } };
+    let start_ms = performance.now();
+    for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: true })) {
+      signal.throwIfAborted();
+      const buried = await copyHits(options, hits);
+      compared += hits.length;
+      step?.({ compared: hits.length, buried });
+      if (options.rests) await sleep(performance.now() - start_ms, undefined, { signal });
+      start_ms = performance.now();
+    }
+  });
+  return compared;
+}
+
+/** @returns how many markers took the place of a document */
+async function copyHits(
+  { client, to, encode, signal, overwrites = false }: CopyOptions,
+  hits: readonly Hit[],
+): Promise<number> {
+  const markers: string[] = [];
+  const operations: ReturnType<typeof createOperation>[] = [];
+  for (const { _id: id = "", _source: source } of hits) {
+    if ("log" in (source as object)) {
+      const encoded = encode(source);
+      const write = overwrites ? indexOperation : createOperation;
+      operations.push(write(to, id, typeof encoded === "string" ? encoded : await encoded));
+      continue;
+    }
+    markers.push(id);
+    operations.push(indexOperation(to, id, MARKER));
+  }
+  const buried = markers.length === 0 ? 0 : (await idsAmong(client, to, markers, "documents")).size;
+  await writeAll(client, operations, signal);
+  return buried;
+}
+
+/** Which of these ids an index has, be it as documents alone or at all. */
+async function idsAmong(
+  client: Client,
+  index: string,
+  ids: readonly string[],
+  which: "documents" | "all",
+): Promise<ReadonlySet<string>> {
+  const docs = ids.map((id) => ({ _index: index, _id: id }));
+  const answer = await patiently(() => client.mget<{ log?: string }>({ docs, _source: ["log"] }));
+  const found = new Set<string>();
+  for (const doc of answer.docs) {
+    if ("error" in doc) throw new LoggiaError("store_unavailable", `Elasticsearch could not read ${index}`);
+    const { _id: id, _source: source } = doc;
+    if (doc.found && (which === "all" || source?.log !== undefined)) found.add(id);
+  }
+  return found;
+}
+
+/** Writes documents of a kind anew, as {@link encodeDocument} and {@link encodeVisit} do now. */
+export function encoderOf(
+  names: Names,
+  kind: string,
+  columns: (log: LogKey) => Promise<(key: string) => boolean>,
+  revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>,
+): CopyOptions["encode"] {
+  switch (kind) {
+    case names.visits:
+      return (document) => encodeVisit(visitOf(document as VisitDocument));
+    case names.events:
+      return async (document) => {
+        const event = await revise(eventOf(document as Document));
+        return encodeDocument(event, event.attributes === null ? NO_COLUMNS : await columns(event.log));
+      };
+    default:
+      // What somebody has of an event stays as it was when they got it.
+      return (document) => encodeCopy(eventOf(document as Document), document as Document);
+  }
+}
+
+function eventOf(document: Document): StoredEvent {
+  return { ...toRow(document), data: document.data ?? null };
+}
+
+/** Deletes from a copy what its original has no longer. */
+export async function prune({ client, from, to, signal }: Omit<CopyOptions, "encode">): Promise<void> {
+  await refresh(client, to);
+  await atThisMoment(client, to, async (search) => {
+    const query: Query = { match_all: {} };
+    for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
+      const ids = hits.map(({ _id: id }) => id ?? "");
+      const kept = await idsAmong(client, from, ids, "all");
+      await writeAll(
+        client,
+        ids.filter((id) => !kept.has(id)).map((id) => deleteOperation(to, id)),
+        signal,
+      );
+    }
+  });
+}
+
+/** @throws LoggiaError `store_unavailable` where some of it is refused, or still not taken after a while */
+async function writeAll(client: Client, operations: readonly Operation[], signal: AbortSignal): Promise<void> {
+  let left = operations;
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const outcomes = await writeBulk(client, left);
+    const failure = outcomes.find((outcome) => outcome.kind !== "done");
+    if (failure === undefined) return;
+    if (failure.kind === "rejected" || attempt === ATTEMPTS) {
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a copy: ${failure.reason}`);
+    }
+    left = left.filter((_, i) => outcomes[i]?.kind !== "done");
+    await sleep(BACK_OFF_MS * 2 ** attempt, undefined, { signal });
+  }
+}
+
+/** How many documents an index shows to searches. */
+export async function countOf(client: Client, index: string, query?: Query): Promise<number> {
+  const request = { size: 0, track_total_hits: true, ...(query !== undefined && { query }) };
+  return totalOf(await searcherOf(client, index)(request));
+}

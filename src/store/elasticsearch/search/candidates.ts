@@ -1,0 +1,168 @@
+import { errors } from "@elastic/elasticsearch";
+import type { Client } from "@elastic/elasticsearch";
+
+import { LoggiaError } from "../../../errors.ts";
+import type { EventRow } from "../../../events/event.ts";
+import type { GroupPlan, ListPlan } from "../../../query/plan.ts";
+import { searchEachIndex } from "./per-index.ts";
+import type { Found } from "./per-index.ts";
+import { compileByWords, compileFilter } from "./compile.ts";
+import type { Compiled, Query } from "./compile.ts";
+import type { Sort } from "./compile-sort.ts";
+import { toRow } from "../document.ts";
+import type { Document } from "../document.ts";
+import { Look } from "./look.ts";
+import type { Names } from "../mapping.ts";
+import { and, or } from "./queries.ts";
+import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
+import type { Hit, Request, Searcher } from "./scan.ts";
+import { searchTogether } from "./together.ts";
+import { testOfEvents } from "./verify.ts";
+
+/**
+ * More events than this are not read to look at each one. Measured: 120,000 a second, so that a
+ * request takes eight at most.
+ */
+const MAX_CANDIDATES = 1_000_000;
+const BATCH = 2000;
+/**
+ * As many events as the index of words finds are looked at sooner than every text of the index is
+ * asked. The first of them come along with their number.
+ */
+const FEW = 2000;
+const FIRST = 500;
+
+/** What a search gives of each event: `true` is all. */
+type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
+
+type Ways<T> = {
+  /** @param search sends what is asked for at once together */
+  exactly(query: Query, search: Searcher): Promise<T>;
+  /** Looks at each event that the query finds. */
+  looking(query: Query): Promise<T>;
+  /** @param rows all that the plan finds, in the order of `few.sort` */
+  among(rows: readonly EventRow[]): T | Promise<T>;
+  /** What `exactly` can't tell of: see {@link Compiled}. */
+  readonly doubts: readonly Query[];
+  readonly few: {
+    readonly client: Client;
+    readonly index: string;
+    readonly names: Names;
+    /** None unless given. */
+    readonly sort?: Sort;
+    readonly source: Source;
+  };
+};
+
+/**
+ * Answers a plan by the index of words, where that decides or leaves few events; else by its query
+ * alone where that is exact. Otherwise, and where the index finds an expression too complex,
+ * `looking` gets a query that finds more, and looks at each event that it finds.
+ */
+export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
+  const { wordless, earlier } = ways.few.names;
+  const byWords = compileByWords(plan, wordless, earlier);
+  if (byWords !== null) {
+    try {
+      const answered = await answerExactly(byWords, ways);
+      if (answered !== null) return answered.answer;
+      const rows = await fewOf(plan, byWords.query, ways.few);
+      if (rows !== null) return await ways.among(rows);
+    } catch (error) {
+      if (!isTooComplex(error)) throw error;
+    }
+  }
+  const compiled = compileFilter(plan, "narrow", earlier);
+  try {
+    const answered = await answerExactly(compiled, ways);
+    return answered === null ? await ways.looking(both(compiled.query, byWords)) : answered.answer;
+  } catch (error) {
+    if (!isTooComplex(error)) throw error;
+    return ways.looking(compileFilter(plan, "broad", earlier).query);
+  }
+}
+
+/**
+ * The answer to an exact query, or null where that finds an event in doubt. There hardly ever is one:
+ * so both are asked at once.
+ */
+async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
+  if (!compiled.exact) return null;
+  const doubts = [...(compiled.doubts ?? []), ...ways.doubts];
+  const search = searchTogether(ways.few.client, ways.few.index);
+  if (doubts.length === 0) return { answer: await ways.exactly(compiled.query, search) };
+  const [isInDoubt, answered] = await Promise.allSettled([
+    isFound(search, and([compiled.query, or(doubts)])),
+    ways.exactly(compiled.query, search),
+  ]);
+  if (isInDoubt.status === "rejected") throw isInDoubt.reason;
+  if (isInDoubt.value) return null;
+  if (answered.status === "rejected") throw answered.reason;
+  return { answer: answered.value };
+}
+
+/** All that a plan finds, by a query that finds more; null where that finds too many to look at each. */
+async function fewOf(
+  plan: ListPlan | GroupPlan,
+  query: Query,
+  { client, index, sort, source }: Ways<unknown>["few"],
+): Promise<EventRow[] | null> {
+  const search = async (request: Request): Promise<Found> => {
+    const answer = await searcherOf(client, index)(request);
+    return { hits: answer.hits.hits, total: totalOf(answer) };
+  };
+  const request = { query, sort: sort ?? ["_doc"], _source: source, track_total_hits: FEW + 1 };
+  const first = { ...request, size: FIRST };
+  let found = (sort === undefined ? await searchEachIndex(client, index, first) : null) ?? (await search(first));
+  if (found.total > found.hits.length && found.total <= FEW) found = await search({ ...request, size: FEW });
+  if (found.total > found.hits.length) return null;
+  const rows: EventRow[] = [];
+  for await (const row of passing(plan, [found.hits])) rows.push(row);
+  return rows;
+}
+
+/** The events among hits that pass the filters of a plan. Others have their turn meanwhile. */
+async function* passing(
+  plan: ListPlan | GroupPlan,
+  batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
+): AsyncGenerator<EventRow> {
+  const look = new Look(testOfEvents(plan.where));
+  for await (const hits of batches) {
+    for (const { _source: document } of hits) {
+      const row = toRow(document as Document);
+      const holds = look.at(row);
+      if (typeof holds === "boolean" ? holds : await holds) yield row;
+    }
+  }
+}
+
+function both(query: Query, other: Compiled | null): Query {
+  return other === null ? query : { bool: { filter: [query, other.query] } };
+}
+
+/**
+ * The events of a plan, each looked at, in the order of `sort`.
+ * @throws LoggiaError `unsupported` where there are too many to look at, `overloaded` where that takes too long
+ */
+export async function* verified(
+  search: Searcher,
+  plan: ListPlan | GroupPlan,
+  options: { query: Query; sort: Sort; source: Source },
+): AsyncGenerator<EventRow> {
+  const { query, sort, source } = options;
+  const count = totalOf(await search({ query, size: 0, track_total_hits: MAX_CANDIDATES + 1 }));
+  if (count > MAX_CANDIDATES) {
+    throw new LoggiaError(
+      "unsupported",
+      `This expression needs a look at each of more than ${MAX_CANDIDATES} events: ` +
+        "narrow the question, by time for example, or ask for a plain text",
+    );
+  }
+  yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));
+}
+
+/** Lucene bounds the work that an expression may cost, and indices made by others the length of one. */
+function isTooComplex(error: unknown): boolean {
+  if (!(error instanceof errors.ResponseError) || error.statusCode !== 400) return false;
+  return /too_complex_to_determinize|max_regex_length/.test(JSON.stringify(error.body ?? null));
+}

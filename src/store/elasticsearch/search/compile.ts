@@ -1,0 +1,362 @@
+import { isAttribute, someComparison } from "../../../query/plan.ts";
+import type { Condition, ConditionField, GroupPlan, ListPlan, Source, UsersPlan } from "../../../query/plan.ts";
+import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../attributes.ts";
+import { ODD_TEXT, SEEN } from "../document.ts";
+import { doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
+import { compileNear, compileWithin } from "./geo.ts";
+import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
+import type { Query } from "./queries.ts";
+import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "../text-index/regexp.ts";
+import type { LuceneRegexp } from "../text-index/regexp.ts";
+import { wordsOfExpression, wordsOfText } from "../text-index/words.ts";
+import type { WordCondition } from "../text-index/words.ts";
+
+export type { Query } from "./queries.ts";
+
+/**
+ * A query that finds all that a plan finds, and where it is not `exact`, more: then each record found
+ * must be looked at. So it must where one of them is found by one of `doubts` too: of such records the
+ * index may not know enough.
+ */
+export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
+
+/**
+ * `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the
+ * index of words where that knows something.
+ */
+export type Mode = "narrow" | "broad" | ByWords;
+
+export type ByWords = {
+  /** Indices of an earlier release, which know no words. */
+  readonly wordless: readonly string[];
+};
+
+/** Elasticsearch refuses boolean queries nested deeper than 30. Below this depth anything may match. */
+const MAX_DEPTH = 24;
+
+/** The query of a plan: nothing in it scores. */
+export function compileFilter(
+  plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
+  mode: Mode = "narrow",
+  earlier: readonly string[] = [],
+): Compiled {
+  const { query, ...rest } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1, earlier }, mode);
+  const source = compileSource(plan.from);
+  const logs = anyOf("log", plan.logs);
+  return { query: { bool: { filter: [logs, ...source, ...conjuncts(query)] } }, ...rest };
+}
+
+function compileSource(from: Source): Query[] {
+  if (from.kind === "events") return [];
+  const owner: Query = { term: { owner: from.user } };
+  if (from.kind === "bookmarks" || from.state === undefined) return [owner];
+  const isSeen: Query = { term: { has: SEEN } };
+  return [owner, from.state === "seen" ? isSeen : not(isSeen)];
+}
+
+/**
+ * The query of the visits that a plan's users made. Of its conditions, those that are on `user` and
+ * hold for all visits of a user alike narrow it; all must still be asked of the users.
+ */
+export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
+  const conditions = plan.where.kind === "and" ? plan.where.conditions : [plan.where];
+  const narrowing = conditions.flatMap((condition) => {
+    if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
+    const { field } = condition;
+    return field === "user"
+      ? [
+          compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1, earlier: [] }, "narrow")
+            .query,
+        ]
+      : [];
+  });
+  return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
+}
+
+/** The query of a plan by the index of words; null where that says nothing of what the plan asks. */
+export function compileByWords(
+  plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
+  wordless: readonly string[],
+  earlier: readonly string[] = [],
+): Compiled | null {
+  // Copies that people have are few, and older than the words, some of them.
+  if (plan.from.kind !== "events" || !asksForWords(plan.where)) return null;
+  return compileFilter(plan, { wordless }, earlier);
+}
+
+function asksForWords(condition: Condition): boolean {
+  return someComparison(
+    condition,
+    (each) => (each.kind === "contains" || each.kind === "matches") && wordsOf(each) !== null,
+  );
+}
+
+/**
+ * Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction
+ * that lies this deep.
+ */
+type Place = {
+  readonly negated: boolean;
+  readonly inAnd: boolean;
+  readonly depth: number;
+  /** Indices with documents of an earlier release. */
+  readonly earlier: readonly string[];
+};
+
+/** The query of a condition by itself, for events that the query of a plan finds. */
+export function compileAlone(where: Condition, earlier: readonly string[]): Compiled {
+  return compileCondition(where, { negated: false, inAnd: true, depth: 1, earlier }, "narrow");
+}
+
+/** Negations are pushed down to the single comparisons, so that "more than asked" stays "more" wherever it stands. */
+function compileCondition(condition: Condition, place: Place, mode: Mode): Compiled {
+  const { negated } = place;
+  switch (condition.kind) {
+    case "and":
+    case "or":
+      return compileMany(condition, place, mode);
+    case "not":
+      return compileCondition(condition.condition, { ...place, negated: !negated }, mode);
+    case "contains":
+    case "matches":
+      return withDoubts(compileExpression(condition, place, mode), doubtOfEarlier(condition.field, place.earlier));
+    case "geo-near": {
+      const { query, doubt } = compileNear(condition);
+      const near = { query: negated ? not(query) : query, exact: true };
+      return withDoubts(near, doubt, doubtOfEarlier("geo", place.earlier));
+    }
+    case "text":
+    case "in":
+    case "number":
+    case "absent":
+    case "geo-within":
+    case "accepted-after": {
+      const query = compileComparison(condition);
+      const compiled = { query: negated ? not(query) : query, exact: true };
+      return withDoubts(compiled, doubtOfComparison(condition, place.earlier));
+    }
+  }
+  throw condition satisfies never;
+}
+
+function doubtOfComparison(condition: Comparison, earlier: readonly string[]): Query | null {
+  if (condition.kind === "geo-within") return doubtOfEarlier("geo", earlier);
+  if (condition.kind === "accepted-after" || condition.field === "geo" || condition.field === "data") return null;
+  if (condition.kind === "number" && isAttribute(condition.field)) return lacksNumbers(keyOfField(condition.field));
+  return doubtOfEarlier(condition.field, earlier);
+}
+
+/** Finds what one of the doubts finds, too. */
+function withDoubts({ query, exact }: Compiled, ...some: readonly (Query | null)[]): Compiled {
+  const doubts = some.filter((doubt) => doubt !== null);
+  return doubts.length === 0 ? { query, exact } : { query: or([query, ...doubts]), exact, doubts };
+}
+
+function compileMany(condition: Extract<Condition, { kind: "and" | "or" }>, place: Place, mode: Mode): Compiled {
+  const inAnd = (condition.kind === "and") !== place.negated;
+  const depth = inAnd === place.inAnd ? place.depth : place.depth + 1;
+  if (depth > MAX_DEPTH) return { query: ALL, exact: false };
+  const parts = condition.conditions.map((part) => compileCondition(part, { ...place, inAnd, depth }, mode));
+  const queries = parts.map((part) => part.query);
+  const doubts = parts.flatMap((part) => part.doubts ?? []);
+  return {
+    query: inAnd ? and(queries) : or(queries),
+    exact: parts.every((part) => part.exact),
+    ...(doubts.length > 0 && { doubts }),
+  };
+}
+
+type Comparison = Exclude<Condition, { kind: "and" | "or" | "not" | "contains" | "matches" | "geo-near" }>;
+
+function compileComparison(condition: Comparison): Query {
+  switch (condition.kind) {
+    case "text":
+      if (condition.op === "=") return equal(condition.field, [condition.value]);
+      if (isAttribute(condition.field)) {
+        return {
+          range: { [ATTRIBUTE_PATHS.terms]: textRange(keyOfField(condition.field), condition.op, condition.value) },
+        };
+      }
+      return { range: { [foldedPath(condition.field)]: { [RANGE[condition.op]]: condition.value } } };
+    case "in":
+      return equal(condition.field, condition.values);
+    case "number":
+      return compileNumber(condition.field, condition.op, condition.value);
+    case "absent":
+      return condition.field === "geo" || condition.field === "data"
+        ? not({ term: { has: condition.field } })
+        : not(exists(condition.field));
+    case "geo-within":
+      return compileWithin(condition);
+    case "accepted-after":
+      return { range: { id: { gt: condition.id } } };
+  }
+  throw condition satisfies never;
+}
+
+const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
+
+/** Equality with "" finds absence, but for attributes. */
+function equal(field: ConditionField, values: readonly string[]): Query {
+  if (isAttribute(field)) {
+    const key = keyOfField(field);
+    return values.length === 0
+      ? NOTHING
+      : anyOf(
+          ATTRIBUTE_PATHS.terms,
+          values.map((value) => textTerm(key, value)),
+        );
+  }
+  const present = values.filter((value) => value !== "");
+  const terms = present.length === 0 ? [] : [anyOf(foldedPath(field), present)];
+  return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
+}
+
+function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, value: number): Query {
+  if (isAttribute(field)) return compileNumberOf(keyOfField(field), op, value);
+  if (field !== "created")
+    return op === "=" ? { term: { [field]: value } } : { range: { [field]: { [RANGE[op]]: value } } };
+  switch (op) {
+    case "=":
+      return Number.isSafeInteger(value) ? { range: { created: { gte: value, lte: value } } } : NOTHING;
+    case "<":
+    case ">=":
+      return { range: { created: { [RANGE[op]]: toMoment(Math.ceil(value)) } } };
+    case "<=":
+    case ">":
+      return { range: { created: { [RANGE[op]]: toMoment(Math.floor(value)) } } };
+  }
+  throw op satisfies never;
+}
+
+/** Where an attribute has no columns, its numbers are among its terms. */
+function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: number): Query {
+  const path = columnOf("numbers", key);
+  const byColumn: Query = op === "=" ? { term: { [path]: value } } : { range: { [path]: { [RANGE[op]]: value } } };
+  return or([byColumn, { range: { [ATTRIBUTE_PATHS.terms]: numberRange(key, op, value) } }]);
+}
+
+/**
+ * Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are
+ * moved to the nearest that says the same.
+ */
+function toMoment(whole: number): number {
+  return Math.min(Math.max(whole, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
+type Expression = Extract<Condition, { kind: "contains" | "matches" }>;
+
+function compileExpression(condition: Expression, { negated, depth }: Place, mode: Mode): Compiled {
+  const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
+  if (mode === "broad") return unknown;
+  if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {
+    const words = wordsOf(condition);
+    // Of texts that are not looked at, words tell what they may be, and only for a plain word what they are not.
+    if (words !== null && (words.exact || !negated)) {
+      const { query, exact } = foundByWords(words, condition, mode);
+      if (!negated || exact) return { query: negated ? not(query) : query, exact };
+    }
+  }
+  const regexp = compileRegexp(condition);
+  if (negated && !regexp.exact) return unknown;
+  return { query: negated ? not(regexp.query) : regexp.query, exact: regexp.exact };
+}
+
+/** Texts by an expression of Lucene's. */
+function compileRegexp(condition: Expression): Compiled {
+  const { field } = condition;
+  const regexp =
+    condition.kind === "contains"
+      ? { kind: "exact" as const, on: "folded" as const, expression: containing(condition.value) }
+      : luceneRegexpOf(condition);
+  if (regexp.expression === null) return { query: NOTHING, exact: true };
+  if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return { query: exists(field), exact: false };
+  if (isAttribute(field)) {
+    // There is no index of texts as they were posted.
+    if (regexp.on !== "folded") return { query: exists(field), exact: false };
+    const value = `${keyOfField(field)}${textTerm("", "")}(${regexp.expression})`;
+    return { query: { regexp: { [ATTRIBUTE_PATHS.terms]: { value, flags: "NONE" } } }, exact: regexp.kind === "exact" };
+  }
+  const path = regexp.on === "folded" ? foldedPath(field) : field;
+  const query: Query = { regexp: { [path]: { value: regexp.expression, flags: "NONE" } } };
+  return { query, exact: regexp.kind === "exact" };
+}
+
+/** A plan's expressions are written for Lucene once. */
+const luceneKnown = new WeakMap<Expression, LuceneRegexp>();
+
+function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): LuceneRegexp {
+  const regexp = luceneKnown.get(expression) ?? toLuceneRegexp(expression.pattern);
+  luceneKnown.set(expression, regexp);
+  return regexp;
+}
+
+/** Queries by words add some levels to those of conditions. */
+const MAX_DEPTH_OF_WORDS = 12;
+
+type Known = { readonly condition: WordCondition; readonly exact: boolean };
+
+/** A plan's expressions are asked for more than once on the way to its query. */
+const wordsKnown = new WeakMap<Expression, Known | null>();
+
+/** What the index of words knows of an expression: only texts have one. */
+function wordsOf(expression: Expression): Known | null {
+  if (expression.field !== "text") return null;
+  const before = wordsKnown.get(expression);
+  if (before !== undefined) return before;
+  const { condition, exact } =
+    expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
+  const known = condition === null ? null : { condition, exact };
+  wordsKnown.set(expression, known);
+  return known;
+}
+
+/**
+ * Texts that have the words, and of those whose words are not indexed as they are, those that the
+ * expression finds: all of them where each is looked at in any case, as it takes milliseconds to
+ * write it for Lucene, and Lucene some more to make ready for it.
+ */
+function foundByWords({ condition, exact }: Known, expression: Expression, { wordless }: ByWords): Compiled {
+  const odd: Query = { term: { has: ODD_TEXT } };
+  const byWords = queryOfWords(condition);
+  const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
+  if (!exact && indices.length === 0) return { query: or([byWords, odd]), exact: false };
+  const regexp = compileRegexp(expression);
+  if (!exact || !regexp.exact) {
+    const others = indices.map((index) => and([index, regexp.query]));
+    return { query: or([byWords, odd, ...others]), exact: false };
+  }
+  // Where words alone decide, those of an odd text must not.
+  const found: Query = { bool: { filter: [byWords], must_not: odd } };
+  return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
+}
+
+function queryOfWords(condition: WordCondition): Query {
+  switch (condition.kind) {
+    case "all":
+      return and(condition.parts.map(queryOfWords));
+    case "any":
+      return or(condition.parts.map(queryOfWords));
+    case "word": {
+      const path = PATH_OF_WORDS[condition.of];
+      const { expression } = condition;
+      const [, start, rest] = /^([a-z0-9]+)(\.\*)?$/.exec(expression) ?? [];
+      if (start === undefined) return { regexp: { [path]: { value: expression, flags: "NONE" } } };
+      return rest === undefined ? { term: { [path]: start } } : { prefix: { [path]: start } };
+    }
+  }
+  throw condition satisfies never;
+}
+
+const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
+
+/** Ids and keys of logs are in their folded form already. */
+export function foldedPath(field: ConditionField): string {
+  return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
+}
+
+/** Finds events that have a field. */
+export function exists(field: ConditionField): Query {
+  if (isAttribute(field)) return { term: { [ATTRIBUTE_PATHS.keys]: keyOfField(field) } };
+  return { exists: { field: foldedPath(field) } };
+}

@@ -1,0 +1,30 @@
+import { throwIfGivenUp } from "../../../elasticsearch/client.ts";
+import { Pacer } from "../../../scheduling/pacer.ts";
+import type { RecordTest } from "./verify.ts";
+
+/** Looks at one record of a question after the other, with turns for others in between. */
+export class Look<Row> {
+  readonly #test: RecordTest<Row>;
+  readonly #pacer = new Pacer(throwIfGivenUp);
+
+  constructor(test: RecordTest<Row>) {
+    this.#test = test;
+  }
+
+  /**
+   * Whether a record meets the condition.
+   * @throws LoggiaError `overloaded` where the question has had its time; or because its client has left
+   */
+  at(row: Row): boolean | Promise<boolean> {
+    const steps = this.#test.prepare(row);
+    return steps !== null || this.#pacer.isDue ? this.#inTurns(row, steps) : this.#test.holds(row);
+  }
+
+  async #inTurns(row: Row, steps: ReturnType<RecordTest<Row>["prepare"]>): Promise<boolean> {
+    for (let isDone = steps === null; !isDone; isDone = steps!.next().done === true) {
+      if (this.#pacer.isDue) await this.#pacer.turn();
+    }
+    if (this.#pacer.isDue) await this.#pacer.turn();
+    return this.#test.holds(row);
+  }
+}

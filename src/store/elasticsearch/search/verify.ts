@@ -1,0 +1,218 @@
+import type { EventRow } from "../../../events/event.ts";
+import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../../events/attributes.ts";
+import type { Attributes, AttributeValue } from "../../../events/attributes.ts";
+import { compareCodePoints, fold } from "../../../events/text.ts";
+import { isAttribute, someComparison } from "../../../query/plan.ts";
+import type { AttributeField, ComparisonOp, Condition, ConditionField } from "../../../query/plan.ts";
+import { ExpressionSearch } from "../../../query/regex/search.ts";
+import type { TrackedUser } from "../../store.ts";
+import { liesNear, liesWithin } from "./geo.ts";
+
+/** How conditions look at a record. */
+type Fields<Row, Field extends string> = {
+  /** The texts of a field: none where it is absent. */
+  readonly texts: (row: Row, field: Field) => readonly string[];
+  /** The numbers of a field, or that its texts spell. */
+  readonly numbers: (row: Row, field: Field) => readonly number[];
+  readonly isAbsent: (row: Row, field: Field | "geo" | "data") => boolean;
+  readonly isAfter: (row: Row, id: string) => boolean;
+  /** Whether the place of a record is one that a condition asks for. */
+  readonly isPlaced: (row: Row, condition: Extract<Condition, { kind: "geo-within" | "geo-near" }>) => boolean;
+};
+
+/** A condition as a test of events: for what the index can only narrow. Expressions are compiled once. */
+export function testOfEvents(condition: Condition): RecordTest<EventRow> {
+  return new TestByFields(condition, {
+    texts: textsOf,
+    numbers: numbersOf,
+    isAbsent,
+    isAfter: (row, id) => row.id > id,
+    isPlaced: (row, condition) =>
+      condition.kind === "geo-within" ? liesWithin(row, condition) : liesNear(row, condition),
+  });
+}
+
+/** A condition as a test of tracked users. */
+export function testOfUsers(condition: Condition<keyof TrackedUser>): RecordTest<TrackedUser> {
+  return new TestByFields<TrackedUser, keyof TrackedUser>(condition, {
+    texts: textsOfUser,
+    numbers: (row, field) => {
+      const value = row[field];
+      return typeof value === "number" ? [value] : [];
+    },
+    isAbsent: (row, field) => field === "geo" || field === "data" || row[field] === "",
+    // A user is no event and has no id.
+    isAfter: () => false,
+    isPlaced: () => false,
+  });
+}
+
+/** A condition that is looked at record by record. */
+export type RecordTest<Row> = {
+  holds(row: Row): boolean;
+  /** Does what is long of the next {@link holds} of this record, with pauses; null where nothing is. */
+  prepare(row: Row): Generator<void, void, void> | null;
+};
+
+/** Expressions by their patterns, with what they found in long texts of the record at hand. */
+type Searches = ReadonlyMap<string, Search>;
+type Search = { readonly expression: ExpressionSearch; readonly found: Map<string, boolean> };
+
+class TestByFields<Row, Field extends string> implements RecordTest<Row> {
+  readonly holds: (row: Row) => boolean;
+  readonly #texts: (row: Row, field: Field) => readonly string[];
+  /** Which expression is looked for where. */
+  readonly #places: readonly { readonly field: Field; readonly search: Search }[];
+
+  constructor(condition: Condition<Field>, fields: Fields<Row, Field>) {
+    const asked: Extract<Condition<Field>, { kind: "matches" }>[] = [];
+    someComparison(condition, (each) => {
+      if (each.kind === "matches") asked.push(each);
+      return false;
+    });
+    const patterns = new Set(asked.map(({ pattern }) => pattern));
+    const searches = new Map<string, Search>();
+    for (const pattern of patterns)
+      searches.set(pattern, { expression: new ExpressionSearch(pattern, patterns.size), found: new Map() });
+    this.#texts = fields.texts;
+    this.#places = asked.map(({ field, pattern }) => ({ field, search: searches.get(pattern)! }));
+    this.holds = testOf(condition, fields, searches);
+  }
+
+  prepare(row: Row): Generator<void, void, void> | null {
+    const isLong = this.#places.some(({ field, search: { expression } }) =>
+      this.#texts(row, field).some((text) => expression.isLong(text)),
+    );
+    return isLong ? this.#prepare(row) : null;
+  }
+
+  *#prepare(row: Row): Generator<void, void, void> {
+    for (const { search } of this.#places) search.found.clear();
+    for (const { field, search } of this.#places) {
+      const { expression, found } = search;
+      for (const text of this.#texts(row, field)) {
+        if (!expression.isLong(text) || found.has(text)) continue;
+        const isFound = yield* expression.inSteps(text);
+        found.set(text, isFound);
+        if (isFound) break;
+      }
+    }
+  }
+}
+
+function testOf<Row, Field extends string>(
+  condition: Condition<Field>,
+  fields: Fields<Row, Field>,
+  searches: Searches,
+): (row: Row) => boolean {
+  switch (condition.kind) {
+    case "and": {
+      const tests = condition.conditions.map((part) => testOf(part, fields, searches));
+      return (row) => tests.every((test) => test(row));
+    }
+    case "or": {
+      const tests = condition.conditions.map((part) => testOf(part, fields, searches));
+      return (row) => tests.some((test) => test(row));
+    }
+    case "not": {
+      const test = testOf(condition.condition, fields, searches);
+      return (row) => !test(row);
+    }
+    case "text": {
+      const { field, op, value } = condition;
+      if (op === "=" && value === "" && !isAttribute(field)) return (row) => fields.texts(row, field).length === 0;
+      return (row) => fields.texts(row, field).some((text) => holds(op, compareCodePoints(fold(text), value)));
+    }
+    case "in": {
+      const { field } = condition;
+      const equalities = condition.values.map((value) => ({ kind: "text" as const, field, op: "=" as const, value }));
+      return testOf({ kind: "or", conditions: equalities }, fields, searches);
+    }
+    case "number": {
+      const { field, op, value } = condition;
+      return (row) =>
+        fields.numbers(row, field).some((number) => holds(op, number < value ? -1 : number > value ? 1 : 0));
+    }
+    case "contains": {
+      const value = fold(condition.value);
+      return (row) => fields.texts(row, condition.field).some((text) => fold(text).includes(value));
+    }
+    case "matches": {
+      const { expression, found } = searches.get(condition.pattern)!;
+      return (row) => fields.texts(row, condition.field).some((text) => found.get(text) ?? expression.test(text));
+    }
+    case "absent":
+      return (row) => fields.isAbsent(row, condition.field);
+    case "geo-within":
+    case "geo-near":
+      return (row) => fields.isPlaced(row, condition);
+    case "accepted-after":
+      return (row) => fields.isAfter(row, condition.id);
+  }
+  throw condition satisfies never;
+}
+
+/** The texts of a field: none where it is absent. */
+export function textsOf(row: EventRow, field: ConditionField): readonly string[] {
+  if (isAttribute(field)) return textsOfAttribute(attributesOf(row), field.slice(1));
+  const value = row[field];
+  if (typeof value === "object" && value !== null) return value;
+  return typeof value === "string" && value !== "" ? [value] : NONE;
+}
+
+/** The numbers of a field: none where it is absent, or spells none. */
+export function numbersOf(row: EventRow, field: ConditionField): readonly number[] {
+  if (!isAttribute(field)) {
+    const value = row[field];
+    return typeof value === "number" ? [value] : NONE;
+  }
+  return valuesOf(row, field)
+    .map(numberOfValue)
+    .filter((number) => number !== null);
+}
+
+/** The values of an attribute, as they were posted. */
+export function valuesOf(row: EventRow, field: AttributeField): readonly AttributeValue[] {
+  return valuesOfAttribute(attributesOf(row), field.slice(1));
+}
+
+const NONE: readonly never[] = [];
+
+/** A plan may ask for several attributes of a row. */
+const parsed = new WeakMap<EventRow, Attributes>();
+
+function attributesOf(row: EventRow): Attributes {
+  let attributes = parsed.get(row);
+  if (attributes === undefined) {
+    attributes = parseAttributes(row.attributes);
+    parsed.set(row, attributes);
+  }
+  return attributes;
+}
+
+function textsOfUser(row: TrackedUser, field: keyof TrackedUser): readonly string[] {
+  const value = row[field];
+  return typeof value === "string" && value !== "" ? [value] : [];
+}
+
+function isAbsent(row: EventRow, field: ConditionField | "geo" | "data"): boolean {
+  if (field === "data") return !row.data;
+  if (field === "geo" || field === "value" || field === "created") return row[field] === null;
+  return textsOf(row, field).length === 0;
+}
+
+function holds(op: ComparisonOp, order: number): boolean {
+  switch (op) {
+    case "=":
+      return order === 0;
+    case "<":
+      return order < 0;
+    case "<=":
+      return order <= 0;
+    case ">":
+      return order > 0;
+    case ">=":
+      return order >= 0;
+  }
+  throw op satisfies never;
+}

@@ -1,0 +1,69 @@
+import type { StoredEvent } from "../../../events/event.ts";
+import type { EventId } from "../../../events/id.ts";
+import { yieldToRequests } from "../../../scheduling/cooperative.ts";
+import type { PreparedEvents } from "../../store.ts";
+import type { ColumnsOfLogs } from "../columns.ts";
+import { encodeDocument, NO_COLUMNS } from "../document.ts";
+import { BulkOperations } from "./bulk-encoding.ts";
+import type { Operation } from "./bulk-encoding.ts";
+import { createOperation } from "./write.ts";
+
+/** Events of one step: between two of them, whatever else this process serves may have its turn. */
+const STEP_EVENTS = 64;
+
+/** Events as the operations of a bulk request. */
+export class ElasticsearchEvents implements PreparedEvents {
+  readonly #ids: EventId[] = [];
+  readonly #indexOf: (id: EventId) => string | Promise<string>;
+  readonly #columns: ColumnsOfLogs;
+  #parts: BulkOperations[] = [];
+
+  /** @param indexOf where an event is to be created */
+  constructor(indexOf: (id: EventId) => string | Promise<string>, columns: ColumnsOfLogs) {
+    this.#indexOf = indexOf;
+    this.#columns = columns;
+  }
+
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  ids(): EventId[] {
+    return [...this.#ids];
+  }
+
+  async add(events: readonly StoredEvent[]): Promise<void> {
+    for (let start = 0; start < events.length; start += STEP_EVENTS) {
+      await yieldToRequests();
+      const some = events.slice(start, start + STEP_EVENTS);
+      const operations: Operation[] = [];
+      for (const event of some) {
+        const index = this.#indexOf(event.id);
+        const name = typeof index === "string" ? index : await index;
+        const hasColumns = event.attributes === null ? NO_COLUMNS : await this.#columns.of(event.log, name);
+        operations.push(createOperation(name, event.id, encodeDocument(event, hasColumns)));
+      }
+      this.#parts.push(BulkOperations.of(operations));
+      this.#ids.push(...some.map(({ id }) => id));
+    }
+  }
+
+  /** Of all events, in order. */
+  get operations(): BulkOperations {
+    if (this.#parts.length !== 1) this.#parts = [BulkOperations.concat(this.#parts)];
+    return this.#parts[0]!;
+  }
+
+  async pick(places: readonly number[]): Promise<ElasticsearchEvents> {
+    const picked = new ElasticsearchEvents(this.#indexOf, this.#columns);
+    picked.#parts = [this.operations.pick(places)];
+    picked.#ids.push(...places.map((place) => this.#ids[place]!));
+    return picked;
+  }
+}
+
+/** @throws TypeError where another store prepared them */
+export function operationsOf(events: PreparedEvents): BulkOperations {
+  if (!(events instanceof ElasticsearchEvents)) throw new TypeError("these events were prepared by another store");
+  return events.operations;
+}

@@ -1,0 +1,110 @@
+import type { Client } from "@elastic/elasticsearch";
+
+import { LoggiaError } from "../../../errors.ts";
+import type { LogKey, UserId } from "../../../events/event.ts";
+import type { EventId } from "../../../events/id.ts";
+import type { AlertsSeen } from "../../store.ts";
+import type { Query } from "../search/compile.ts";
+import { SEEN } from "../document.ts";
+import type { Document, SeenBy } from "../document.ts";
+import { placeOfIndex } from "../mapping.ts";
+import type { Names } from "../mapping.ts";
+import type { Operation } from "./bulk-encoding.ts";
+import { copyId, readIn, refresh } from "../annotations.ts";
+import { anyOf } from "../search/queries.ts";
+import { ANY_ORDER, atOneMoment, patiently, scan, searcherOf, totalOf } from "../search/scan.ts";
+import type { Hit } from "../search/scan.ts";
+import { updateOperation, writeNow } from "./write.ts";
+
+const BATCH = 1000;
+/** How often what others change at the same time is looked at again. */
+const ROUNDS = 10;
+
+type Has = readonly string[];
+
+/** Marks one alert as seen or not. False where there is no such alert. */
+export async function setAlertSeen(
+  client: Client,
+  names: Names,
+  { user, log, id: event }: { readonly user: UserId; readonly log: LogKey; readonly id: EventId },
+  seen: boolean,
+): Promise<boolean> {
+  const [index, id] = [names.alertsOf(event), copyId(event, user)];
+  for (let round = 0; round < ROUNDS; round++) {
+    const stored = await readIn(client, index, id, log, { includes: ["log", "has"] });
+    if (stored === null) return false;
+    const has = stored.document.has ?? [];
+    if (has.includes(SEEN) === seen) return true;
+    const version = { if_seq_no: stored.seqNo, if_primary_term: stored.primaryTerm };
+    const doc = { has: seen ? [...has, SEEN] : withoutSeen(has) };
+    const update = () => client.update({ index, id, doc, ...version, refresh: true }, { ignore: [404, 409] });
+    if ((await patiently(update)).result !== undefined) return true;
+  }
+  throw changing();
+}
+
+/** Marks all alerts of some logs that are not seen. @returns how many */
+export async function markAlertsSeen(
+  client: Client,
+  names: Names,
+  { until, ...asked }: AlertsSeen & { readonly until: EventId | null },
+): Promise<number> {
+  const upTo: Query[] = until === null ? [] : [{ range: { id: { lte: until } } }];
+  const query: Query = { bool: { filter: [...ownedBy(asked), ...upTo], must_not: [{ term: { has: SEEN } }] } };
+  await changeAll(client, names, query, (has) => [...has, SEEN, markedBy(asked.mark)]);
+  const marked = { query: { bool: { filter: isMarked(asked) } }, size: 0, track_total_hits: true };
+  return totalOf(await searcherOf(client, names.alerts)(marked));
+}
+
+/** Takes back what {@link markAlertsSeen} marked. @returns how many */
+export function unmarkAlertsSeen(client: Client, names: Names, asked: AlertsSeen): Promise<number> {
+  return changeAll(client, names, { bool: { filter: isMarked(asked) } }, withoutSeen);
+}
+
+function isMarked(asked: AlertsSeen): Query[] {
+  return [...ownedBy(asked), { term: { has: markedBy(asked.mark) } }];
+}
+
+function ownedBy({ user, logs }: AlertsSeen): Query[] {
+  return [{ term: { owner: user } }, anyOf("log", logs)];
+}
+
+function markedBy(mark: string): SeenBy {
+  return `${SEEN}:${mark}`;
+}
+
+function withoutSeen(has: Has): Has {
+  return has.filter((mark) => mark !== SEEN && !mark.startsWith(`${SEEN}:`));
+}
+
+/** Changes what a query finds until it finds nothing: a document that others change meanwhile is found again. */
+async function changeAll(client: Client, names: Names, query: Query, change: (has: Has) => Has): Promise<number> {
+  const changed = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    await refresh(client, names.alerts);
+    let found = 0;
+    await atOneMoment(client, names.alerts, async (search) => {
+      const page = { query, sort: ANY_ORDER, batch: BATCH, source: { includes: ["has"] }, versions: true };
+      for await (const hits of scan(search, page)) {
+        await writeNow(
+          client,
+          hits.map((hit) => changeOf(hit, change)),
+        );
+        for (const { _id: id = "" } of hits) changed.add(id);
+        found += hits.length;
+      }
+    });
+    if (found === 0) return changed.size;
+  }
+  throw changing();
+}
+
+function changeOf(hit: Hit, change: (has: Has) => Has): Operation {
+  const { _index: index, _id: id = "", _source: source, _seq_no: seqNo = 0, _primary_term: primaryTerm = 0 } = hit;
+  const { has = [] } = (source ?? {}) as Pick<Document, "has">;
+  return updateOperation(placeOfIndex(index), id, { seqNo, primaryTerm }, { has: change(has) });
+}
+
+function changing(): LoggiaError {
+  return new LoggiaError("overloaded", "Others are changing the same alerts all the time; try again in a moment");
+}

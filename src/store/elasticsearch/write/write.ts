@@ -1,0 +1,163 @@
+import type { Client, estypes } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { reasonOf, translateElasticsearchError } from "../../../elasticsearch/client.ts";
+import { LoggiaError } from "../../../errors.ts";
+import type { WriteOutcome } from "../../store.ts";
+import { BulkOperations } from "./bulk-encoding.ts";
+import type { Operation } from "./bulk-encoding.ts";
+
+/** One request carries at most this much; a node takes 100 MB unless told otherwise, and indexes best far below. */
+const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+const MAX_REQUEST_ITEMS = 5000;
+const REQUEST_TIMEOUT_MS = 60_000;
+
+export function createOperation(index: string, id: string, document: string): Operation {
+  return `{"create":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
+}
+
+export function indexOperation(index: string, id: string, document: string): Operation {
+  return `{"index":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
+}
+
+export function deleteOperation(index: string, id: string): Operation {
+  return `{"delete":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n`;
+}
+
+/** Changes some fields of a document, if it still is in the version that was read. */
+export function updateOperation(
+  index: string,
+  id: string,
+  { seqNo, primaryTerm }: { readonly seqNo: number; readonly primaryTerm: number },
+  fields: object,
+): Operation {
+  const action = { _index: index, _id: id, if_seq_no: seqNo, if_primary_term: primaryTerm };
+  return `{"update":${JSON.stringify(action)}}\n${JSON.stringify({ doc: fields })}\n`;
+}
+
+const DONE: WriteOutcome = Object.freeze({ kind: "done" });
+
+/**
+ * Sends operations in requests of bounded size, one after the other, and judges each operation by itself:
+ * what is there already (409), or to be deleted and gone (404), is done.
+ * Where a whole request finds the cluster busy or away, its operations and all that follow are to be tried again.
+ */
+export async function writeEncodedBulk(client: Client, operations: BulkOperations): Promise<WriteOutcome[]> {
+  const outcomes: WriteOutcome[] = [];
+  for (const request of operations.runs({ most: MAX_REQUEST_ITEMS, maxBytes: MAX_REQUEST_BYTES })) {
+    const answer = await send(client, request);
+    outcomes.push(...answer.outcomes);
+    if (answer.away === null) continue;
+    outcomes.push(...repeated(retry(answer.away), operations.length - outcomes.length));
+    break;
+  }
+  return outcomes;
+}
+
+/** {@link writeEncodedBulk} of operations that are sent at once. */
+export function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
+  return writeEncodedBulk(client, BulkOperations.of(operations));
+}
+
+/** `away`: why the cluster took nothing of a request, where it did not. */
+type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly away: string | null };
+
+async function send(client: Client, operations: BulkOperations): Promise<Answer> {
+  let response: estypes.BulkResponse;
+  try {
+    response = await client.bulk(
+      {
+        // Ready-made lines: the client passes bytes on as they are.
+        operations: operations.bytes as unknown as never[],
+        filter_path: [
+          "errors",
+          "items.*.status",
+          "items.*.error.type",
+          "items.*.error.reason",
+          "items.*.error.caused_by.reason",
+        ],
+      },
+      { maxRetries: 0, requestTimeout: REQUEST_TIMEOUT_MS },
+    );
+  } catch (error) {
+    return judgeFailure(client, operations, error);
+  }
+  if (!response.errors) return { outcomes: repeated(DONE, operations.length), away: null };
+  return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), away: null };
+}
+
+async function judgeFailure(client: Client, operations: BulkOperations, error: unknown): Promise<Answer> {
+  const isRefused = error instanceof errors.ResponseError && (error.statusCode === 413 || error.statusCode === 400);
+  if (!isRefused) {
+    const { code, message } = translateElasticsearchError(error);
+    if (code !== "store_unavailable" && !(error instanceof errors.ElasticsearchClientError)) throw error;
+    return { outcomes: repeated(retry(message), operations.length), away: message };
+  }
+  if (operations.length === 1) {
+    return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], away: null };
+  }
+  // Too large, or one of them spoils it: each half is asked by itself, down to the one that cannot be taken.
+  const middle = operations.length >> 1;
+  const first = await send(client, operations.slice(0, middle));
+  if (first.away !== null) return { outcomes: repeated(retry(first.away), operations.length), away: first.away };
+  const second = await send(client, operations.slice(middle));
+  return { outcomes: [...first.outcomes, ...second.outcomes], away: second.away };
+}
+
+/**
+ * Refusals of one document for what it holds. All others (no room for shards, no right to write, …)
+ * may end, and then it is taken.
+ */
+const REJECTED_TYPES: ReadonlySet<string> = new Set([
+  "document_parsing_exception",
+  "mapper_parsing_exception",
+  "strict_dynamic_mapping_exception",
+  "illegal_argument_exception",
+  "max_bytes_length_exceeded_exception",
+  "parsing_exception",
+]);
+
+function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
+  const status = item?.status ?? 500;
+  if (status < 300 || status === 409) return DONE;
+  // Deleting what is not there answers 404 without an error.
+  if (status === 404 && item?.error === undefined) return DONE;
+  const type = item?.error?.type ?? "error";
+  // The engine's reasons quote what they do not like, at any length: the cause, which says why, comes first.
+  const why = [item?.error?.caused_by?.reason, item?.error?.reason].filter((part) => typeof part === "string");
+  const said = why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ");
+  const reason = `${status} ${type}: ${said || "no reason given"}`;
+  return status === 400 && REJECTED_TYPES.has(type) ? { kind: "rejected", reason } : retry(reason);
+}
+
+const MAX_REASON_LENGTH = 200;
+
+function retry(reason: string): WriteOutcome {
+  return { kind: "retry", reason };
+}
+
+function repeated(outcome: WriteOutcome, times: number): WriteOutcome[] {
+  return Array.from({ length: times }, () => outcome);
+}
+
+const ATTEMPTS = 4;
+const BACK_OFF_MS = 100;
+
+/**
+ * Writes what a person waits for: what the cluster is too busy for is tried again a few times.
+ * @throws LoggiaError `store_unavailable` where some of it was still not taken; what was taken stays
+ */
+export async function writeNow(client: Client, operations: readonly Operation[]): Promise<void> {
+  let left = operations;
+  for (let attempt = 1; left.length > 0; attempt++) {
+    const outcomes = await writeBulk(client, left);
+    const failure = outcomes.find((outcome) => outcome.kind !== "done");
+    if (failure === undefined) return;
+    if (attempt === ATTEMPTS || failure.kind === "rejected") {
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a change: ${failure.reason}`);
+    }
+    left = left.filter((_, i) => outcomes[i]?.kind !== "done");
+    await sleep(BACK_OFF_MS * 2 ** attempt);
+  }
+}

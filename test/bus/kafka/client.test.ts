@@ -1,0 +1,26 @@
+import test from "ava";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
+import { record } from "../../contract/bus.ts";
+import { kafkaBrokers, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+
+const declare = realEngines ? test : test.skip;
+
+declare("a connection on which nothing waits asks for no timer, which would be in the past", async (t) => {
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", note);
+  t.teardown(() => process.off("warning", note));
+  await using bus = await openKafkaBus({
+    brokers: kafkaBrokers(),
+    log: pino({ level: "silent" }),
+    namespace: uniqueName("bus"),
+  });
+  await bus.append("events", [record("key", "x")]);
+  await bus.lag("events", "g");
+  // It would be each millisecond.
+  await sleep(50);
+  t.deepEqual(warnings, []);
+});

@@ -1,0 +1,81 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import type { ISocketFactory } from "kafkajs";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+
+import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
+import { record } from "../../contract/bus.ts";
+import { kafkaBrokers, realEngines } from "../../support/engines.ts";
+import { uniqueName } from "../../support/temporary.ts";
+
+const log = pino({ level: "silent" });
+const FIND_COORDINATOR = 10;
+const COORDINATOR_NOT_AVAILABLE = 15;
+
+/** Between a client and the broker, which while `isYoung` answers as one that has made no coordinator of groups yet. */
+async function startYoung(t: ExecutionContext, broker: string) {
+  const young = { isYoung: false, refused: 0 };
+  const server = createServer((client) => {
+    const [host, port] = broker.split(":");
+    const upstream = connect(Number(port), host);
+    let bytes: Buffer = Buffer.alloc(0);
+    client.on("data", (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      while (bytes.length >= 4 && bytes.length >= 4 + bytes.readInt32BE(0)) {
+        const request = bytes.subarray(0, 4 + bytes.readInt32BE(0));
+        bytes = bytes.subarray(request.length);
+        const isRefused = young.isYoung && request.readInt16BE(4) === FIND_COORDINATOR;
+        if (isRefused) young.refused += 1;
+        if (isRefused) client.write(refuse(request));
+        else upstream.write(request);
+      }
+    });
+    upstream.pipe(client);
+    for (const socket of [client, upstream]) {
+      socket.on("error", () => {});
+      socket.on("close", () => [client, upstream].forEach((one) => one.destroy()));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const socketFactory: ISocketFactory = ({ onConnect }) => connect({ host: "127.0.0.1", port }, onConnect);
+  return { young, socketFactory };
+}
+
+/** The answer to FindCoordinator, versions 1 and 2: size, correlation, throttle time, error, no message, no node. */
+function refuse(request: Buffer): Buffer {
+  const answer = Buffer.alloc(26);
+  answer.writeInt32BE(22, 0);
+  answer.writeInt32BE(request.readInt32BE(8), 4);
+  answer.writeInt16BE(COORDINATOR_NOT_AVAILABLE, 12);
+  answer.writeInt16BE(-1, 14);
+  answer.writeInt32BE(-1, 16);
+  answer.writeInt32BE(-1, 22);
+  return answer;
+}
+
+const declare = realEngines ? test : test.skip;
+
+declare("what is asked before a young cluster has its coordinator is answered once it has", async (t) => {
+  const { young, socketFactory } = await startYoung(t, kafkaBrokers()[0]!);
+  const namespace = uniqueName("bus");
+  await using bus = await openKafkaBus({ brokers: kafkaBrokers(), namespace, socketFactory, partitions: 1, log });
+  await bus.append("events", [record("k", "1")]);
+  young.isYoung = true;
+  const asked = Promise.all([bus.lag("events", "g"), bus.last("events")]);
+  asked.catch(() => {});
+  await sleep(1_500);
+  young.isYoung = false;
+  const [lag, last] = await asked;
+  t.true(young.refused > 0);
+  t.deepEqual(lag, [{ partition: 0, first: 0, end: 1, next: 0 }]);
+  t.deepEqual(
+    last.map(({ value }) => value.toString()),
+    ["1"],
+  );
+});

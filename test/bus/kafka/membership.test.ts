@@ -1,0 +1,49 @@
+import test from "ava";
+import { EventEmitter } from "node:events";
+import type { Consumer } from "kafkajs";
+import { pino } from "pino";
+
+import { KafkaMembership } from "../../../src/bus/kafka/membership.ts";
+
+/** A member that has joined, on a broker that answers each request to leave so. */
+function joined(answers: (Error | null)[]) {
+  const membership = new KafkaMembership("group", pino({ level: "silent" }));
+  const left: string[] = [];
+  const leaveGroup = ({ memberId }: { memberId: string }) => {
+    left.push(memberId);
+    const error = answers.shift() ?? null;
+    return error === null ? Promise.resolve() : Promise.reject(error);
+  };
+  const cluster = { findGroupCoordinator: () => Promise.resolve({ leaveGroup }) };
+  membership.assigner({ cluster } as unknown as Parameters<typeof membership.assigner>[0]);
+  const events = new EventEmitter();
+  membership.follow(
+    Object.assign(events, { events: { GROUP_JOIN: "joined", REBALANCING: "rebalancing" } }) as unknown as Consumer,
+  );
+  events.emit("joined", { payload: { memberId: "m1" } });
+  return { membership, left };
+}
+
+/** As errors of kafkajs say whether trying again is of use. */
+const refusal = (retriable: boolean) => Object.assign(new Error("refused"), { retriable });
+const loading = () => refusal(true);
+const { signal } = new AbortController();
+
+test("a member leaves once the returned broker has loaded the group", async (t) => {
+  const { membership, left } = joined([loading(), loading()]);
+  await membership.leaveLast(60_000, signal);
+  t.deepEqual(left, ["m1", "m1", "m1"]);
+  await membership.leaveLast(60_000, signal);
+  t.is(left.length, 3, "it has left");
+});
+
+test("leaving is tried no longer than the session lasts, and not where trying again is of no use", async (t) => {
+  const busy = joined(Array.from({ length: 100 }, loading));
+  await busy.membership.leaveLast(300, signal);
+  t.true(busy.left.length >= 1 && busy.left.length <= 2, String(busy.left.length));
+  const unknown = joined([refusal(false)]);
+  await unknown.membership.leaveLast(60_000, signal);
+  t.is(unknown.left.length, 1);
+  await busy.membership.leaveLast(60_000, AbortSignal.abort());
+  t.true(busy.left.length <= 2, "closing");
+});

@@ -1,0 +1,49 @@
+import test from "ava";
+import { pino } from "pino";
+
+import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
+import type { Batch } from "../../../src/bus/bus.ts";
+import { startKafka } from "../../../infra/engines/start.ts";
+import { record } from "../../contract/bus.ts";
+import { realEngines } from "../../support/engines.ts";
+import { until } from "../../support/until.ts";
+
+const real = realEngines ? test : test.skip;
+/** Of a consumer: the broker keeps members that left without a word for so long. */
+const SESSION_MS = 10_000;
+
+real("a group goes on as soon as its broker is back, before the sessions of its lost members end", async (t) => {
+  t.timeout(170_000);
+  const engine = await startKafka();
+  t.teardown(() => engine.stop());
+  const options = { brokers: [engine.address], namespace: "return", partitions: 2, log: pino({ level: "silent" }) };
+  await using bus = await openKafkaBus(options);
+  await using other = await openKafkaBus(options);
+  const seen = new Set<string>();
+  const handle = async (batch: Batch) => {
+    for (const { value } of batch.records) seen.add(value.toString());
+    await batch.ack();
+  };
+  const group = { topic: "events", group: "pipeline", maxRecords: 100, maxBytes: 100_000 } as const;
+  const members = [await bus.subscribe(group, handle), await other.subscribe(group, handle)];
+  const isThere = async (text: string) => {
+    await bus.append(
+      "events",
+      ["a", "b", "c", "d"].map((key) => record(key, `${text} ${key}`)),
+    );
+    await until(() => ["a", "b", "c", "d"].every((key) => seen.has(`${text} ${key}`)), { what: `all of ${text}` });
+  };
+  await isThere("before");
+  await until(() => members.every((member) => member.fault() === null), { what: "both to have joined" });
+
+  await engine.kill();
+  // Each consumer gives up, and those that follow find no broker.
+  await until(() => members.every((member) => member.fault() !== null), { what: "both consumers to end" });
+  await engine.restart();
+  const back_ms = performance.now();
+  await isThere("after");
+  const late_ms = performance.now() - back_ms;
+  t.true(late_ms < SESSION_MS / 2, `went on after ${Math.round(late_ms)} ms`);
+  await until(() => members.every((member) => member.fault() === null), { what: "readiness to say so" });
+  t.log(`went on after ${Math.round(late_ms)} ms`);
+});

@@ -1,0 +1,76 @@
+import test, { type ExecutionContext } from "ava";
+import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pino } from "pino";
+
+import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
+import { collect, record, texts } from "../../contract/bus.ts";
+import { temporaryFolder } from "../../support/temporary.ts";
+import { until } from "../../support/until.ts";
+
+const log = pino({ level: "silent" });
+const LINE = JSON.stringify({ id: "66361c9c000001b53f928e6e", text: "GET /orders answered 200", tags: ["http"] });
+const MB = 1024 * 1024;
+
+function place(t: ExecutionContext): string {
+  return join(temporaryFolder(t), "bus.sqlite");
+}
+
+function runSql(file: string, sql: string): void {
+  const db = new DatabaseSync(file);
+  db.exec(sql);
+  db.close();
+}
+
+/** Brings a file to what the release before compression made. */
+const BEFORE = `PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 2`;
+
+test("records of many events take a fraction of their size in the file, and are delivered as they were", async (t) => {
+  const file = place(t);
+  const values = Array.from({ length: 40 }, (_, i) => `${i} ${LINE.repeat(500)}`);
+  {
+    await using bus = await openSqliteBus({ file, log });
+    await bus.append(
+      "events",
+      values.map((value) => record("k", value)),
+    );
+    const { records } = await collect(bus, { group: "g" });
+    await until(() => records.length === values.length, { what: "all records" });
+    t.deepEqual(texts(records), values);
+    t.is((await bus.last("events"))[0]?.value.toString(), values.at(-1));
+  }
+  t.true(statSync(file).size * 5 < values.join("").length);
+});
+
+test("records of a release that did not compress are delivered among others", async (t) => {
+  const file = place(t);
+  await (await openSqliteBus({ file, log }))[Symbol.asyncDispose]();
+  const old = `old ${LINE.repeat(100)}`;
+  runSql(file, `${BEFORE}; INSERT INTO events (key, value, appended) VALUES ('k', CAST('${old}' AS BLOB), 1)`);
+  await using bus = await openSqliteBus({ file, log });
+  await bus.append("events", [record("k", `new ${LINE.repeat(100)}`)]);
+  const { records } = await collect(bus, { group: "g" });
+  await until(() => records.length === 2, { what: "both records" });
+  t.deepEqual(texts(records), [old, `new ${LINE.repeat(100)}`]);
+});
+
+for (const isOld of [false, true]) {
+  const release = isOld ? "an earlier release" : "this release";
+  test(`a file of ${release} gives space back once what it held has gone`, async (t) => {
+    const file = place(t);
+    {
+      await using bus = await openSqliteBus({ file, log });
+      for (let i = 0; i < 40; i++) await bus.append("events", [{ key: "k", value: randomBytes(MB) }]);
+      const { records } = await collect(bus, { group: "g" });
+      await until(() => records.length === 40, { what: "all records" });
+    }
+    if (isOld) runSql(file, BEFORE);
+    t.true(statSync(file).size > 40 * MB);
+    await using bus = await openSqliteBus({ file, log, keep_ms: 0 });
+    await until(() => statSync(file).size < 20 * MB, { what: "the file to become smaller" });
+    await bus.append("events", [record("k", "further")]);
+    t.is((await bus.last("events"))[0]?.value.toString(), "further");
+  });
+}

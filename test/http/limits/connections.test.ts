@@ -1,0 +1,222 @@
+import type { ExecutionContext } from "ava";
+import test from "ava";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { Socket } from "node:net";
+
+import type { Cut } from "../../../src/http/limits/connections.ts";
+import { addFastPath } from "../../../src/http/fast-path/fast-path.ts";
+import {
+  type ConnectionLimits,
+  DEFAULT_CONNECTION_LIMITS,
+  limitConnections,
+  listenOn,
+} from "../../../src/http/listen.ts";
+import { exchange, hear, open } from "../../security/raw.ts";
+import { until } from "../../support/until.ts";
+
+const MB = 1024 * 1024;
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
+
+/** A listener that answers each request with so many bytes. */
+async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
+  const cuts: Cut[] = [];
+  const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
+  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, ...limits }, (reason) => void cuts.push(reason));
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  let [ended, asked] = [0, 0];
+  server.on("connection", (socket: Socket) => socket.on("close", () => (ended += 1)));
+  server.on("request", () => (asked += 1));
+  return { port, cuts, ended: () => Promise.resolve(ended), asked: () => Promise.resolve(asked) };
+}
+
+/** A connection that asks, so many times ahead, and reads nothing of what comes. */
+async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): Promise<void> {
+  const socket = await open(port);
+  t.teardown(() => socket.destroy());
+  socket.pause();
+  socket.write(`${GET}\r\n`.repeat(times));
+}
+
+test("where a listener is full, those leave who never had an answer, and not who comes or who works", async (t) => {
+  const { port, cuts } = await start(t, { connections: 20 });
+  const worker = await open(port);
+  const answers = hear(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
+  worker.write(`${GET}\r\n`);
+  const idle = await Promise.all(Array.from({ length: 19 }, () => open(port)));
+  for (const socket of idle) socket.resume().write("GET / HT");
+  for (let i = 0; i < 10; i++)
+    t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
+  worker.write(`${GET}\r\n`);
+  t.is((await answers).text.match(/HTTP\/1\.1 200 /g)?.length, 2, "the one that had answers stayed");
+  await until(() => Promise.resolve(idle.filter(({ closed }) => closed).length > 0), { what: "an idle one that left" });
+  t.true(
+    idle.slice(10).every(({ closed }) => !closed),
+    "and the oldest left first",
+  );
+  t.deepEqual([...new Set(cuts)], ["crowd"]);
+});
+
+test("where all had an answer, the oldest leaves", async (t) => {
+  const { port } = await start(t, { connections: 5 });
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 5; i++) {
+    const socket = await open(port);
+    socket.write(`${GET}\r\n`);
+    await once(socket, "data");
+    sockets.push(socket);
+  }
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
+  await until(() => Promise.resolve(sockets[0]!.closed), { what: "the end of the oldest" });
+  t.true(sockets.slice(1).every(({ closed }) => !closed));
+});
+
+test("a flood of connections that each had an answer leaves a new one the time to ask", async (t) => {
+  const { port } = await start(t, { connections: 40 });
+  const arrive = async (): Promise<Socket> => {
+    const socket = await open(port);
+    t.teardown(() => socket.destroy());
+    socket.write(`${GET}\r\n`);
+    await once(socket, "data");
+    return socket.resume();
+  };
+  for (let i = 0; i < 40; i++) await arrive();
+  for (let round = 1; round <= 10; round++) {
+    const late = await open(port);
+    for (let i = 0; i < 5; i++) await arrive();
+    late.write(`${GET}Connection: close\r\n\r\n`);
+    t.regex((await hear(late)).text, /^HTTP\/1\.1 200 /);
+  }
+});
+
+test("clients that have read nothing for 5 s make room for others", async (t) => {
+  const { port, cuts, asked } = await start(t, { connections: 5 }, 20 * MB);
+  for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
+  await until(async () => (await asked()) === 5, { what: "five requests" });
+  const ask = async () => (await exchange(port, "GET / HTTP/1.0\r\n\r\n")).text.startsWith("HTTP/1.1 200 ");
+  t.false(await ask());
+  await until(() => ask().catch(() => false), { what: "an answer to another" });
+  t.true(cuts.includes("crowd"));
+});
+
+test("of answers that nobody reads, no more is kept than there is room for: the oldest go", async (t) => {
+  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) === 3, { what: "three that left" });
+  t.deepEqual(cuts, ["unread", "unread", "unread"]);
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
+});
+
+test("a connection with many answers that nobody reads is one that leaves, and spares all others", async (t) => {
+  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  await askAndLeaveUnread(t, port, 3);
+  await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) > 0, { what: "the one that left" });
+  t.is(await ended(), 1);
+  t.deepEqual(cuts, ["unread"]);
+});
+
+test("an answer of which nothing is read is not kept for ever", async (t) => {
+  const { port, cuts, ended } = await start(t, { stalled_ms: 300 }, 20 * MB);
+  await askAndLeaveUnread(t, port);
+  await until(async () => (await ended()) === 1, { what: "the end of the connection" });
+  t.deepEqual(cuts, [], "which is not for others");
+});
+
+test("headers that come byte by byte have no more time than is said", async (t) => {
+  const { port } = await start(t, { headersTimeout_ms: 300 });
+  const { text, took_ms } = await exchange(port, "GET / HTTP/1.1\r\nHo");
+  t.regex(text, /^HTTP\/1\.1 408 /);
+  t.true(took_ms < 10_000, `${Math.round(took_ms)} ms`);
+});
+
+const FORM = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
+
+/** A listener of ten connections that answers on `release`, with the fast path or without. */
+async function startHeld(t: ExecutionContext, isFast: boolean) {
+  const held: (() => void)[] = [];
+  const cuts: Cut[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    held.push(() => response.end("x"));
+  });
+  const isBusy = isFast
+    ? addFastPath<true>(
+        server,
+        {
+          route: () => true,
+          take(_route, _body, _socket, answer) {
+            held.push(() => answer({ status: 200, headers: { "Content-Length": "1" }, payload: "x" }));
+            return true;
+          },
+        },
+        { keepAlive_ms: 60_000, first_ms: 60_000 },
+      ).isAnswering
+    : () => false;
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, connections: 10 };
+  limitConnections(server, limits, (reason) => void cuts.push(reason), isBusy);
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port, held, cuts, release: () => held.forEach((answer) => answer()) };
+}
+
+for (const isFast of [true, false]) {
+  const way = isFast ? "the fast path" : "node:http";
+  test(`whose request is being answered by ${way} is not cut for others`, async (t) => {
+    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const answers: Promise<{ text: string }>[] = [];
+    for (let i = 0; i < 9; i++) {
+      const socket = await open(port);
+      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      socket.write(`${FORM}a`);
+    }
+    // One that is still being sent is none.
+    const half = await open(port);
+    half.resume().write(FORM);
+    await until(() => Promise.resolve(held.length === 9 + (isFast ? 0 : 1)), { what: "all requests" });
+    for (let i = 0; i < 30; i++) (await open(port)).resume();
+    await until(() => Promise.resolve(cuts.length === 30), { what: "thirty that left" });
+    t.true(half.closed);
+    release();
+    for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
+  });
+
+  test(`where all are being answered by ${way}, a new connection is closed`, async (t) => {
+    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const answers: Promise<{ text: string }>[] = [];
+    for (let i = 0; i < 10; i++) {
+      const socket = await open(port);
+      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      socket.write(`${FORM}a`);
+    }
+    await until(() => Promise.resolve(held.length === 10), { what: "all requests" });
+    t.true((await exchange(port, `${GET}\r\n`)).closed);
+    t.deepEqual(cuts, ["crowd"]);
+    release();
+    for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
+  });
+}
+
+test("where the process is short of descriptors, the oldest idle connection leaves, however few there are", async (t) => {
+  const { port, cuts } = await start(t, { descriptors: 1 });
+  for (let i = 0; i < 3; i++) t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^$/);
+  t.deepEqual(cuts, ["descriptors", "descriptors", "descriptors"]);
+});
+
+test("that a connection can't be taken is counted, and ends nothing", async (t) => {
+  const cuts: Cut[] = [];
+  const server = createServer((_, response) => response.end("x"));
+  limitConnections(server, DEFAULT_CONNECTION_LIMITS, (reason) => void cuts.push(reason));
+  const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
+  t.teardown(() => void server.close());
+  server.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+  t.deepEqual(cuts, ["descriptors"]);
+  t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
+});

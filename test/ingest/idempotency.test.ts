@@ -1,0 +1,308 @@
+import test, { type ExecutionContext } from "ava";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import type { Bus } from "../../src/bus/bus.ts";
+import { createDeletionLog } from "../../src/bus/deletions.ts";
+import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
+import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
+import type { LoggiaError } from "../../src/errors.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import { createIdSource, type EventId } from "../../src/events/id.ts";
+import { createWriteCoalescer } from "../../src/ingest/write-coalescer.ts";
+import { KEY_LIFE_MS, startForgetting } from "../../src/ingest/idempotency-store.ts";
+import { createIdempotency, type Idempotency } from "../../src/ingest/idempotency.ts";
+import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import { decodeRecord } from "../../src/events/record.ts";
+import { eventsOn } from "../support/events-on.ts";
+import { environmentOf, get, KEY, KINDS, LOG, type Service, startService } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+const SILENT = pino({ level: "silent" });
+const SHOP = parseLogKey("shop")!;
+
+/** A bus and keys in files of a test's own, and any number of posting processes on them. */
+async function house(t: ExecutionContext, settle_ms = 0) {
+  const folder = temporaryFolder(t);
+  const bus = await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT });
+  const file = join(folder, "batches.sqlite");
+  const documents = await openSqliteDocuments({ file });
+  t.teardown(() => Promise.all([bus[Symbol.asyncDispose](), documents[Symbol.asyncDispose]()]));
+  const store = await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, threads: 1 });
+  t.teardown(() => store[Symbol.asyncDispose]());
+  const deletions = createDeletionLog({ bus, ids: createIdSource() });
+  const clock = { now_ms: Date.now() };
+  const now = () => clock.now_ms;
+  const start = (through: Pick<Bus, "append"> = bus) => {
+    const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
+    const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
+    const coalescer = createWriteCoalescer({
+      bus: appending,
+      ids: createIdSource({ now }),
+      personOf: (log) => log,
+      ...bounds,
+    });
+    const once: Idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
+    return (key: string, texts: readonly string[], apiKey = "one") => {
+      const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
+      const batch = {
+        log: SHOP,
+        apiKey,
+        key,
+        hash: texts.join(),
+        count: texts.length,
+        read_ms: now(),
+        believed_ms: now(),
+      };
+      return once.post(batch, (ids) => coalescer.submitLines(SHOP, lines, ids));
+    };
+  };
+  return { bus, store, documents, clock, start };
+}
+
+async function idsOn(bus: Bus): Promise<EventId[]> {
+  return (await eventsOn(bus)).map(({ id }) => id);
+}
+
+/** A bus that dies before it takes anything, or after. */
+const dying = (when: "before" | "after", bus: Bus): Pick<Bus, "append"> => ({
+  async append(topic, records, options) {
+    if (when === "after") await bus.append(topic, records, options);
+    throw new Error("this process is dead");
+  },
+});
+
+test("a batch that was stored is not stored again, by whichever process", async (t) => {
+  const { bus, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const first = await one("k", ["a", "b"]);
+  t.deepEqual(await one("k", ["a", "b"]), first);
+  t.deepEqual(await two("k", ["a", "b"]), first);
+  t.is((await idsOn(bus)).length, 2);
+  t.is((await two("other", ["a", "b"])).first > first.first, true);
+  t.is((await idsOn(bus)).length, 4);
+});
+
+test("of many that come at once one is stored, and all hear of it", async (t) => {
+  const { bus, start } = await house(t);
+  const one = start();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => one("k", ["a", "b"])));
+  t.is(new Set(answers.map(({ first }) => first)).size, 1);
+  t.is((await idsOn(bus)).length, 2);
+});
+
+test("a key is for one body", async (t) => {
+  const { start } = await house(t);
+  const one = start();
+  const running = one("k", ["a"]);
+  for (const post of [one, start()]) {
+    const error = await t.throwsAsync(async () => {
+      if (post !== one) await running;
+      await post("k", ["b"]);
+    });
+    t.is((error as LoggiaError).code, "conflict");
+  }
+  await running;
+});
+
+test("a key belongs to the API key that it came with", async (t) => {
+  const { bus, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const first = await one("k", ["a"], "web");
+  const other = await two("k", ["b"], "till");
+  const same = await two("k", ["a"], "cron");
+  t.is((await idsOn(bus)).length, 3);
+  t.deepEqual(await two("k", ["a"], "web"), first);
+  t.deepEqual(await one("k", ["b"], "till"), other);
+  t.deepEqual(await one("k", ["a"], "cron"), same);
+  t.is((await idsOn(bus)).length, 3);
+});
+
+/** The document that releases kept whose keys belonged to a log. */
+const nameOfOld = (key: string): string => createHash("sha256").update(`shop\n${key}`).digest("base64url");
+
+test("a batch that an earlier release stored is known for a day, and no conflict to others", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const one = start();
+  const stored = await one("before", ["a", "b"]);
+  const reservation = { hash: "a,b", first: stored.first, count: 2, read_ms: clock.now_ms, done: true };
+  await documents.create(nameOfOld("done"), reservation);
+  await documents.create(nameOfOld("found"), { ...reservation, done: false });
+  for (const key of ["done", "found"]) t.is((await one(key, ["a", "b"])).first, stored.first);
+  t.is((await idsOn(bus)).length, 2);
+  t.not((await one("done", ["c"], "another producer")).first, stored.first);
+  t.is((await idsOn(bus)).length, 3);
+  clock.now_ms += KEY_LIFE_MS + 1;
+  t.not((await one("done", ["a", "b"])).first, stored.first);
+  t.is((await idsOn(bus)).length, 5);
+});
+
+test("one that an earlier release reserved and never stored is stored now, once", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const [one, two] = [start(), start()];
+  const { first } = await one("other", ["c"]);
+  const lost = { hash: "a", first: `${first.slice(0, 16)}ffffffff`, count: 1, read_ms: clock.now_ms, done: false };
+  await documents.create(nameOfOld("k"), lost);
+  const posted = await one("k", ["a"]);
+  t.deepEqual(await two("k", ["a"]), posted);
+  t.is((await idsOn(bus)).length, 2);
+});
+
+test("a batch that was stored by a process which died before it could tell is found on the bus", async (t) => {
+  const { bus, start } = await house(t);
+  await t.throwsAsync(start(dying("after", bus))("k", ["a", "b"]));
+  const before = await idsOn(bus);
+  t.is(before.length, 2);
+  const { first } = await start()("k", ["a", "b"]);
+  t.is(first, before[0]!);
+  t.deepEqual(await idsOn(bus), before);
+});
+
+test("one that was never stored gets new ids, later than all that was posted meanwhile", async (t) => {
+  const { bus, clock, start } = await house(t);
+  await t.throwsAsync(start(dying("before", bus))("k", ["a", "b"]));
+  clock.now_ms += 1_000;
+  const one = start();
+  const other = await one("other", ["c"]);
+  const { first } = await one("k", ["a", "b"]);
+  t.true(first > other.first);
+  t.is((await idsOn(bus)).length, 3);
+  t.is((await one("k", ["a", "b"])).first, first);
+});
+
+test("while an append of another process may still arrive, a repeat is asked to come again", async (t) => {
+  const { bus, clock, start } = await house(t, 40_000);
+  await t.throwsAsync(start(dying("before", bus))("k", ["a"]));
+  const one = start();
+  clock.now_ms += 30_000;
+  const error = await t.throwsAsync<LoggiaError>(one("k", ["a"]));
+  t.is(error?.code, "bus_unavailable");
+  t.true((error?.retryAfter_s ?? 0) > 1);
+  t.deepEqual(await idsOn(bus), []);
+  clock.now_ms += 10_001;
+  await one("k", ["a"]);
+  t.is((await idsOn(bus)).length, 1);
+});
+
+test("of a batch that is there in part, the rest comes under the ids it was given", async (t) => {
+  const { bus, start } = await house(t);
+  const half: Pick<Bus, "append"> = {
+    async append(topic, [record]) {
+      const lines = record!.value.toString().split("\n");
+      await bus.append(topic, [{ key: record!.key, value: Buffer.from(lines.slice(0, 2).join("\n")) }]);
+      throw new Error("only half of it");
+    },
+  };
+  await t.throwsAsync(start(half)("k", ["a", "b"]));
+  const { first } = await start()("k", ["a", "b"]);
+  const ids = new Set(await idsOn(bus));
+  t.is(ids.size, 2);
+  t.is([...ids].toSorted()[0], first);
+});
+
+test("a deletion goes along behind an event that a repeat of its batch brings once more", async (t) => {
+  const { bus, store, start } = await house(t);
+  const half: Pick<Bus, "append"> = {
+    async append(topic, [record]) {
+      const lines = record!.value.toString().split("\n");
+      await bus.append(topic, [{ key: record!.key, value: Buffer.from(lines.slice(0, 2).join("\n")) }]);
+      throw new Error("only half of it");
+    },
+  };
+  await t.throwsAsync(start(half)("k", ["a", "b"]));
+  const [stored] = await idsOn(bus);
+  await store.writeDeletions([{ log: SHOP, event: stored!, alertOf: null }]);
+  await start()("k", ["a", "b"]);
+  const last = await bus.last("events");
+  const lines = last.flatMap(({ value }) => decodeRecord(value));
+  t.like(lines, [{ kind: "deletion", deletion: { log: SHOP, event: stored, alertOf: null } }]);
+});
+
+test("after a day a key means nothing any more, and goes", async (t) => {
+  const { bus, documents, clock, start } = await house(t);
+  const one = start();
+  const { first } = await one("k", ["a"]);
+  const forgetting = startForgetting(documents, {
+    log: SILENT,
+    clock: { now: () => clock.now_ms, mayRemove: () => true },
+  });
+  t.teardown(() => forgetting.close());
+  t.is(await forgetting.sweep(), 0);
+  clock.now_ms += KEY_LIFE_MS - 1;
+  t.is((await one("k", ["a"])).first, first);
+  t.is(await forgetting.sweep(), 0);
+  await one("young", ["b"]);
+  clock.now_ms += 2;
+  t.is(await forgetting.sweep(), 1);
+  t.true((await one("k", ["a"])).first > first);
+  await t.throwsAsync(one("young", ["c"]));
+  t.is((await idsOn(bus)).length, 3);
+});
+
+async function post(
+  service: Service,
+  key: string,
+  count: number,
+  secret: string = KEY,
+): Promise<{ status: number; ids: string[] }> {
+  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-API-Key": secret, "Idempotency-Key": key },
+    body: JSON.stringify(Array.from({ length: count }, (_, n) => ({ text: `event ${n}` }))),
+  });
+  const { items = [] } = (await response.json()) as { items?: { id: string }[] };
+  return { status: response.status, ids: items.map(({ id }) => id) };
+}
+
+/** The ids that a list shows, once it shows so many. */
+async function stored(service: Service, count: number): Promise<string[]> {
+  return until(
+    async () => {
+      const { body } = await get(service, `/1/logs/${LOG}/events?pagesize=500`);
+      const ids = (body as { id: string }[]).map(({ id }) => id);
+      return ids.length >= count ? ids : null;
+    },
+    { what: `${count} events` },
+  );
+}
+
+for (const kind of KINDS) {
+  test(`${kind}: a batch is stored once, also after a restart`, async (t) => {
+    const environment = environmentOf(kind, temporaryFolder(t));
+    const before = await startService(environment);
+    const first = await post(before, "monday", 50);
+    t.is(first.status, 201);
+    const other = await before.ports.catalog.createApiKey(LOG as LogKey, "write-only");
+    await before.close();
+    const after = await startService(environment);
+    t.teardown(() => after.close());
+    t.deepEqual(await post(after, "monday", 50), first);
+    const next = await post(after, "tuesday", 1);
+    const others = await post(after, "tuesday", 2, other.secret);
+    t.is(others.status, 201, "a key belongs to the API key that it came with");
+    t.deepEqual((await stored(after, 53)).toSorted(), [...first.ids, ...next.ids, ...others.ids].toSorted());
+  });
+}
+
+if (KINDS.includes("cluster")) {
+  test("cluster: of one batch at two processes at once, one is stored", async (t) => {
+    const environment = environmentOf("cluster", "");
+    const one = await startService(environment);
+    t.teardown(() => one.close());
+    const two = await startService({ ...environment, LOGGIA_ROLES: "post" });
+    t.teardown(() => two.close());
+    const ids = new Set<string>();
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all([post(one, `k${round}`, 20), post(two, `k${round}`, 20)]);
+      const taken = answers.filter(({ status }) => status === 201);
+      t.true(taken.length > 0);
+      t.true(answers.every(({ status }) => status === 201 || status === 503));
+      t.is(new Set(taken.map((answer) => answer.ids.join())).size, 1);
+      for (const id of taken[0]!.ids) ids.add(id);
+    }
+    t.deepEqual((await stored(one, 200)).toSorted(), [...ids].toSorted());
+  });
+}

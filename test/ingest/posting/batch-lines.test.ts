@@ -1,0 +1,153 @@
+import test from "ava";
+
+import { parseLogKey } from "../../../src/events/event.ts";
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { completeLine, decodeRecord, encodeRecord } from "../../../src/events/record.ts";
+import { createIdSource } from "../../../src/events/id.ts";
+import { type BatchBody, readBatch } from "../../../src/ingest/posting/batch.ts";
+import { turnsDuring } from "../../support/turns.ts";
+
+const LOG = parseLogKey("shop")!;
+const NOW_MS = Date.UTC(2026, 10, 22);
+const KEEPS = { read_ms: NOW_MS, believed_ms: NOW_MS, retentionDays: 30 };
+const { id } = createIdSource()();
+
+/** What a body of lines comes to: the fault of each, and the event that the pipeline gets. */
+async function outcomes(body: string) {
+  const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, KEEPS);
+  const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
+  const events = decodeRecord(encodeRecord(LOG, lines));
+  return items.map(({ fault }, i) => ({ fault, event: events[i] }));
+}
+
+/** A body as it was sent. */
+function plain(text: string): BatchBody {
+  const body = Buffer.from(text);
+  return { body, sent_bytes: body.length };
+}
+
+const usual = (fields: object) => JSON.stringify({ text: "x", ...fields });
+const LINES: readonly string[] = [
+  usual({ created: NOW_MS, link: "", tags: ["a", "b"], source: "web", user: "ann", value: 553.44 }),
+  usual({ created: NOW_MS - 1.5 }),
+  usual({ created: "2026-11-21T10:00:00Z" }),
+  usual({ created: "" }),
+  usual({ created: NOW_MS + 600_000 }),
+  usual({ created: -1 }),
+  usual({ created: NOW_MS - 40 * 86_400_000 }),
+  usual({ id: "6ab1f2c312300000deadbeef" }),
+  usual({ data: "" }),
+  usual({ data: '{"a":"\\n"}' }),
+  usual({ user: null, value: null, tags: null }),
+  usual({ tags: [] }),
+  usual({ tags: ["a", "b", "a"] }),
+  usual({ tags: ["a b", "c"] }),
+  usual({ tags: ["a", "", "c"] }),
+  usual({ tags: Array.from({ length: 90 }, (_, i) => `${i}`) }),
+  usual({ tags: ["a\u00a0b"] }),
+  usual({ tags: "a b\tc" }),
+  usual({ tags: ["t".repeat(100), "u".repeat(99)] }),
+  usual({ tags: ["t".repeat(100), "u".repeat(100)] }),
+  usual({ value: "12.50" }),
+  usual({ value: -0 }),
+  usual({ value: 1e300 }),
+  usual({ value: "a lot" }),
+  usual({ geo: "40.1,-76.3" }),
+  usual({ geo: { lat: 1, lon: 2 } }),
+  usual({ geo: { lat: 91, lon: 2 } }),
+  usual({ attributes: { codes: [1, 2], "http.status": 500, ok: true } }),
+  usual({ attributes: { http: { status: 500, path: "/a" }, b: 1, a: 1 } }),
+  usual({ attributes: { "http.status": 500 }, geo: "40.1,-76.3" }),
+  usual({ attributes: { city: "Zürich", quoted: 'a"b\\' } }),
+  usual({ attributes: { deep: "x".repeat(5_000) } }),
+  usual({ attributes: { list: [{ a: 1 }] } }),
+  usual({ attributes: {} }),
+  usual({ attributes: { nothing: null, none: [], empty: {} } }),
+  usual({ attributes: null }),
+  usual({ attributes: [] }),
+  usual({ attributes: "a" }),
+  '{"text":"x","attributes":{"a":1.0,"a":2}}',
+  '{"text":"x","attributes":{"a":1e999}}',
+  '{"text":"x","attributes":{"__proto__":1,"2":1,"10":2}}',
+  usual({ text: "" }),
+  usual({ text: " \u00a0" }),
+  usual({ text: "x".repeat(500) }),
+  usual({ text: "x".repeat(501) }),
+  usual({ text: "🎉".repeat(500) }),
+  usual({ text: "🎉".repeat(501) }),
+  usual({ text: "\ud800" }),
+  usual({ text: "a\u0000b" }),
+  usual({ link: "l".repeat(201) }),
+  usual({ user: "u".repeat(201) }),
+  usual({ source: "s".repeat(201) }),
+  usual({ data: "d".repeat(5_120) }),
+  usual({ data: "d".repeat(5_121) }),
+  usual({ other: 1, apikey: "secret" }),
+  '{"value":1,"text":"the value first","created":5}',
+  '{"text": "blanks", "tags": ["a", "b"]}',
+  '{"text":"twice","text":"the last counts"}',
+  '{"text":"x","value":1e999}',
+  '{"tags":["only"]}',
+  "[]",
+  "null",
+];
+
+test("a line is the same event, or has the same fault, whichever way it is read", async (t) => {
+  for (const line of LINES) {
+    // A blank at its start has it read as a whole.
+    const [[read], [expected]] = [await outcomes(line), await outcomes(` ${line}`)];
+    t.deepEqual(read, expected!, line);
+    t.deepEqual(await outcomes(`${line}\r\n`), [expected!], `${line} of another system`);
+  }
+  const all = await outcomes(LINES.join("\n"));
+  t.is(all.length, LINES.length);
+  t.deepEqual(all, (await Promise.all(LINES.map((line) => outcomes(line)))).flat());
+});
+
+test("attributes that are no JSON spoil their line", async (t) => {
+  for (const line of [
+    '{"text":"x","attributes":{"a":]}}',
+    '{"attributes":{"a":1},"text":"x"',
+    '{"attributes":{"a":}}',
+  ]) {
+    const [read] = await outcomes(line);
+    t.regex(read?.fault ?? "", /^Bad event: the line is no JSON/, line);
+  }
+});
+
+test("blank lines are no events, wherever they stand", async (t) => {
+  const line = usual({});
+  t.is((await outcomes(`\n\n${line}\r\n \n\t\r\n${line}\n\u00a0\n\n`)).length, 2);
+  await t.throwsAsync(() => outcomes("\n \r\n"), { message: /at least one event/ });
+});
+
+test("a byte order mark is no part of the first line", async (t) => {
+  const [read, ...more] = await outcomes(`\uFEFF${usual({})}\n\uFEFF${usual({})}`);
+  t.is(read?.fault, null);
+  t.regex(more[0]?.fault ?? "", /the line is no JSON/);
+});
+
+test("what is posted besides events is nothing to them", async (t) => {
+  const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
+  const beside = await readBatch(
+    "lines",
+    plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
+    DEFAULT_LIMITS,
+    KEEPS,
+  );
+  t.deepEqual(beside, alone);
+});
+
+test("others have their turn while lines are read, also blank ones", async (t) => {
+  for (const line of [usual({}), ""]) {
+    const turns = await turnsDuring(async () => {
+      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
+    });
+    t.true(turns >= 15, `${turns} turns`);
+  }
+});
+
+test("too many events are told with their number", async (t) => {
+  const body = `${usual({})}\n\n`.repeat(5_003);
+  await t.throwsAsync(() => outcomes(body), { message: /at most 5000 events; it holds 5003/ });
+});

@@ -1,0 +1,30 @@
+import test from "ava";
+
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { readBatch } from "../../../src/ingest/posting/batch.ts";
+import { turnsDuring } from "../../support/turns.ts";
+
+test("a small batch is read at once, and large ones one after the other, with turns for others", async (t) => {
+  const ended: string[] = [];
+  const bodyOf = (count: number) => {
+    const body = Buffer.from(JSON.stringify(Array.from({ length: count }, (_, i) => ({ text: `${i}`.repeat(50) }))));
+    return { body, sent_bytes: body.length };
+  };
+  const read = (name: string, count: number) =>
+    readBatch("array", bodyOf(count), DEFAULT_LIMITS, {
+      read_ms: Date.now(),
+      believed_ms: Date.now(),
+      retentionDays: null,
+    }).then(({ accepted }) => {
+      ended.push(name);
+      return accepted;
+    });
+  const turns = await turnsDuring(async () => {
+    t.deepEqual(
+      await Promise.all([read("first", 5_000), read("second", 3_000), read("small", 10)]),
+      [5_000, 3_000, 10],
+    );
+  });
+  t.deepEqual(ended, ["small", "first", "second"]);
+  t.true(turns >= 20, `${turns} turns`);
+});

@@ -1,0 +1,37 @@
+import test from "ava";
+
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { parseForm } from "../../../src/http/form.ts";
+import { validateVisit } from "../../../src/ingest/posting/validated-visit.ts";
+
+function read(form: string) {
+  return validateVisit(parseForm(form), DEFAULT_LIMITS);
+}
+
+test("user, e-mail and page are taken as they are posted, and the last two may be left out", (t) => {
+  const full = read("apikey=x&user=Ann+%C3%85&email=ann%40example.org&page=%2Fcart");
+  t.deepEqual(full, { kind: "valid", valid: { user: "Ann Å", email: "ann@example.org", page: "/cart" } });
+  t.deepEqual(read("user=ann&email=&text=ignored"), { kind: "valid", valid: { user: "ann", email: "", page: "" } });
+});
+
+for (const [form, faults] of [
+  ["email=ann%40example.org", ["user is missing or blank, it must say who it is"]],
+  ["user=%20%0a", ["user is missing or blank, it must say who it is"]],
+  [`user=${"u".repeat(201)}`, ["user has 201 characters, at most 200 are allowed"]],
+  [
+    `user=&email=${"e".repeat(255)}&page=${"%F0%9F%98%80".repeat(201)}`,
+    [
+      "email has 255 characters, at most 254 are allowed",
+      "page has 201 characters, at most 200 are allowed",
+      "user is missing or blank, it must say who it is",
+    ],
+  ],
+] as const) {
+  test(`bad information: ${form.slice(0, 40)}`, (t) => {
+    t.deepEqual(read(form), { kind: "bad", faults });
+  });
+}
+
+test("a character is a code point", (t) => {
+  t.is(read(`user=${"%F0%9F%98%80".repeat(200)}`).kind, "valid");
+});

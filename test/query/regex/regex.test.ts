@@ -1,0 +1,81 @@
+import test from "ava";
+import * as fc from "fast-check";
+import { RE2JS } from "re2js";
+
+import { checkExpression, matchCondition } from "../../../src/query/regex/regex.ts";
+
+const FAULTS: readonly (readonly [string, string, number])[] = [
+  ["a(b", "missing closing )", 1],
+  ["(a(b)", "missing closing )", 0],
+  ["a[)](b", "missing closing )", 4],
+  ["\\(a(", "missing closing )", 3],
+  ["a)(", "unexpected )", 1],
+  ["\\Q(\\E)", "unexpected )", 5],
+  ["ab[c", "missing closing ]: [c", 2],
+  ["x[z-a]", "invalid character class range: z-a", 2],
+  ["*a", "missing argument to repetition operator: *", 0],
+  ["ab**", "invalid nested repetition operator: **", 2],
+  ["x(?=a)", "invalid or unsupported Perl syntax: (?=", 1],
+  ["a(?<=b)c", "invalid named capture: (?<=b)c", 1],
+  ["(a)\\1", "invalid escape sequence: \\1", 3],
+  ["a{1001}", "invalid repeat count: {1001}", 1],
+  ["ab\\", "trailing backslash at end of expression", 2],
+  ["a\\p{Emoji}", "RE2 knows no such property of characters", 1],
+  ["[a\\P{^Cn}]", "RE2 knows no such property of characters", 2],
+  ["x\\p{LC}", "RE2 knows no such property of characters", 1],
+  ["x\\p{Klingon}", "invalid character class range: \\p{Klingon}", 1],
+  ["x\\C", "invalid escape sequence: \\C", 1],
+  [
+    "\\pL{20}".repeat(3),
+    "it is too large once its counted repeats are written out; make them smaller, or leave them out",
+    0,
+  ],
+  ["(a{50}){50}b{50}", "invalid repeat count: {50}", 7],
+  [
+    "(?:.{0,500}|.{0,501})",
+    "it is too large once its counted repeats are written out; make them smaller, or leave them out",
+    0,
+  ],
+  ["a".repeat(1001), "it is longer than 1000 characters", 0],
+];
+
+test("what is no RE2, or costs too much, says why and where", (t) => {
+  for (const [source, reason, at] of FAULTS)
+    t.deepEqual(checkExpression(source), { kind: "fault", reason, at }, source);
+});
+
+test("a plain text is contained, anything else is matched", (t) => {
+  t.deepEqual(matchCondition("text", "disk full"), { kind: "contains", field: "text", value: "disk full" });
+  for (const pattern of ["", ...Array.from("\\.+*?()|[]{}^$")])
+    t.deepEqual(matchCondition("text", pattern), { kind: "matches", field: "text", pattern });
+  const property = fc.property(fc.string({ unit: "binary" }), (source) => {
+    const expression = checkExpression(source);
+    if (expression.kind === "fault") return;
+    const condition = matchCondition("text", source);
+    if (condition.kind === "contains") t.true(RE2JS.compile(source).matches(condition.value), source);
+  });
+  fc.assert(property, { numRuns: 2000 });
+});
+
+test("any text is judged, in bounded time", (t) => {
+  const pieces = [
+    ...Array.from("()[]{}|*+?.^$\\aZ0,-:<>=!P"),
+    "{1000}",
+    "{30}",
+    "\\pL",
+    "\\Q",
+    "\\E",
+    "[:alpha:]",
+    "(?<",
+    "(?i",
+    "😀",
+  ];
+  const property = fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), (parts) => {
+    const start = performance.now();
+    const source = parts.join("");
+    const expression = checkExpression(source);
+    t.true(expression.kind === "ok" || (expression.at >= 0 && expression.at <= source.length));
+    t.true(performance.now() - start < 2000);
+  });
+  fc.assert(property, { numRuns: 2000 });
+});

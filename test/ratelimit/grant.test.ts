@@ -1,0 +1,65 @@
+import test from "ava";
+
+import type { KeyGrant } from "../../src/catalog/catalog.ts";
+import { drawApiKey } from "../../src/catalog/secrets.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
+import { grantOf } from "../../src/ratelimit/grant.ts";
+import type { Place } from "../../src/ratelimit/guesses.ts";
+
+const GRANT: KeyGrant = { log: parseLogKey("shop")!, id: "0123456789abcdef", scope: "read-write", disabled: false };
+
+/** A connection of its own. */
+const place = (): Place => ({ address: "192.0.2.1", connection: {} });
+
+/**
+ * A catalog that finds a key in memory, or among others' changes; it counts how often it was asked.
+ */
+function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGrant }, right = "right") {
+  let asked = 0;
+  return {
+    asked: () => asked,
+    knownApiKey: (secret: string) => {
+      asked += 1;
+      return secret === right ? (found.known ?? null) : null;
+    },
+    apiKey: async (secret: string) => {
+      asked += 1;
+      return secret === right ? (found.looked ?? found.known ?? null) : null;
+    },
+  };
+}
+
+test("a key is found in memory, or where others have just made it; disabled ones too", async (t) => {
+  const limiter = createRateLimiter();
+  t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ known: GRANT }) }), GRANT);
+  t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ looked: GRANT }) }), GRANT);
+  const disabled = { ...GRANT, disabled: true };
+  t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ known: disabled }) }), disabled);
+});
+
+test("wrong keys are guesses; beyond the limit the right one is refused alike, without a look", async (t) => {
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
+  const catalog = catalogWith({ known: GRANT });
+  const known = { limiter, catalog };
+  const mine = place();
+  limiter.rightKey(mine, "right", GRANT.id, "key");
+  for (let i = 0; i < 5; i++) t.is(await grantOf(`wrong ${i}`, place(), known), null);
+  const asked = catalog.asked();
+  const wrong = await t.throwsAsync(grantOf("wrong", place(), known), { code: "too_many_requests" });
+  const right = await t.throwsAsync(grantOf("right", place(), known), { code: "too_many_requests" });
+  t.is(right.message, wrong.message);
+  t.is(catalog.asked(), asked);
+  t.deepEqual(await grantOf("right", mine, known), GRANT, "on the connection where it was right before");
+  await t.throwsAsync(grantOf("wrong", mine, known), { code: "too_many_requests" });
+});
+
+test("a drawn key is answered, right or wrong, however much is guessed beside it", async (t) => {
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
+  const secret = drawApiKey();
+  const options = { limiter, catalog: catalogWith({ known: GRANT }, secret) };
+  for (let i = 0; i < 5; i++) await grantOf(`wrong ${i}`, place(), options);
+  await t.throwsAsync(grantOf("wrong", place(), options), { code: "too_many_requests" });
+  t.deepEqual(await grantOf(secret, place(), options), GRANT);
+  for (let i = 0; i < 50; i++) t.is(await grantOf(drawApiKey(), place(), options), null);
+});

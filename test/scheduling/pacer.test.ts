@@ -1,0 +1,61 @@
+import test from "ava";
+import fc from "fast-check";
+
+import { mapGently, Pacer, sortGently } from "../../src/scheduling/pacer.ts";
+import { turnsDuring } from "../support/turns.ts";
+
+type Item = { readonly key: number; readonly place: number };
+const byKey = (a: Item, b: Item): number => a.key - b.key;
+
+test("it sorts as the language does, and keeps the order of equals", async (t) => {
+  t.deepEqual(await sortGently([], byKey), []);
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 1, max: 5_000 }), async (length, spread) => {
+      const items = Array.from({ length }, (_, place) => ({ key: (place * 7_919) % spread, place }));
+      t.deepEqual(await sortGently(items, byKey), items.toSorted(byKey));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("others have their turn meanwhile", async (t) => {
+  const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
+  const turns = await turnsDuring(() => sortGently(items, byKey));
+  t.true(turns >= 20, `${turns} turns`);
+});
+
+test("what is made of each item is in their order, and others have their turn as well", async (t) => {
+  const items = Array.from({ length: 20_000 }, (_, i) => i);
+  let made: readonly number[] = [];
+  const turns = await turnsDuring(async () => {
+    made = await mapGently(items, (item) => item * 2);
+  });
+  t.deepEqual(
+    made,
+    items.map((item) => item * 2),
+  );
+  t.true(turns >= 5, `${turns} turns`);
+});
+
+/** Steps of a millisecond each. */
+async function paced(pacer: Pacer, steps: number): Promise<void> {
+  for (let step = 0; step < steps; step++) {
+    if (pacer.isDue) await pacer.turn();
+    const begin_ms = performance.now();
+    while (performance.now() - begin_ms < 1);
+  }
+}
+
+test("paced work of unknown length gives others their turn, and ends where it is not wanted any more", async (t) => {
+  const turns = await turnsDuring(() => paced(new Pacer(), 200));
+  t.true(turns >= 5, `${turns} turns`);
+  const unwanted = new Pacer(() => {
+    throw new Error("not wanted");
+  });
+  await t.throwsAsync(paced(unwanted, 200), { message: "not wanted" });
+});
+
+test("of several paced works one piece is done between two turns of others", async (t) => {
+  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Pacer(), 100))));
+  t.true(turns >= 20, `${turns} turns`);
+});

@@ -1,0 +1,195 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { setTimeout as sleep } from "node:timers/promises";
+import test from "ava";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import { askedBy } from "../../../../src/asker.ts";
+import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
+import { Database, transaction } from "../../../../src/store/duckdb/database/database.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
+import { until } from "../../../support/until.ts";
+
+test("a transaction whose end is interrupted as well is over for who reads next", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 20 });
+  const late = database.read(async (connection) => {
+    await connection.run("begin");
+    // Takes minutes. What ends the transaction is interrupted where this is: nothing ends it.
+    await connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
+  });
+  t.is((await t.throwsAsync(late, { instanceOf: LoggiaError })).code, "overloaded");
+  for (let i = 0; i < 4; i++) {
+    const one = await database.read((connection) =>
+      transaction(connection, async () => (await connection.runAndReadAll("select 1")).getRows()),
+    );
+    t.deepEqual(one, [[1]]);
+  }
+});
+
+test("what is read for a client that has left is interrupted, and waits for no reader", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
+  const leaving = new AbortController();
+  const started = Promise.withResolvers<void>();
+  const read = (work: () => void) =>
+    askedBy(
+      "ann",
+      () =>
+        database.read(async (connection) => {
+          work();
+          // Takes minutes.
+          await connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
+        }),
+      leaving.signal,
+    );
+  let isServed = false;
+  const running = read(started.resolve);
+  const waiting = read(() => (isServed = true));
+  await started.promise;
+  leaving.abort();
+  await t.throwsAsync(waiting, { instanceOf: ClientGone });
+  await t.throwsAsync(running, { instanceOf: ClientGone });
+  t.false(isServed);
+  await t.throwsAsync(
+    read(() => (isServed = true)),
+    { instanceOf: ClientGone },
+  );
+  t.false(isServed);
+  const rows = await askedBy("ann", () => database.read((connection) => connection.runAndReadAll("select 1")));
+  t.deepEqual(rows.getRows(), [[1]]);
+});
+
+/** Gathers so many texts in one list, of which nothing can go to disk meanwhile. */
+const listOf = (count: number) => `select list(range::varchar || repeat('a', 30)) as list from range(${count})`;
+
+test("a question that finds no memory beside an earlier one is asked again when that has ended", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const leaving = new AbortController();
+  const large = askedBy(
+    "ann",
+    () =>
+      database.read((connection) =>
+        // Holds the list for minutes.
+        connection.run(`select count(*) from (${listOf(200_000)}), range(1000000000000) where range % 7 = len(list)`),
+      ),
+    leaving.signal,
+  );
+  const used = async (): Promise<number> =>
+    database.maintain(async (connection) => {
+      const sum = "select sum(memory_usage_bytes)::double from duckdb_memory()";
+      return Number((await connection.runAndReadAll(sum)).getRows()[0]![0]);
+    });
+  await until(async () => (await used()) > 20_000_000, { what: "the memory to be taken" });
+  let attempts = 0;
+  const small = askedBy("bob", () =>
+    database.read(async (connection) => {
+      attempts += 1;
+      return (await connection.runAndReadAll(`select len(list)::integer from (${listOf(400_000)})`)).getRows();
+    }),
+  );
+  await until(async () => attempts === 1, { what: "the first attempt" });
+  await t.throwsAsync(Promise.race([small, sleep(500).then(() => Promise.reject(new Error("it waits")))]), {
+    message: "it waits",
+  });
+  leaving.abort();
+  await t.throwsAsync(large, { instanceOf: ClientGone });
+  t.deepEqual(await small, [[400_000]]);
+  t.is(attempts, 2);
+});
+
+test("the log of changes is not folded in while a question may fill the memory that this needs", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
+  const logSize = (): number => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const leaving = new AbortController();
+  const large = askedBy(
+    "ann",
+    () =>
+      database.read((connection) => connection.run("select count(*) from range(1000000000000) where range % 7 = 8")),
+    leaving.signal,
+  );
+  await database.write((connection) =>
+    connection.run("insert into marks select range::varchar, repeat('x', 100) from range(100000)"),
+  );
+  const whole = logSize();
+  t.true(whole > 4_000_000, `${whole}`);
+  await sleep(3_000);
+  t.is(logSize(), whole);
+  leaving.abort();
+  await t.throwsAsync(large, { instanceOf: ClientGone });
+  await until(() => logSize() < whole, { what: "the log to be folded in" });
+});
+
+test("a question that needs more memory than there is says so", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const large = database.read((connection) => connection.run(listOf(8_000_000)));
+  const error = await t.throwsAsync(large, { instanceOf: LoggiaError });
+  t.is(error.code, "overloaded");
+  t.regex(error.message, /needs more memory/);
+});
+
+test("a transaction whose end fails as well is over for who comes next", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const noMemory = () => Promise.reject(new Error("Out of Memory Error: failed to allocate data of size 32.0 KiB"));
+  const fail = async (connection: DuckDBConnection): Promise<void> => {
+    const run = connection.run.bind(connection);
+    connection.run = (sql, ...given) => (sql === "rollback" ? noMemory() : run(sql, ...given));
+    await connection.run("insert into marks values ('left', 'over')");
+    await connection.run("select error('it fails')");
+  };
+  const values = (connection: DuckDBConnection) =>
+    transaction(connection, async () => (await connection.runAndReadAll("select value from marks")).getRows());
+  for (let i = 0; i < 4; i++) {
+    // Of two readers, each gets one of them.
+    const failing = [0, 1].map(() => database.read((connection) => transaction(connection, () => fail(connection))));
+    for (const read of failing) await t.throwsAsync(read, { message: /it fails/ });
+    t.deepEqual(await Promise.all([0, 1].map(() => database.read(values))), [[], []]);
+  }
+  await t.throwsAsync(database.write(fail), { message: /it fails/ });
+  await database.write((connection) => connection.run("insert into marks values ('new', 'written')"));
+  t.deepEqual(await database.read(values), [["written"]]);
+});
+
+for (const reason of [
+  "TransactionContext Error: Failed to commit: failed to pin block of size 256.0 KiB (30.2 MiB/30.5 MiB used)",
+  "Failed to append: could not allocate block of size 32.0 KiB (30.5 MiB/30.5 MiB used)",
+  "Out of Memory Error: failed to allocate data of size 4.0 KiB (30.5 MiB/30.5 MiB used)",
+]) {
+  test(`after a write that finds no memory the file is opened anew, and no question holds that up: ${reason}`, async (t) => {
+    let reopened = 0;
+    const log = pino(
+      { level: "error" },
+      { write: (line: string) => void (reopened += /opened anew/.test(line) ? 1 : 0) },
+    );
+    const file = join(temporaryFolder(t), "events.duckdb");
+    await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+    await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
+    const started = Promise.withResolvers<void>();
+    const long = database.read((connection) => {
+      started.resolve();
+      // Takes minutes.
+      return connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
+    });
+    await started.promise;
+    const failing = database.write(async (connection) => {
+      await connection.run("insert into marks values ('second', 'not written')");
+      throw new Error(reason);
+    });
+    await Promise.all([t.throwsAsync(failing, { message: reason }), t.throwsAsync(long, { message: /INTERRUPT/ })]);
+    t.is(reopened, 1);
+    await database.write((connection) => connection.run("insert into marks values ('third', 'written')"));
+    const rows = await database.read((connection) => connection.runAndReadAll("select value from marks order by 1"));
+    t.deepEqual(rows.getRows(), [["kept"], ["written"]]);
+  });
+}

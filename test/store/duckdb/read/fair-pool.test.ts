@@ -1,0 +1,76 @@
+import test from "ava";
+
+import { asker } from "../../../../src/asker.ts";
+import { LoggiaError } from "../../../../src/errors.ts";
+import { createRateLimiter } from "../../../../src/ratelimit/rate-limiter.ts";
+import { FairPool } from "../../../../src/store/duckdb/read/fair-pool.ts";
+
+/** Takes for callers in order; notes who was given something, and gives back on demand. */
+function track(pool: FairPool<number>) {
+  const given: { caller: string | undefined; item: number }[] = [];
+  return {
+    names: () => given.map(({ caller }) => caller ?? "nobody"),
+    async take(...callers: (string | undefined)[]): Promise<void> {
+      for (const caller of callers) void pool.take(caller).then((item) => given.push({ caller, item }));
+      await Promise.resolve();
+    },
+    async give(place: number): Promise<void> {
+      const { caller, item } = given[place]!;
+      pool.give(item, caller);
+      await Promise.resolve();
+    },
+  };
+}
+
+test("one caller leaves an item to others, and gets its turn behind them", async (t) => {
+  const two = track(new FairPool([1, 2]));
+  await two.take("ann", "ann", "ann");
+  t.deepEqual(two.names(), ["ann"]);
+  await two.take("bob");
+  t.deepEqual(two.names(), ["ann", "bob"], "without waiting for those of ann that came before");
+  await two.take("bob", "cal");
+  await two.give(0);
+  t.deepEqual(two.names(), ["ann", "bob", "cal"], "who has had nothing yet comes first");
+  await two.give(1);
+  t.deepEqual(two.names(), ["ann", "bob", "cal", "ann"], "then who was served longest ago");
+});
+
+test("work for nobody in particular may take all, and a pool of one is for everybody", async (t) => {
+  const two = track(new FairPool([1, 2]));
+  await two.take(undefined, undefined);
+  t.deepEqual(two.names(), ["nobody", "nobody"]);
+  const one = track(new FairPool([1]));
+  await one.take("ann", "ann", "bob");
+  await one.give(0);
+  t.deepEqual(one.names(), ["ann", "bob"]);
+});
+
+test("all items can be had once they have come back", async (t) => {
+  const pool = new FairPool([1, 2]);
+  const item = await pool.take("ann");
+  const drained = pool.drain();
+  pool.give(item, "ann");
+  t.deepEqual(
+    (await drained).toSorted((a, b) => a - b),
+    [1, 2],
+  );
+});
+
+test("a question is asked for the person who counts for it", async (t) => {
+  const limiter = createRateLimiter();
+  t.is(await limiter.query("ann", async () => asker()), "ann");
+  t.is(asker(), undefined);
+});
+
+test("who waits too long is told whether their own work or that of others held them up", async (t) => {
+  const pool = new FairPool([1, 2]);
+  await pool.take("ann");
+  const own = await t.throwsAsync(pool.take("ann", undefined, 1), { instanceOf: LoggiaError });
+  t.is(own.code, "too_many_requests");
+  t.true(own.retryAfter_s !== null);
+  const item = await pool.take("bob");
+  const other = await t.throwsAsync(pool.take("cal", undefined, 1), { instanceOf: LoggiaError });
+  t.is(other.code, "overloaded");
+  pool.give(item, "bob");
+  t.is(await pool.take("cal", undefined, 60_000), item, "whoever gave up is not in line any more");
+});

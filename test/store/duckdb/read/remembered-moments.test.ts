@@ -1,0 +1,108 @@
+import test from "ava";
+import { join } from "node:path";
+import { pino } from "pino";
+
+import type { StoredEvent } from "../../../../src/events/event.ts";
+import type { ListPlan } from "../../../../src/query/plan.ts";
+import { RememberedMoments } from "../../../../src/store/duckdb/read/remembered-moments.ts";
+import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import { event, idAt, listPlan, MORNING, newLog } from "../../../contract/store-fixture.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
+import { writeEvents } from "../../../support/write-events.ts";
+
+/** More than a store holds that is looked through as a whole. */
+const COUNT = 120_000;
+const BATCH = 20_000;
+
+test("pages of a list whose records were counted before tell of all that was written and deleted since", async (t) => {
+  t.timeout(120_000);
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 256, threads: 2 });
+  const log = newLog();
+  const written: StoredEvent[] = [];
+  const add = async (events: readonly StoredEvent[]): Promise<void> => {
+    await writeEvents(store, events);
+    written.push(...events.filter(({ source }) => source === "rare"));
+  };
+  const rare = (created: number, accepted = created): StoredEvent =>
+    event(log, { id: idAt(accepted), created, source: "rare" });
+  let now = MORNING + COUNT;
+  const later = (created: number): StoredEvent => rare(created, (now += 1));
+  for (let from = 0; from < COUNT; from += BATCH) {
+    const at = (i: number): number => MORNING + from + i;
+    await add(Array.from({ length: BATCH }, (_, i) => (i % 500 === 0 ? rare(at(i)) : event(log, { created: at(i) }))));
+  }
+  const where: ListPlan["where"] = { kind: "text", field: "source", op: "=", value: "rare" };
+  const hold = async (what: string): Promise<void> => {
+    for (const direction of ["asc", "desc"] as const) {
+      const sign = direction === "asc" ? 1 : -1;
+      const expected = written.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
+      for (const skip of [0, 100, 200, 10_000]) {
+        const plan = listPlan(log, { where, skip, take: 100, sort: [{ field: "created", direction }] });
+        const { rows, total } = await store.list(plan, { countUpTo: 10_101 });
+        const found = rows.map(({ id }) => id);
+        const ids = expected.slice(skip, skip + 100).map(({ id }) => id);
+        t.deepEqual({ found, total }, { found: ids, total: written.length }, `${what}, ${direction} from ${skip}`);
+      }
+    }
+  };
+  await hold("at first");
+  await hold("again");
+  await add([later(MORNING + 7), later(MORNING + 60_000), later(MORNING + COUNT + 1)]);
+  await hold("after later events");
+  await hold("after later events, again");
+  await add(Array.from({ length: 300 }, () => later(MORNING + 500)));
+  await hold("after many of one moment");
+  await add([rare(MORNING + 9, MORNING - 1_000)]);
+  await hold("after an event with an early id");
+  await store.indexed();
+  await hold("after an event with an early id, again");
+  await add([rare(MORNING + 11, MORNING + COUNT)]);
+  await hold("after an event whose id lies before the latest");
+  const [gone] = written.splice(50, 1);
+  t.true(await store.deleteEvent(log, gone!.id));
+  await hold("after a deletion");
+  const adding = (async () => {
+    for (let i = 0; i < 20; i++) await add([later(MORNING + i * 1_000)]);
+  })();
+  const plan = listPlan(log, { where, take: 100 });
+  for (let i = 0; i < 20; i++) {
+    const { rows, total } = await store.list(plan, { countUpTo: 10_101 });
+    t.is(rows.length, 100);
+    t.true(total <= written.length + 1);
+  }
+  await adding;
+  await hold("after writing beside lists");
+});
+
+test("what is remembered is forgotten by a change, and not noted beside a write", (t) => {
+  const database: { changes: number; stillness: number | null } = { changes: 0, stillness: 1 };
+  const remembered = new RememberedMoments(database);
+  const found = { moments: BigInt64Array.of(1n, 2n), upTo: 7n };
+  const plan = listPlan(newLog(), { skip: 100 });
+  remembered.note(plan, 1, found);
+  t.like(remembered.of({ ...plan, skip: 0 }), found);
+  t.is(remembered.of(listPlan(newLog())), null);
+  t.is(remembered.of({ ...plan, sort: [{ field: "created", direction: "desc" }] }), null);
+
+  database.stillness = 2;
+  t.like(remembered.of(plan), { ...found, stillness: 1 });
+  database.changes += 1;
+  t.is(remembered.of(plan), null);
+  database.changes -= 1;
+  t.is(remembered.of(plan), null);
+
+  remembered.note(plan, 1, found);
+  t.is(remembered.of(plan), null);
+  database.stillness = null;
+  remembered.note(plan, null, found);
+  t.is(remembered.of(plan), null);
+
+  database.stillness = 3;
+  const plans = Array.from({ length: 40 }, () => listPlan(newLog()));
+  for (const each of plans) remembered.note(each, 3, found);
+  t.deepEqual(
+    plans.map((each) => remembered.of(each) !== null),
+    plans.map((_, i) => i >= 8),
+  );
+});

@@ -1,0 +1,34 @@
+/**
+ * Rebuilds a store as a process that a test can kill: writes a line once it has come to a request, and stays there.
+ *
+ *     node rebuild-process.ts <namespace> <request> <before | after> [what the request names]
+ */
+import { writeSync } from "node:fs";
+
+import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
+import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
+import { elasticsearchUrl } from "../../../support/engines.ts";
+import { intercept, SILENT } from "../rebuild-fixture.ts";
+
+const [namespace, name, when, what = ""] = process.argv.slice(2);
+const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
+
+async function stay(): Promise<void> {
+  writeSync(1, "here\n");
+  await new Promise<never>(() => setInterval(() => {}, 1000));
+}
+
+const watched = intercept(client, name!, async (request, ...given) => {
+  if (!JSON.stringify(given).includes(what)) return request();
+  if (when === "before") await stay();
+  const answer = await request();
+  await stay();
+  return answer;
+});
+const store = await openElasticsearchStore({ client: watched, namespace: namespace!, log: SILENT });
+await store.rebuild!({
+  since: 0,
+  fill: async () => {},
+  revise: (event) => event,
+  signal: new AbortController().signal,
+});

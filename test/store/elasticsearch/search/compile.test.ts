@@ -1,0 +1,220 @@
+import test from "ava";
+
+import type { LogKey, UserId } from "../../../../src/events/event.ts";
+import type { EventId } from "../../../../src/events/id.ts";
+import type { Condition, SortKey } from "../../../../src/query/plan.ts";
+import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/search/compile.ts";
+import type { Query } from "../../../../src/store/elasticsearch/search/compile.ts";
+import { compileSort } from "../../../../src/store/elasticsearch/search/compile-sort.ts";
+
+const SHOP: Query = { term: { log: "shop" } };
+const tagged: Condition = { kind: "text", field: "tags", op: "=", value: "error" };
+const isTagged: Query = { term: { "folded.tags": "error" } };
+const slow: Condition = { kind: "number", field: "value", op: ">", value: 9.5 };
+const isSlow: Query = { range: { value: { gt: 9.5 } } };
+const worded: Condition = { kind: "matches", field: "text", pattern: "(\\bat\\b ?)+" };
+
+/** The query of a condition, as it stands beside the logs; whether it is exact. */
+function compile(where: Condition): [query: Query[], exact: boolean] {
+  const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where };
+  const { query, exact } = compileFilter(plan);
+  const [, ...rest] = (query.bool?.filter ?? []) as Query[];
+  return [rest, exact];
+}
+
+const CONDITIONS: readonly [what: string, where: Condition, expected: Query[], exact?: boolean][] = [
+  ["everything", { kind: "and", conditions: [] }, []],
+  ["nothing", { kind: "or", conditions: [] }, [{ match_none: {} }]],
+  ["a tag", tagged, [isTagged]],
+  ["both", { kind: "and", conditions: [tagged, slow] }, [isTagged, isSlow]],
+  [
+    "nested conjunctions lie flat",
+    { kind: "and", conditions: [tagged, { kind: "and", conditions: [slow] }] },
+    [isTagged, isSlow],
+  ],
+  [
+    "either",
+    { kind: "or", conditions: [tagged, slow] },
+    [{ bool: { should: [isTagged, isSlow], minimum_should_match: 1 } }],
+  ],
+  ["not", { kind: "not", condition: tagged }, [{ bool: { must_not: isTagged } }]],
+  ["not not", { kind: "not", condition: { kind: "not", condition: tagged } }, [isTagged]],
+  [
+    "neither",
+    { kind: "not", condition: { kind: "or", conditions: [tagged, slow] } },
+    [{ bool: { must_not: isTagged } }, { bool: { must_not: isSlow } }],
+  ],
+  [
+    "an order of texts",
+    { kind: "text", field: "source", op: "<=", value: "m" },
+    [{ range: { "folded.source": { lte: "m" } } }],
+  ],
+  [
+    "absence by equality",
+    { kind: "text", field: "user", op: "=", value: "" },
+    [{ bool: { must_not: { exists: { field: "folded.user" } } } }],
+  ],
+  [
+    "one of several, or absent",
+    { kind: "in", field: "class", values: ["a", "", "b"] },
+    [
+      {
+        bool: {
+          should: [
+            { terms: { "folded.class": ["a", "b"] } },
+            { bool: { must_not: { exists: { field: "folded.class" } } } },
+          ],
+          minimum_should_match: 1,
+        },
+      },
+    ],
+  ],
+  ["one of none", { kind: "in", field: "class", values: [] }, [{ match_none: {} }]],
+  [
+    "a moment between two milliseconds",
+    { kind: "number", field: "created", op: "=", value: 1.5 },
+    [{ match_none: {} }],
+  ],
+  [
+    "before a moment between two milliseconds",
+    { kind: "number", field: "created", op: "<", value: 1.5 },
+    [{ range: { created: { lt: 2 } } }],
+  ],
+  [
+    "after a moment between two milliseconds",
+    { kind: "number", field: "created", op: ">", value: 1.5 },
+    [{ range: { created: { gt: 1 } } }],
+  ],
+  [
+    "before the end of time",
+    { kind: "number", field: "created", op: "<", value: 1e300 },
+    [{ range: { created: { lt: Number.MAX_SAFE_INTEGER } } }],
+  ],
+  ["with a place", { kind: "not", condition: { kind: "absent", field: "geo" } }, [{ term: { has: "geo" } }]],
+  ["without a link", { kind: "absent", field: "link" }, [{ bool: { must_not: { exists: { field: "folded.link" } } } }]],
+  [
+    "accepted after",
+    { kind: "accepted-after", id: "5f".repeat(12) as EventId },
+    [{ range: { id: { gt: "5f".repeat(12) } } }],
+  ],
+  [
+    "containing",
+    { kind: "contains", field: "text", value: "A.b" },
+    [{ regexp: { "folded.text": { value: ".*a\\.b.*", flags: "NONE" } } }],
+  ],
+  [
+    "telling upper from lower case",
+    { kind: "matches", field: "link", pattern: "(?-i:Ab)" },
+    [{ regexp: { link: { value: ".*Ab.*", flags: "NONE" } } }],
+  ],
+  ["matching what cannot be", { kind: "matches", field: "text", pattern: "a^b" }, [{ match_none: {} }]],
+  ["matching more than asked", worded, [{ regexp: { text: { value: ".*([Aa][Tt] ?)+.*", flags: "NONE" } } }], false],
+  ["all that may not match", { kind: "not", condition: worded }, [], false],
+  [
+    "containing more than is sent",
+    { kind: "contains", field: "text", value: "x".repeat(9000) },
+    [{ exists: { field: "folded.text" } }],
+    false,
+  ],
+];
+
+for (const [what, where, expected, exact = true] of CONDITIONS) {
+  test(`conditions: ${what}`, (t) => {
+    t.deepEqual(compile(where), [expected, exact]);
+  });
+}
+
+test("where an expression is too complex, all that have the field are asked for, and under `not` all", (t) => {
+  const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where: worded };
+  t.deepEqual(compileFilter(plan, "broad"), {
+    query: { bool: { filter: [SHOP, { exists: { field: "folded.text" } }] } },
+    exact: false,
+  });
+  t.deepEqual(compileFilter({ ...plan, where: { kind: "not", condition: worded } }, "broad"), {
+    query: { bool: { filter: [SHOP] } },
+    exact: false,
+  });
+});
+
+const regexpOn = (field: string, value: string): Query => ({ regexp: { [field]: { value, flags: "NONE" } } });
+const either = (...should: Query[]): Query => ({ bool: { should, minimum_should_match: 1 } });
+const IS_ODD: Query = { term: { has: "odd-text" } };
+const IS_OLD: Query = { terms: { _index: ["old"] } };
+
+test("by words: Lucene is asked for an expression only where words do not decide", (t) => {
+  const byWords = (where: Condition, wordless: readonly string[]) =>
+    compileByWords({ from: { kind: "events" }, logs: ["shop" as LogKey], where }, wordless);
+  const found = (query: Query, exact: boolean) => ({ query: { bool: { filter: [SHOP, query] } }, exact });
+  const letters = regexpOn("folded.text.letters", ".*timeout.*");
+
+  const expression: Condition = { kind: "matches", field: "text", pattern: "timeout.*id=9[0-9]{3}$" };
+  const words: Query = { bool: { filter: [letters, regexpOn("folded.digits", "\\=9[0-9][0-9][0-9]")] } };
+  t.deepEqual(byWords(expression, []), found(either(words, IS_ODD), false));
+  const old: Query = { bool: { filter: [IS_OLD, regexpOn("folded.text", ".*timeout[^\n]*id\\=9[0-9]{3}")] } };
+  t.deepEqual(byWords(expression, ["old"]), found(either(words, IS_ODD, old), false));
+
+  const word: Condition = { kind: "contains", field: "text", value: "timeout" };
+  const plain: Query = { bool: { filter: [letters], must_not: IS_ODD } };
+  const whole = regexpOn("folded.text", ".*timeout.*");
+  t.deepEqual(byWords(word, []), found(either(plain, { bool: { filter: [IS_ODD, whole] } }), true));
+  const others: Query = { bool: { filter: [either(IS_ODD, IS_OLD), whole] } };
+  t.deepEqual(byWords(word, ["old"]), found(either(plain, others), true));
+});
+
+test("marked events are somebody's", (t) => {
+  const plan = { from: { kind: "alerts" as const, user: "00ff" as UserId }, logs: ["shop" as LogKey], where: tagged };
+  t.deepEqual(compileFilter(plan).query, { bool: { filter: [SHOP, { term: { owner: "00ff" } }, isTagged] } });
+});
+
+test("conditions nest deeper than the engine takes, and the rest is looked at", (t) => {
+  let where: Condition = tagged;
+  for (let i = 0; i < 60; i++) where = { kind: i % 2 === 0 ? "or" : "and", conditions: [slow, where] };
+  const [query, exact] = compile(where);
+  t.false(exact);
+  t.true(depthOf(query) < 30);
+});
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inner = Math.max(0, ...Object.values(value).map(depthOf));
+  return "bool" in value ? inner + 1 : inner;
+}
+
+const SORTS: readonly [keys: SortKey[], expected: unknown][] = [
+  [[], ["created asc _first", "id asc _first"]],
+  [[{ field: "created", direction: "desc" }], ["created desc _last", "id desc _last"]],
+  [[{ field: "source", direction: "desc" }], ["folded.source desc _last", "created desc _last", "id desc _last"]],
+  [
+    [
+      { field: "id", direction: "desc" },
+      { field: "text", direction: "asc" },
+    ],
+    ["id desc _last"],
+  ],
+  [
+    [
+      { field: "value", direction: "desc" },
+      { field: "created", direction: "asc" },
+    ],
+    ["value desc _last", "created asc _first", "id asc _first"],
+  ],
+];
+
+for (const [keys, expected] of SORTS) {
+  test(`sort: ${JSON.stringify(keys)}`, (t) => {
+    t.deepEqual(compileSort(keys).map(describe), expected);
+  });
+}
+
+test("sort: the same from its end", (t) => {
+  t.deepEqual(compileSort([{ field: "source", direction: "asc" }], true).map(describe), [
+    "folded.source desc _last",
+    "created desc _last",
+    "id desc _last",
+  ]);
+});
+
+function describe(key: unknown): string {
+  const [[field, { order, missing }]] = Object.entries(key as object) as [[string, { order: string; missing: string }]];
+  return `${field} ${order} ${missing}`;
+}

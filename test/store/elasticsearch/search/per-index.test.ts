@@ -1,0 +1,138 @@
+import type { Client } from "@elastic/elasticsearch";
+import test from "ava";
+import type { ExecutionContext } from "ava";
+import { pino } from "pino";
+
+import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
+import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
+import type { Condition } from "../../../../src/query/plan.ts";
+import { namesIn } from "../../../../src/store/elasticsearch/mapping.ts";
+import type { Names } from "../../../../src/store/elasticsearch/mapping.ts";
+import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { fixedZone } from "../../../../src/query/zone.ts";
+import { event, groupPlan, listPlan, newLog, pageOf, write } from "../../../contract/store-fixture.ts";
+import { evaluateList } from "../../../reference/evaluate.ts";
+import { groupsAgree } from "../../../reference/groups.ts";
+import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { uniqueName } from "../../../support/temporary.ts";
+import { day } from "../../../support/groups.ts";
+
+const log = pino({ level: "silent" });
+const STUCK: Condition = { kind: "matches", field: "text", pattern: "stuck in [a-z]+ after [0-9]{2}" };
+
+if (realEngines) {
+  test("few of several months: each index is asked by itself, in one request", async (t) => {
+    const { store, key, written, searches } = await storeOf(t, [1, 2]);
+    await agree(t, store, key, written);
+    searches.length = 0;
+    await agree(t, store, key, written);
+    t.deepEqual(searches, ["_msearch", "_msearch"]);
+  });
+
+  test("few of several months: however many of them are of one", async (t) => {
+    const { store, key, written } = await storeOf(t, [1, 2]);
+    const more = Array.from({ length: 400 }, (_, i) => stuck(key, Date.UTC(2031, 1, 20) + i, i));
+    await write(t, store, more);
+    await agree(t, store, key, [...written, ...more]);
+    await agree(t, store, key, [...written, ...more]);
+  });
+
+  test("few of several months: a month that begins is found at once", async (t) => {
+    const { store, key, written, searches } = await storeOf(t, [1, 2]);
+    await agree(t, store, key, written);
+    for (const month of [3, 4]) {
+      const later = eventsOf(key, month);
+      await write(t, store, later);
+      written.push(...later);
+      await agree(t, store, key, written);
+    }
+    searches.length = 0;
+    await agree(t, store, key, written);
+    t.deepEqual(searches, ["_msearch", "_msearch"]);
+  });
+
+  test("few of many months: all are asked as one", async (t) => {
+    const { store, key, written, searches } = await storeOf(t, [1, 2, 3, 4, 5]);
+    await agree(t, store, key, written);
+    t.deepEqual(searches, ["_search", "_search"]);
+  });
+
+  test("few of several months: also where one of them has gone", async (t) => {
+    const { store, key, written, names } = await storeOf(t, [1, 2, 3]);
+    await agree(t, store, key, written);
+    await client.indices.delete({ index: names.eventsOf(written[0]!.id) });
+    const left = written.filter(({ id }) => names.eventsOf(id) !== names.eventsOf(written[0]!.id));
+    t.true(left.length > 0 && left.length < written.length);
+    await agree(t, store, key, left);
+  });
+
+  test("few of several months: while the store is rebuilt, and since", async (t) => {
+    const { store, key, written } = await storeOf(t, [1, 2, 3]);
+    await agree(t, store, key, written);
+    const { signal } = new AbortController();
+    const over = new AbortController();
+    const rebuilt = store.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal }).finally(() =>
+      over.abort(),
+    );
+    do await agree(t, store, key, written);
+    while (!over.signal.aborted);
+    await rebuilt;
+    await agree(t, store, key, written);
+    await agree(t, store, key, written);
+  });
+
+  let client: Client;
+  test.before(() => {
+    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+  });
+  test.after.always(() => client.close());
+
+  /**
+   * A store of the test's own that holds events of some months, and the kinds of searches for
+   * events that it has sent.
+   */
+  async function storeOf(t: ExecutionContext, months: readonly number[]) {
+    const namespace = uniqueName("months");
+    const names: Names = namesIn(namespace);
+    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const searches: string[] = [];
+    own.diagnostic.on("request", (_error, request) => {
+      const { path = "" } = request?.meta.request.params ?? {};
+      if (path === "/_msearch" || path.startsWith(`/${names.events}/_search`)) searches.push(path.split("/").at(-1)!);
+    });
+    const store = await openElasticsearchStore({ client: own, namespace, log });
+    t.teardown(async () => {
+      await store[Symbol.asyncDispose]();
+      await own.close();
+      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
+      await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
+    });
+    const key = newLog();
+    const written = months.flatMap((month) => eventsOf(key, month));
+    await write(t, store, written);
+    return { store, names, key, written, searches };
+  }
+} else {
+  test.skip("few of several months: all of it needs Elasticsearch", (t) => t.pass());
+}
+
+/** Events of a month of 2031. Each other one is stuck. */
+function eventsOf(key: LogKey, month: number): StoredEvent[] {
+  return Array.from({ length: 40 }, (_, i) => {
+    const created = Date.UTC(2031, month - 1, 3 + (i % 20), i);
+    return i % 2 === 0 ? stuck(key, created, i) : event(key, { created, text: `worker ${i} goes on`, value: i });
+  });
+}
+
+function stuck(key: LogKey, created: number, i: number): StoredEvent {
+  return event(key, { created, text: `worker ${i % 16} is stuck in room after ${10 + i} retries`, value: i });
+}
+
+/** A list and a group. */
+async function agree(t: ExecutionContext, store: Store, key: LogKey, events: readonly StoredEvent[]): Promise<void> {
+  const list = listPlan(key, { where: STUCK, sort: [{ field: "created", direction: "desc" }], take: 1_000 });
+  t.deepEqual(await pageOf(store, list), evaluateList(list, events));
+  const group = groupPlan(key, { where: STUCK, by: [day(fixedZone(0))] });
+  t.true(groupsAgree(group, await store.group(group), events));
+}

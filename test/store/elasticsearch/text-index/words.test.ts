@@ -1,0 +1,153 @@
+import test from "ava";
+import fc from "fast-check";
+
+import { fold } from "../../../../src/events/text.ts";
+import { compileExpression } from "../../../../src/query/regex/tree.ts";
+import {
+  digitsOf,
+  isOdd,
+  wordsOfExpression,
+  wordsOfText,
+} from "../../../../src/store/elasticsearch/text-index/words.ts";
+import type { WordCondition } from "../../../../src/store/elasticsearch/text-index/words.ts";
+import { expressions, textsForExpressions } from "../../../reference/expressions.ts";
+
+const letters = (expression: string): WordCondition => ({ kind: "word", of: "letters", expression });
+const digits = (expression: string): WordCondition => ({ kind: "word", of: "digits", expression });
+const all = (...parts: WordCondition[]): WordCondition => ({ kind: "all", parts });
+const any = (...parts: WordCondition[]): WordCondition => ({ kind: "any", parts });
+
+const DERIVED: readonly [pattern: string, condition: WordCondition | null, exact?: boolean][] = [
+  ["timeout", letters(".*timeout.*"), true],
+  ["4711", digits(".*4711.*"), true],
+  ["timeout.*id=9[0-9]{3}$", all(letters(".*timeout.*"), digits("\\=9[0-9][0-9][0-9]"))],
+  ["quagmire10", all(letters(".*quagmire"), digits("e10.*"))],
+  ["^disk full", all(letters("disk"), letters("full.*"))],
+  ["order 4711 ", all(letters(".*order"), digits("4711"))],
+  ["\\b10\\.0\\.\\d+", digits("[^0-9]?10")],
+  [
+    "user_[0-9]+ (failed|was refused)",
+    all(letters(".*user"), any(letters(".*failed.*"), all(letters("refused.*"), letters(".*was")))),
+  ],
+  ["(?:error: )+", letters(".*error")],
+  ["(?-i:ERR)or", letters(".*error.*")],
+  ["(?-i:error)", letters(".*error.*")],
+  ["colou?r", letters(".*colo.*")],
+  ["warn(ing)?", letters(".*warn.*")],
+  ["[a-z]+ing", letters(".*ing.*")],
+  ["é12", digits("12.*")],
+  ["émile", letters(".*mile.*")],
+  ["(?:12)?34", null],
+  ["a|timeout", null],
+  ["id", null],
+  ["", null],
+  [".*", null],
+  ["(?:timeout)?", null],
+];
+
+for (const [pattern, condition, exact = false] of DERIVED) {
+  test(`/${pattern}/ says ${condition === null ? "nothing" : JSON.stringify(condition)} of words`, (t) => {
+    t.deepEqual(wordsOfExpression(pattern), { condition, exact });
+  });
+}
+
+test("a plain word decides, a text of several words does not", (t) => {
+  t.deepEqual(wordsOfText("timeout"), { condition: letters(".*timeout.*"), exact: true });
+  t.deepEqual(wordsOfText("disk full"), { condition: all(letters("full.*"), letters(".*disk")), exact: false });
+  t.deepEqual(wordsOfText("é"), { condition: null, exact: false });
+});
+
+test("an id of digits and letters is told by those of its runs that few texts have", (t) => {
+  const ofId = (text: string) => wordsOfText(text).condition;
+  t.deepEqual(ofId("7902699be42c"), all(digits("e42"), letters("be")));
+  // A digit behind a letter says more than a letter alone.
+  t.deepEqual(ofId("9283e2b0b7d0"), all(digits("e2"), digits("b0"), digits("b7"), letters("e")));
+  // Once is enough.
+  t.deepEqual(ofId("2a1a1a1b3"), all(digits("a1"), letters("a"), letters("b")));
+  // Many texts have `a9` and `a`: what the id begins with is dear to look up, and told all the same.
+  t.deepEqual(ofId("243893569a9f"), all(digits("a9"), letters("a"), digits(".*243893569")));
+});
+
+test("runs of digits are told with the letter before them", (t) => {
+  t.is(digitsOf("worker 16 is stuck in quagmire10, id=9123 é7"), "16 e10 =9123 7");
+  t.is(digitsOf("nothing"), undefined);
+});
+
+test("texts are odd that the engine's index of words would change", (t) => {
+  t.true(isOdd("dotted \u0130"));
+  t.true(isOdd("a".repeat(255)));
+  t.true(isOdd(`x${"7".repeat(254)}`));
+  t.true(isOdd("é".repeat(255)));
+  t.false(isOdd("a".repeat(254)));
+  t.false(isOdd("one two 3 ".repeat(50)));
+});
+
+/** As the engine's analyzers `simple` and `whitespace` make them of a text that is not odd. */
+function runsOf(text: string): { letters: readonly string[]; digits: readonly string[] } {
+  const folded = fold(text);
+  return { letters: folded.match(/\p{L}+/gu) ?? [], digits: digitsOf(folded)?.split(" ") ?? [] };
+}
+
+function meets(condition: WordCondition, runs: ReturnType<typeof runsOf>): boolean {
+  switch (condition.kind) {
+    case "all":
+      return condition.parts.every((part) => meets(part, runs));
+    case "any":
+      return condition.parts.some((part) => meets(part, runs));
+    case "word":
+      return runs[condition.of].some((run) => new RegExp(`^(?:${condition.expression})$`).test(run));
+  }
+  throw condition satisfies never;
+}
+
+test("no text that an expression matches fails the condition on its words, and where that decides, none else meets it", (t) => {
+  let conditions = 0;
+  fc.assert(
+    fc.property(
+      fc.oneof(expressions, wordy),
+      fc.array(fc.oneof(textsForExpressions, texts), { minLength: 20, maxLength: 20 }),
+      (pattern, candidates) => {
+        const { condition, exact } = wordsOfExpression(pattern);
+        if (condition === null) return;
+        conditions += 1;
+        const expression = compileExpression(pattern);
+        for (const text of candidates) {
+          if (isOdd(fold(text))) continue;
+          const isFound = meets(condition, runsOf(text));
+          if (expression.test(text) ? !isFound : exact && isFound) {
+            throw new Error(`/${pattern}/ and ${JSON.stringify(text)}: ${JSON.stringify(condition)}`);
+          }
+        }
+      },
+    ),
+    { numRuns: 4_000 },
+  );
+  t.true(conditions > 500, "expressions that say something of words");
+});
+
+/** Expressions of few words and numbers with all that may stand beside them, and texts of the same. */
+const piece = fc.constantFrom(..."abk kas sak aka 12 121 2 s k a 1 ſ K é _ - = ".split(" "), " ");
+const wordy = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: piece },
+      fc.constantFrom(
+        ..."\\b ^ $ (?m:^) (?m:$) [0-9] [0-9]{2} \\d+ \\d* [^0-9] [a-k]+ \\w \\W [^a-z] .* . (?-i:abk) (?:12)? (?:abk|12)+ [1-2]? \\B \\n".split(
+          " ",
+        ),
+      ),
+    ),
+    { minLength: 1, maxLength: 7 },
+  )
+  .map((parts) => parts.join(""))
+  .filter((pattern) => {
+    try {
+      compileExpression(pattern);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+const texts = fc
+  .array(fc.oneof({ weight: 5, arbitrary: piece }, fc.constantFrom("\n", "ABK", "İ", "ſ", "K", ".")), { maxLength: 8 })
+  .map((parts) => parts.join(""));
