@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { listenForSyslog } from "../../../src/ingest/protocols/syslog/listen.ts";
 import { until } from "../../support/until.ts";
 import { contextOf, socketFor } from "./context.ts";
-import { connectTo, sendDatagrams, sendStream } from "./sockets.ts";
+import { closed, connectTo, sendDatagrams, sendStream } from "./sockets.ts";
 
 const TIMES = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
 
@@ -92,7 +92,7 @@ test("a slow sender is cut off, and what it sent is kept", async (t) => {
   slow.write("<11>whole\n<11>s");
   const timer = setInterval(() => slow.write("l"), 100);
   const began_ms = performance.now();
-  await Promise.all([once(silent, "close"), once(slow, "close")]);
+  await Promise.all([closed(silent), closed(slow)]);
   clearInterval(timer);
   t.true(performance.now() - began_ms < 20_000);
   await until(() => Promise.resolve(bus.texts.length === 3 || null), { what: "what was sent" });

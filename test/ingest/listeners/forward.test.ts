@@ -2,7 +2,6 @@ import { decode, decodeMultiStream, encode, ExtData } from "@msgpack/msgpack";
 import test from "ava";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
@@ -14,7 +13,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { eventsOf } from "../posting.ts";
 import { contextOf, socketFor } from "./context.ts";
-import { connectTo, listeningService, metricOf, portOf, sendStream } from "./sockets.ts";
+import { closed, connectTo, listeningService, metricOf, portOf, sendStream } from "./sockets.ts";
 
 const TIME_S = 1_763_632_800;
 
@@ -169,15 +168,15 @@ test("a shared key has to be known, and is shown by neither side", async (t) => 
   const wrong = await greet("another secret");
   t.deepEqual(wrong.pong.slice(0, 2), ["PONG", false]);
   wrong.socket.resume();
-  if (!wrong.socket.closed) await once(wrong.socket, "close");
+  await closed(wrong.socket);
   const silent = await connectTo(portOf(service));
   silent.resume();
   silent.write(encode(["app", TIME_S, { log: "outside" }, { chunk: "1" }]));
-  await once(silent, "close");
+  await closed(silent);
   const endless = await connectTo(portOf(service));
   endless.resume();
   endless.write(Buffer.concat([Buffer.from([0x95, 0xc6, 0x7f, 0xff, 0xff, 0xff]), Buffer.alloc(100_000)]));
-  await once(endless, "close");
+  await closed(endless);
   t.deepEqual(
     (await eventsOf(service, 1)).map(({ text }) => text),
     ["inside"],
@@ -211,14 +210,14 @@ test("broken, nested and endless messages end their connection; what came whole 
     const socket = await connectTo(listening.port);
     socket.resume();
     socket.write(Buffer.concat([good, bytes]));
-    await once(socket, "close");
+    await closed(socket);
     t.pass(name);
   }
   t.is(bus.texts.filter((text) => text === "good").length, attacks.length);
   const slow = await connectTo(listening.port);
   slow.resume();
   slow.write(Buffer.from([0x92, 0xa1]));
-  await once(slow, "close");
+  await closed(slow);
   t.true((counts.get("malformed") ?? 0) + (counts.get("refused") ?? 0) >= attacks.length);
   await listening.close();
 });

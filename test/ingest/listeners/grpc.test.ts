@@ -1,5 +1,4 @@
 import test from "ava";
-import { once } from "node:events";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
 import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
@@ -10,7 +9,7 @@ import { eventsOf } from "../posting.ts";
 import { encodeRequest } from "../protocols/otlp-proto.ts";
 import { contextOf, socketFor } from "./context.ts";
 import { call, framed, openSession as open, PATH } from "./grpc-client.ts";
-import { connectTo, listeningService, metricOf, portOf } from "./sockets.ts";
+import { closed, connectTo, listeningService, metricOf, portOf } from "./sockets.ts";
 
 function requestOf(...texts: readonly string[]): Buffer {
   const logRecords = texts.map((text) => ({ severityNumber: 17, body: { stringValue: text } }));
@@ -117,7 +116,7 @@ test("slow messages, silent connections and other protocols are ended", async (t
   other.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   let status = "";
   slow.on("response", (head) => (status = String(head["grpc-status"])));
-  await Promise.all([once(slow, "close"), once(silent, "close"), once(other, "close")]);
+  await Promise.all([closed(slow), closed(silent), closed(other)]);
   t.is(status, "4", "DEADLINE_EXCEEDED");
   t.is((await call(session, framed(requestOf("after")))).status, "0");
   t.deepEqual(bus.texts, ["after"]);

@@ -3,6 +3,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 import { environmentOf, startService } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
@@ -27,13 +28,21 @@ export async function connectTo(port: number): Promise<Socket> {
   return socket;
 }
 
+/**
+ * Resolves once a connection is closed, also where it is reset: `once` of `node:events` rejects
+ * then, and whether a reset comes before the end is up to the system.
+ */
+export async function closed(socket: Duplex): Promise<void> {
+  if (!socket.closed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+}
+
 /** Sends bytes over a connection, and waits until the other side has ended it. */
 export async function sendStream(port: number, ...pieces: readonly (string | Uint8Array)[]): Promise<void> {
   const socket = await connectTo(port);
   socket.resume();
   for (const piece of pieces) if (!socket.write(piece)) await once(socket, "drain");
   socket.end();
-  await once(socket, "close");
+  await closed(socket);
 }
 
 export async function sendDatagrams(port: number, datagrams: readonly (string | Buffer)[]): Promise<void> {
