@@ -3,49 +3,51 @@ import gelf from "gelf-pro";
 
 import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { LOG } from "../support/service.ts";
+import { KINDS, LOG } from "../support/service.ts";
 
 const COUNT = 1_000;
 const AT_ONCE = 50;
 const TIME_S = 1_763_632_800;
 
-for (const transport of ["udp", "tcp"] as const) {
-  test(`gelf-pro posts by ${transport.toUpperCase()}`, async (t) => {
-    const service = await listeningService(t, { LOGGIA_GELF: `${transport}://127.0.0.1:0/${LOG}` });
-    const client = Object.create(gelf) as typeof gelf;
-    client.setConfig({
-      adapterName: transport,
-      adapterOptions: {
-        host: "127.0.0.1",
-        port: portOf(service, transport),
-        ...(transport === "tcp" && { family: 4 }),
-      },
-      fields: { service: "shop" },
+for (const kind of KINDS) {
+  for (const transport of ["udp", "tcp"] as const) {
+    test(`${kind}: gelf-pro posts by ${transport.toUpperCase()}`, async (t) => {
+      const service = await listeningService(t, { LOGGIA_GELF: `${transport}://127.0.0.1:0/${LOG}` }, kind);
+      const client = Object.create(gelf) as typeof gelf;
+      client.setConfig({
+        adapterName: transport,
+        adapterOptions: {
+          host: "127.0.0.1",
+          port: portOf(service, transport),
+          ...(transport === "tcp" && { family: 4 }),
+        },
+        fields: { service: "shop" },
+      });
+      for (let from = 0; from < COUNT; from += AT_ONCE) {
+        await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, i) => {
+            const n = from + i;
+            const extra = {
+              n,
+              half: n + 0.5,
+              nested: { id: `x${n}` },
+              timestamp: TIME_S + n / 1000,
+              full_message: `order ${n} é, all of it`,
+            };
+            return new Promise<void>((resolve, reject) => {
+              client.message(`order ${n} é`, 4, extra, (error) => (error instanceof Error ? reject(error) : resolve()));
+            });
+          }),
+        );
+      }
+      const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
+      t.is(events.size, COUNT);
+      for (let n = 0; n < COUNT; n++) {
+        const event = events.get(`order ${n} é`)!;
+        t.like(event, { source: "shop", tags: ["warn"], data: true });
+        t.like(event.attributes, { n, half: n + 0.5, nested_id: `x${n}`, service: "shop" });
+        t.true(event.created.includes(String(TIME_S * 1000 + n)), event.created);
+      }
     });
-    for (let from = 0; from < COUNT; from += AT_ONCE) {
-      await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, i) => {
-          const n = from + i;
-          const extra = {
-            n,
-            half: n + 0.5,
-            nested: { id: `x${n}` },
-            timestamp: TIME_S + n / 1000,
-            full_message: `order ${n} é, all of it`,
-          };
-          return new Promise<void>((resolve, reject) => {
-            client.message(`order ${n} é`, 4, extra, (error) => (error instanceof Error ? reject(error) : resolve()));
-          });
-        }),
-      );
-    }
-    const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
-    t.is(events.size, COUNT);
-    for (let n = 0; n < COUNT; n++) {
-      const event = events.get(`order ${n} é`)!;
-      t.like(event, { source: "shop", tags: ["warn"], data: true });
-      t.like(event.attributes, { n, half: n + 0.5, nested_id: `x${n}`, service: "shop" });
-      t.true(event.created.includes(String(TIME_S * 1000 + n)), event.created);
-    }
-  });
+  }
 }

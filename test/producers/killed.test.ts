@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { call, framed, openSession } from "../ingest/listeners/grpc-client.ts";
 import { encodeRequest } from "../ingest/protocols/otlp-proto.ts";
-import { KEY, LOG } from "../support/service.ts";
+import { KEY, KINDS, LOG } from "../support/service.ts";
 import { killAmid } from "./killing.ts";
 
 type Producer = { readonly path: string; readonly type: string; readonly body: (numbers: readonly number[]) => string };
@@ -24,15 +24,17 @@ const BULK: Producer = {
     numbers.map((n) => `{"create":{"_index":"app","_id":"id-${n}"}}\n{"message":"event ${n}"}\n`).join(""),
 };
 
-for (const [name, producer, isOnce] of [
-  ["_bulk with ids", BULK, true],
-  ["Loki", LOKI, false],
-] as const) {
-  test(`what ${name} was told is stored survives a kill, ${isOnce ? "once" : "at least once"}`, async (t) => {
-    const post = ({ post }: { readonly post: number }, numbers: readonly number[]) =>
-      postUntilStored(`http://127.0.0.1:${post}${producer.path}`, producer, numbers);
-    await killAmid(t, () => ({}), post, isOnce);
-  });
+for (const kind of KINDS) {
+  for (const [name, producer, isOnce] of [
+    ["_bulk with ids", BULK, true],
+    ["Loki", LOKI, false],
+  ] as const) {
+    test(`${kind}: what ${name} was told is stored survives a kill, ${isOnce ? "once" : "at least once"}`, async (t) => {
+      const post = ({ post }: { readonly post: number }, numbers: readonly number[]) =>
+        postUntilStored(`http://127.0.0.1:${post}${producer.path}`, producer, numbers);
+      await killAmid(t, () => ({}), post, isOnce, kind);
+    });
+  }
 }
 
 test("what Fluent forward was told is stored survives a kill, once", async (t) => {

@@ -20,19 +20,21 @@ export type Ports = { readonly post: number; readonly listener: number };
  * @param postUntilStored resolves once the client was told that these events are stored. Their
  *   texts are `event <number>`
  * @param once whether nothing may be stored twice
+ * @param kind the engines of the service
  */
 export async function killAmid(
   t: ExecutionContext,
   settings: (ports: Ports) => Record<string, string>,
   postUntilStored: (ports: Ports, numbers: readonly number[]) => Promise<void>,
   once: boolean,
+  kind: "embedded" | "cluster" = "embedded",
 ): Promise<void> {
   t.timeout(300_000);
   const folder = temporaryFolder(t);
   const [apiPort = 0, post = 0, listener = 0] = await freePorts(3);
   const ports = { post, listener };
   const environment = {
-    ...environmentOf("embedded", folder),
+    ...environmentOf(kind, folder),
     LOGGIA_API: `127.0.0.1:${apiPort}`,
     LOGGIA_POST: `127.0.0.1:${post}`,
     ...settings(ports),

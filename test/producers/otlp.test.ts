@@ -10,7 +10,7 @@ import type { ExecutionContext } from "ava";
 
 import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, serviceOf } from "../support/service.ts";
+import { KEY, KINDS, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 
 const COUNT = 1_000;
@@ -22,33 +22,37 @@ const EXPORTERS = {
   protobuf: ProtobufExporter,
 } as const;
 
-for (const [name, Exporter] of Object.entries(EXPORTERS)) {
+for (const kind of KINDS) {
+  for (const [name, Exporter] of Object.entries(EXPORTERS)) {
+    for (const compression of ["none", "gzip"] as const) {
+      test(`${kind}: the ${name} exporter of OpenTelemetry posts with compression ${compression}`, async (t) => {
+        const service = await serviceOf(t, kind);
+        const exporter = new Exporter({
+          url: `${service.postUrl}/v1/logs`,
+          headers: { Authorization: `Bearer ${KEY}` },
+          compression: compression as never,
+        });
+        await assertExported(t, service, exporter);
+      });
+    }
+  }
+}
+
+for (const kind of KINDS) {
   for (const compression of ["none", "gzip"] as const) {
-    test(`the ${name} exporter of OpenTelemetry posts with compression ${compression}`, async (t) => {
-      const service = await serviceOf(t, "embedded");
-      const exporter = new Exporter({
-        url: `${service.postUrl}/v1/logs`,
-        headers: { Authorization: `Bearer ${KEY}` },
+    test(`${kind}: the gRPC exporter of OpenTelemetry posts with compression ${compression}`, async (t) => {
+      const service = await listeningService(t, { LOGGIA_OTLP_GRPC: "127.0.0.1:0" }, kind);
+      const metadata = new Metadata();
+      metadata.set("authorization", `Bearer ${KEY}`);
+      const exporter = new GrpcExporter({
+        url: `http://127.0.0.1:${portOf(service)}`,
+        credentials: credentials.createInsecure(),
+        metadata,
         compression: compression as never,
       });
       await assertExported(t, service, exporter);
     });
   }
-}
-
-for (const compression of ["none", "gzip"] as const) {
-  test(`the gRPC exporter of OpenTelemetry posts with compression ${compression}`, async (t) => {
-    const service = await listeningService(t, { LOGGIA_OTLP_GRPC: "127.0.0.1:0" });
-    const metadata = new Metadata();
-    metadata.set("authorization", `Bearer ${KEY}`);
-    const exporter = new GrpcExporter({
-      url: `http://127.0.0.1:${portOf(service)}`,
-      credentials: credentials.createInsecure(),
-      metadata,
-      compression: compression as never,
-    });
-    await assertExported(t, service, exporter);
-  });
 }
 
 /** Exports records with every field, and looks at what became of them. */

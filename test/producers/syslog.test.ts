@@ -10,7 +10,7 @@ import { killAfterUs } from "../../infra/engines/guard.ts";
 import { freePorts } from "../../infra/engines/ports.ts";
 import { connectTo, listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { LOG } from "../support/service.ts";
+import { KINDS, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -50,10 +50,18 @@ async function assertAll(t: ExecutionContext, service: Service, isNew: boolean):
   }
 }
 
+type Kind = (typeof KINDS)[number];
+
 type Client = { readonly config: (input: number, output: number, folder: string) => string; readonly isNew: boolean };
 
-async function relay(t: ExecutionContext, transport: "tcp" | "udp", client: Client, start: Start): Promise<void> {
-  const service = await listeningService(t, { LOGGIA_SYSLOG: `${transport}://127.0.0.1:0/${LOG}` });
+async function relay(
+  t: ExecutionContext,
+  kind: Kind,
+  transport: "tcp" | "udp",
+  client: Client,
+  start: Start,
+): Promise<void> {
+  const service = await listeningService(t, { LOGGIA_SYSLOG: `${transport}://127.0.0.1:0/${LOG}` }, kind);
   const [input = 0] = await freePorts(1);
   const folder = temporaryFolder(t);
   const file = join(folder, "relay.conf");
@@ -117,25 +125,31 @@ input(type="imptcp" port="${input}" address="127.0.0.1")
   action.resumeRetryCount="-1" queue.type="LinkedList" queue.size="10000")
 `;
 
-for (const [name, transport, client] of [
-  [
-    "rsyslog by TCP, counted",
-    "tcp",
-    { config: rsyslogTo('protocol="tcp" TCP_Framing="octet-counted"', "RSYSLOG_SyslogProtocol23Format"), isNew: true },
-  ],
-  [
-    "rsyslog by TCP, lines",
-    "tcp",
-    { config: rsyslogTo('protocol="tcp"', "RSYSLOG_SyslogProtocol23Format"), isNew: true },
-  ],
-  [
-    "rsyslog by TCP, the old format",
-    "tcp",
-    { config: rsyslogTo('protocol="tcp"', "RSYSLOG_TraditionalForwardFormat"), isNew: false },
-  ],
-  ["rsyslog by UDP", "udp", { config: rsyslogTo('protocol="udp"', "RSYSLOG_SyslogProtocol23Format"), isNew: true }],
-] as const) {
-  test(`${name} forwards every message with its fields`, (t) => relay(t, transport, client, startRsyslog));
+for (const kind of KINDS) {
+  for (const [name, transport, client] of [
+    [
+      "rsyslog by TCP, counted",
+      "tcp",
+      {
+        config: rsyslogTo('protocol="tcp" TCP_Framing="octet-counted"', "RSYSLOG_SyslogProtocol23Format"),
+        isNew: true,
+      },
+    ],
+    [
+      "rsyslog by TCP, lines",
+      "tcp",
+      { config: rsyslogTo('protocol="tcp"', "RSYSLOG_SyslogProtocol23Format"), isNew: true },
+    ],
+    [
+      "rsyslog by TCP, the old format",
+      "tcp",
+      { config: rsyslogTo('protocol="tcp"', "RSYSLOG_TraditionalForwardFormat"), isNew: false },
+    ],
+    ["rsyslog by UDP", "udp", { config: rsyslogTo('protocol="udp"', "RSYSLOG_SyslogProtocol23Format"), isNew: true }],
+  ] as const) {
+    test(`${kind}: ${name} forwards every message with its fields`, (t) =>
+      relay(t, kind, transport, client, startRsyslog));
+  }
 }
 
 const syslogNgTo = (destination: string) => (input: number, output: number) => `@version: 3.38
@@ -145,14 +159,16 @@ destination d_out { ${destination.replace("PORT", String(output))}; };
 log { source(s_in); destination(d_out); flags(flow-control); };
 `;
 
-for (const [name, transport, destination] of [
-  ["counted", "tcp", 'syslog("127.0.0.1" port(PORT) transport("tcp"))'],
-  ["lines", "tcp", 'network("127.0.0.1" port(PORT) transport("tcp") flags(syslog-protocol))'],
-  ["UDP", "udp", 'syslog("127.0.0.1" port(PORT) transport("udp"))'],
-] as const) {
-  const client = { config: syslogNgTo(destination), isNew: true };
-  test(`syslog-ng by ${name} forwards every message with its fields`, (t) =>
-    relay(t, transport, client, startSyslogNg));
+for (const kind of KINDS) {
+  for (const [name, transport, destination] of [
+    ["counted", "tcp", 'syslog("127.0.0.1" port(PORT) transport("tcp"))'],
+    ["lines", "tcp", 'network("127.0.0.1" port(PORT) transport("tcp") flags(syslog-protocol))'],
+    ["UDP", "udp", 'syslog("127.0.0.1" port(PORT) transport("udp"))'],
+  ] as const) {
+    const client = { config: syslogNgTo(destination), isNew: true };
+    test(`${kind}: syslog-ng by ${name} forwards every message with its fields`, (t) =>
+      relay(t, kind, transport, client, startSyslogNg));
+  }
 }
 
 test("logger sends every message with its fields", async (t) => {

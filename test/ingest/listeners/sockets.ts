@@ -10,8 +10,12 @@ import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
 /** A service with listeners, for the length of a test. */
-export async function listeningService(t: ExecutionContext, settings: Record<string, string>): Promise<Service> {
-  const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), ...settings });
+export async function listeningService(
+  t: ExecutionContext,
+  settings: Record<string, string>,
+  kind: "embedded" | "cluster" = "embedded",
+): Promise<Service> {
+  const service = await startService({ ...environmentOf(kind, temporaryFolder(t)), ...settings });
   t.teardown(() => service.close());
   return service;
 }
