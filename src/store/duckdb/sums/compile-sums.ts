@@ -3,10 +3,13 @@ import type { Statement } from "../write/binder.ts";
 import type { Span } from "../compile/compile.ts";
 import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 
+/** Times that events can have are shifted beyond 0, as DuckDB's division truncates towards it. */
+const SHIFT_SLICES = (100_000_000 * 86_400_000) / SLICE_MS;
+
 /** The columns of {@link compileSums}, as DuckDB gives them. */
 export type SumsRow = readonly [
   edge: number,
-  slice: bigint,
+  shifted: bigint,
   count: bigint,
   numbers: bigint,
   sum: number | null,
@@ -24,11 +27,17 @@ export function compileSums(log: number, beyond: bigint | null, edges: readonly 
   const bind = new Binder();
   const isBeyond = beyond === null ? "" : ` and id_hi > ${bind.unsigned(beyond)}`;
   const within = edges.map(({ from, to }) => ` and created >= ${bind.big(from)} and created < ${bind.big(to)}`);
+  const shifted = `(created + ${bind.big(BigInt(SHIFT_SLICES * SLICE_MS))}) // ${bind.integer(SLICE_MS)}`;
   const scans = [isBeyond, ...within].map(
     (condition, edge) =>
-      `(select ${edge}, created // ${bind.integer(SLICE_MS)} as slice, count(*), count("value"), fsum("value"),
+      `(select ${edge}, ${shifted} as shifted, count(*), count("value"), fsum("value"),
          min("value"), max("value"), max(id_hi)
-       from events where log_number = ${bind.unsigned32(log)}${condition} group by slice limit ${MOST_SLICES + 1})`,
+       from events where log_number = ${bind.unsigned32(log)}${condition} group by shifted limit ${MOST_SLICES + 1})`,
   );
   return bind.statement(scans.join(" union all "));
+}
+
+/** The number of a slice, from 1970 on, of a row of {@link compileSums}. */
+export function sliceNumberOf([, shifted]: SumsRow): number {
+  return Number(shifted) - SHIFT_SLICES;
 }

@@ -9,7 +9,7 @@ import type { Group, GroupValue } from "../../store.ts";
 import { askRows } from "../read/ask.ts";
 import type { Span } from "../compile/compile.ts";
 import type { ColumnStatistics, Known } from "../column-statistics.ts";
-import { compileSums } from "./compile-sums.ts";
+import { compileSums, sliceNumberOf } from "./compile-sums.ts";
 import type { SumsRow } from "./compile-sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 import type { LogSums, Slice } from "./time-sums.ts";
@@ -42,7 +42,7 @@ export async function groupBySums(
 ): Promise<Group[] | null> {
   const question = questionOf(plan);
   const log = plan.logs.length === 1 ? known.logs.get(plan.logs[0]!) : undefined;
-  if (question === null || log === undefined || known.statistics.has("early")) return null;
+  if (question === null || log === undefined) return null;
   const cut = cutOf(plan.where);
   if (cut === null) return null;
   const { sums } = statistics;
@@ -137,11 +137,12 @@ async function isWorthMaking(
 
 type Found = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
 
-function sliceOf([edge, slice, count, numbers, sum, min, max, last]: SumsRow): Found {
+function sliceOf(row: SumsRow): Found {
+  const [edge, , count, numbers, sum, min, max, last] = row;
   return {
     edge,
     slice: {
-      slice: Number(slice),
+      slice: sliceNumberOf(row),
       count: Number(count),
       numbers: Number(numbers),
       sum: sum ?? 0,

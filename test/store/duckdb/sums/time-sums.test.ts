@@ -139,7 +139,7 @@ test("groups by time are the same whether they are made of sums or of all events
     Array.from({ length: EVENTS_A_STEP }, () =>
       event(log, {
         id: idAt(isLate ? MORNING - draw(DAY_MS) : (accepted += 1)),
-        created: MORNING + draw(2 * REACH_DAYS * DAY_MS) - REACH_DAYS * DAY_MS,
+        created: (draw(20) === 0 ? 0 : MORNING) + draw(2 * REACH_DAYS * DAY_MS) - REACH_DAYS * DAY_MS,
         // Quarters add up without rounding, in whatever order.
         value: draw(4) === 0 ? null : draw(4_000) / 4 - 500,
       }),
@@ -324,11 +324,8 @@ test("sums answer what they can, and are made where that is worth while", async 
     { from: { kind: "bookmarks", user: newUser() } },
   ];
   for (const fields of beside) t.is(await ask(fields), null, JSON.stringify(fields));
-  const early = new Set<Statistic>(["early"]);
-  Object.assign(known, { statistics: early });
-  t.is(await ask(), null, "events of before 1970");
-  Object.assign(known, { statistics: new Set<Statistic>() });
-  t.not(await ask(), null);
+  Object.assign(known, { statistics: new Set<Statistic>(["early"]) });
+  t.is((await ask())?.length, 418, "also where some event was created before 1970");
   database.settled = 1;
   await connection.run(`insert into events
     select ${MORNING} + i * ${SLICE_MS}, 10000 + i, 1, 1 from range(0, ${MOST_SLICES + 1}) rows(i)`);
