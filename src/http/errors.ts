@@ -25,12 +25,13 @@ export function toFailure(error: unknown, log: Logger): Failure {
   return describe(error);
 }
 
-/** Where engines listen is for operators, who have it in the log. */
+/** Where engines listen, and where their files lie, is for operators, who have it in the log. */
 const ADDRESS = / ?(?:at )?(?:\bhttps?:\/\/)?(?:\b[\w.-]+|\[[\da-f:]+\]):\d{1,5}\b\/?/gi;
+const FILE = /(?<=^|\s)(?:\/[\w.@+~-]+){2,}\s?/g;
 
 function describe(error: LoggiaError): Failure {
   const { status, code } = error;
-  const message = status >= 500 ? error.message.replaceAll(ADDRESS, "") : error.message;
+  const message = status >= 500 ? error.message.replaceAll(ADDRESS, "").replaceAll(FILE, "") : error.message;
   const headers: Record<string, string> = {};
   if (error.retryAfter_s !== null) headers["Retry-After"] = String(error.retryAfter_s);
   if (status === 401) headers["WWW-Authenticate"] = 'Basic realm="Loggia"';

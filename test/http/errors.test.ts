@@ -53,6 +53,15 @@ test("where engines listen is not told to callers", (t) => {
   t.true(lines.join().includes("http://127.0.0.1:9200"), "the log has it");
 });
 
+test("where files of engines lie is not told to callers", (t) => {
+  const { lines, log } = recorder();
+  const message = "The batches /srv/loggia-data/batches.sqlite cannot be used: database or disk is full";
+  const { body } = toFailure(new LoggiaError("store_unavailable", message), log);
+  const { payload } = render({ kind: "json" }, body);
+  t.regex(payload, /"The batches cannot be used: database or disk is full"/);
+  t.true(lines.join().includes("/srv/loggia-data/batches.sqlite"), "the log has it");
+});
+
 for (const fault of [
   new Error("password is hunter2"),
   new TypeError("x"),
