@@ -11,7 +11,7 @@ const NOT_YET = -1;
 const STEP_BYTES = 16 * 1024;
 /** More white space in one place is none of JSON that anybody writes. */
 const MOST_BLANK = 64 * 1024;
-const LONGEST_NAME = 64;
+const LONGEST_NAME = 256;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -58,15 +58,56 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
 export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
-  const isList = body[start] === OPEN_LIST;
+  let end: number;
+  if (body[start] === OPEN_LIST) end = scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
+  else {
+    const read = yield* readValue(scanner, start);
+    yield read;
+    end = read.end;
+  }
+  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+}
+
+/**
+ * The elements of the list at a path, one at a time; null: there is no list. What stands around it
+ * is not checked.
+ * @throws LoggiaError `bad_body`
+ */
+export function* elementsAt(
+  body: Buffer,
+  path: readonly string[],
+): Steps<Generator<LongValue | Unread, unknown> | null> {
+  const scanner = new JsonScanner(body);
+  let at = scanner.skipBlank(0);
+  for (const step of path) {
+    const found = body[at] === OPEN ? yield* memberAt(scanner, at, step) : yield* elementAt(scanner, at, step);
+    if (found === null) return null;
+    at = found;
+  }
+  return body[at] === OPEN_LIST ? elementsFrom(scanner, at) : null;
+}
+
+function* memberAt(scanner: JsonScanner, start: number, name: string): Steps<number | null> {
+  const { starts } = yield* scanner.membersOf(start, [name]);
+  return Object.hasOwn(starts, name) ? starts[name]! : null;
+}
+
+function* elementAt(scanner: JsonScanner, start: number, index: string): Steps<number | null> {
+  if (scanner.bytes[start] !== OPEN_LIST || !/^\d+$/.test(index)) return null;
+  let at = scanner.firstOf(start);
+  for (let n = 0; at !== -1 && n < Number(index); n++) at = scanner.nextOf(yield* scanner.endOf(at));
+  return at === -1 ? null : at;
+}
+
+/** The elements of the list at `start`. Returns where the last one ends. */
+function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
   let end = start + 1;
-  for (let at = isList ? scanner.firstOf(start) : start; at !== -1; at = isList ? scanner.nextOf(end) : -1) {
+  for (let at = scanner.firstOf(start); at !== -1; at = scanner.nextOf(end)) {
     const read = yield* readValue(scanner, at);
     yield read;
     end = read.end;
   }
-  const close = isList ? scanner.skipBlank(end) + 1 : end;
-  if (scanner.skipBlank(close) < body.length) throw wrong("something stands behind its end");
+  return end;
 }
 
 /** Copies a value in one pass, as much of it as there is room for. */

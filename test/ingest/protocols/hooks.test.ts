@@ -254,7 +254,7 @@ test("any JSON is an event: its message, else what reads as one, else all of it"
     rejected: 1,
     fault: "an item of the list is no object",
   });
-  t.is((await post("plain text", "text/plain")).status, 200);
+  for (const text of ["plain text", "42", '"quoted"']) t.is((await post(text, "text/plain")).status, 200, text);
   t.is((await post("from=twilio&body=a+form", "application/x-www-form-urlencoded")).status, 200);
   for (const [body, type] of [
     ["", "application/json"],
@@ -267,10 +267,10 @@ test("any JSON is an event: its message, else what reads as one, else all of it"
   ] as const) {
     t.is((await post(body, type)).status, 400, `${type} ${body}`);
   }
-  const events = new Map((await eventsOf(service, 5)).map((event) => [event.text, event]));
+  const events = new Map((await eventsOf(service, 7)).map((event) => [event.text, event]));
   t.deepEqual(
     [...events.keys()].toSorted(),
-    ["a form", "as a message", "by title", "plain text", '{"a.b":2}'].toSorted(),
+    ["42", '"quoted"', "a form", "as a message", "by title", "plain text", '{"a.b":2}'].toSorted(),
   );
   t.like(events.get("as a message"), { tags: ["warn", "build"], user: "ann" });
   t.like(events.get("by title")!.attributes, { title: "by title", n: 1 });

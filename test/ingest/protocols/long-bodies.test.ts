@@ -1,10 +1,12 @@
 import test from "ava";
 
+import type { TemplateSource } from "../../../src/catalog/hook-template.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { HOST_CLOCK } from "../../../src/events/clock.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import type { Append } from "../../../src/ingest/idempotency.ts";
 import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
 import { storeEvents } from "../../../src/ingest/protocols/store.ts";
@@ -21,7 +23,13 @@ type Shape = {
   readonly between: string;
   readonly tail: string;
 };
-type Case = { readonly path: string; readonly many: Shape; readonly wide: Shape };
+type Case = {
+  readonly path: string;
+  readonly many: Shape;
+  readonly wide: Shape;
+  /** That of a hook. */
+  readonly template?: TemplateSource;
+};
 
 const field = (i: number): string => `"name${i}":"value ${i}"`;
 const lines = (one: (i: number) => string): Shape => ({ head: "", one, between: "\n", tail: "\n" });
@@ -78,6 +86,27 @@ const CASES: Readonly<Record<string, Case>> = {
     many: lines((i) => `{"message":"text ${i}","n":${i}}`),
     wide: object('{"message":"text 0",', "}\n"),
   },
+  "hook of any JSON": {
+    path: "/hooks/json",
+    many: { head: "[", one: (i) => `{"message":"text ${i}","n":${i}}`, between: ",", tail: "]" },
+    wide: object('{"message":"text 0",', "}"),
+  },
+  "hook of Alertmanager": {
+    path: "/hooks/alertmanager",
+    many: {
+      head: '{"status":"firing","alerts":[',
+      one: (i) => `{"fingerprint":"${i}","annotations":{"summary":"text ${i}"},"startsAt":"2026-11-20T10:00:00Z"}`,
+      between: ",",
+      tail: '],"receiver":"r"}',
+    },
+    wide: object('{"alerts":[{"annotations":{"summary":"text 0",', "}}]}"),
+  },
+  "hook with a template": {
+    path: "/hooks/made",
+    template: { text: "{n}", each: "data.items" },
+    many: { head: '{"data":{"items":[', one: (i) => `{"n":"text ${i}"}`, between: ",", tail: '],"more":1}}' },
+    wide: object('{"data":{"items":[{"n":"text 0",', "}]}}"),
+  },
 };
 
 function bodyOf({ head, one, between, tail }: Shape): { body: Buffer; count: number } {
@@ -93,14 +122,19 @@ type Taken = {
   readonly longest_us: number;
 };
 
+type Told = { readonly template?: TemplateSource; readonly headers?: Readonly<Record<string, string>> };
+
 /** Stores a body, with nothing but turns of the event loop beside it. */
-async function take(path: string, body: Buffer): Promise<Taken> {
+async function take(path: string, body: Buffer, { template, headers = {} }: Told = {}): Promise<Taken> {
   const match = matchProtocol("POST", path);
   if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
   const { endpoint } = match;
   const texts: string[] = [];
   const type = path === "/lines" ? "application/x-ndjson" : "application/json";
-  const received = { body, headers: { "content-type": type }, query: new URLSearchParams(), choice: NO_CHOICE };
+  const hook =
+    template === undefined ? null : ({ name: "made", kind: "json", signature: "none", template, created: 0 } as const);
+  const query = new URLSearchParams();
+  const received = { body, headers: { "content-type": type, ...headers }, query, choice: NO_CHOICE, hook };
   const options = {
     coalescer: {
       async submitLines(_log: unknown, all: readonly { fields: string }[]) {
@@ -111,7 +145,11 @@ async function take(path: string, body: Buffer): Promise<Taken> {
         return firstIdAt(0);
       },
     },
-    once: { post: () => Promise.reject(new Error("not asked for")) },
+    once: {
+      post: async <B extends object>(batch: B, append: Append) => {
+        return { ...batch, first: await append({ first: firstIdAt(0), created: 0 }) };
+      },
+    },
     recent: new RecentIds(),
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
@@ -143,10 +181,10 @@ function spent_us(): number {
   return user + system;
 }
 
-for (const [name, { path, many, wide }] of Object.entries(CASES)) {
+for (const [name, { path, many, wide, ...told }] of Object.entries(CASES)) {
   test.serial(`${name}: a long body of many events is taken in short steps, each event once and whole`, async (t) => {
     const { body, count } = bodyOf(many);
-    const { stored, texts, longest_us } = await take(path, body);
+    const { stored, texts, longest_us } = await take(path, body, told);
     t.is(stored.accepted, count);
     t.is(stored.cut, 0);
     t.true(texts.every((text, i) => text === `text ${i}`));
@@ -157,7 +195,7 @@ for (const [name, { path, many, wide }] of Object.entries(CASES)) {
 
   test.serial(`${name}: one event of many megabytes is cut in short steps, and marked`, async (t) => {
     const { body } = bodyOf(wide);
-    const { stored, texts, longest_us } = await take(path, body);
+    const { stored, texts, longest_us } = await take(path, body, told);
     t.is(stored.accepted, 1);
     t.is(stored.cut, 1);
     t.is(texts[0], "text 0");
@@ -171,7 +209,7 @@ for (const [name, { path, many, wide }] of Object.entries(CASES)) {
     const { body } = bodyOf(many);
     const texts: string[] = [];
     const cut = body.subarray(0, body.length - (path === "/_bulk" ? body.length - body.lastIndexOf('{"message') : 3));
-    const error = await t.throwsAsync(async () => texts.push(...(await take(path, cut)).texts));
+    const error = await t.throwsAsync(async () => texts.push(...(await take(path, cut, told)).texts));
     t.true(error instanceof LoggiaError && error.code === "bad_body", String(error));
     t.deepEqual(texts, []);
   });
@@ -183,6 +221,44 @@ test.serial("objects without members by the million are passed over in short ste
   t.is(stored.accepted, 0);
   const whole_us = parsed_us(body);
   t.true(longest_us < whole_us / 2, `${longest_us} µs in one step, ${whole_us} to parse all of it`);
+});
+
+test.serial("hooks pass over what they cannot use in short steps, whatever it is", async (t) => {
+  const empty = `[${"{},".repeat(BODY_BYTES / 3)}{}]`;
+  const whole_us = parsed_us(Buffer.from(empty));
+  const forms = { "content-type": "application/x-www-form-urlencoded" };
+  const cases: readonly (readonly [string, string, Told, number])[] = [
+    ["/hooks/github", `{"zen":${empty}}`, { headers: { "x-github-event": "ping" } }, 1],
+    ["/hooks/sentry", `{"data":${empty}}`, {}, 1],
+    ["/hooks/json", "a&".repeat(BODY_BYTES / 2), { headers: forms }, 1],
+    [
+      "/hooks/json",
+      `a=1&payload=${encodeURIComponent(`{"message":"x","y":[${"{},".repeat(1_000_000)}{}]}`)}`,
+      { headers: forms },
+      1,
+    ],
+    ["/hooks/json", `text ${empty}`, { headers: { "content-type": "text/plain" } }, 1],
+    ["/hooks/made", `{"data":${empty}}`, { template: { text: "{data}", each: "data.constructor.0" } }, 1],
+  ];
+  for (const [path, body, told, accepted] of cases) {
+    const { stored, longest_us } = await take(path, Buffer.from(body), told);
+    t.is(stored.accepted, accepted, path);
+    t.is(stored.cut, accepted, path);
+    t.true(longest_us < whole_us / 2, `${path}: ${longest_us} µs in one step, ${whole_us} to parse all of it`);
+  }
+});
+
+test.serial("a long push of GitHub tells how many commits it has", async (t) => {
+  const commit = { id: "a".repeat(40), message: "m".repeat(1_000), added: ["a/file"] };
+  const push = {
+    ref: "refs/heads/main",
+    commits: Array.from({ length: 2_048 }, () => commit),
+    sender: { login: "octocat" },
+  };
+  const { texts } = await take("/hooks/github", Buffer.from(JSON.stringify(push)), {
+    headers: { "x-github-event": "push" },
+  });
+  t.deepEqual(texts, ["octocat pushed 2048 commits to main"]);
 });
 
 /** What a body costs that is parsed at once: the largest JSON in it. */

@@ -4,11 +4,11 @@ import { LoggiaError } from "../../../errors.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject } from "../json.ts";
-import { CUT_TAG } from "../line.ts";
+import { CUT_TAG, markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { at, objectOf, textAt, textOf } from "./payload.ts";
+import { at, itemsOf, objectOf, textAt, textOf } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** What of the group stands with each of its alerts. */
@@ -24,12 +24,14 @@ const NEVER = /^0001-/;
  * @throws LoggiaError `bad_body`
  */
 export function* decodeAlerts(received: Received): Generator<ReadEvent> {
-  const group = objectOf(received);
-  const alerts = group["alerts"];
-  if (!Array.isArray(alerts)) throw new LoggiaError("bad_body", "The body has no list of alerts");
-  const common = commonOf(group);
-  for (const alert of alerts as readonly unknown[]) {
-    yield isObject(alert) ? eventOf(alert, common) : { fault: "an alert is no object" };
+  const group = yield* objectOf(received);
+  const alerts = yield* itemsOf(group, ["alerts"]);
+  if (alerts === null) throw new LoggiaError("bad_body", "The body has no list of alerts");
+  const common = commonOf(group.value);
+  for (const alert of alerts) {
+    if ("fault" in alert) yield alert;
+    else if (isObject(alert.value)) yield markedIf(alert.isCut, eventOf(alert.value, common));
+    else yield { fault: "an alert is no object" };
   }
 }
 

@@ -3,11 +3,11 @@ import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
-import { CUT_TAG } from "../line.ts";
-import type { ProducerEvent, Received } from "../protocol.ts";
+import { CUT_TAG, markedIf } from "../line.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { follow, headerOf, textOf } from "./payload.ts";
+import { follow, headerOf, itemsOf, payloadOf, textOf } from "./payload.ts";
 
 /** Of one value so much goes into a field: fields are shorter unless an operator raised their limits. */
 const MOST_OF_VALUE = 32_768;
@@ -20,23 +20,25 @@ const LONGEST_TAG = 200;
 
 const parsed = new WeakMap<TemplateSource, Template>();
 
-/** Fills a template with a body: the event that it makes of it, or those of the items of a list. */
-export function* fillTemplate(
-  source: TemplateSource,
-  body: unknown,
-  headers: Received["headers"],
-): Generator<ProducerEvent> {
+/**
+ * Fills a template with what a request says: the event that it makes of it, or those of the items
+ * of a list.
+ * @throws LoggiaError `bad_body`
+ */
+export function* fillTemplate(source: TemplateSource, received: Received): Generator<ReadEvent> {
   let template = parsed.get(source);
   if (template === undefined) parsed.set(source, (template = parseTemplate(source)));
-  const filler = new Filler(template, body, headers);
-  const items = template.each === null ? null : follow(body, template.each.steps);
-  // A body without the list is told as it is, rather than lost.
-  if (!Array.isArray(items) || items.length === 0) {
-    yield filler.event(body, { attributes: new Map(), isCut: false });
-    return;
+  const payload = yield* payloadOf(received);
+  const { value: body, isCut } = payload;
+  const filler = new Filler(template, body, received.headers);
+  const items = template.each === null ? null : yield* itemsOf(payload, template.each.steps);
+  let around: Around | null = null;
+  for (const item of items ?? []) {
+    if ("fault" in item) yield item;
+    else yield markedIf(item.isCut, filler.event(item.value, (around ??= aroundOf(body, template.each!.steps))));
   }
-  const around = aroundOf(body, template.each!.steps);
-  for (const item of items as readonly unknown[]) yield filler.event(item, around);
+  // A body without the list is told as it is, rather than lost.
+  if (around === null) yield markedIf(isCut, filler.event(body, { attributes: new Map(), isCut: false }));
 }
 
 /** What of the body around a list each of its items has. */

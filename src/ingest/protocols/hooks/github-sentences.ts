@@ -18,6 +18,7 @@ type Names = {
   /** What was done, as a verb: `opened`. */
   readonly did: string;
   readonly action: string;
+  readonly commits: number;
 };
 
 const LONGEST_QUOTE = 120;
@@ -54,8 +55,11 @@ const SEVERITIES: ReadonlyMap<string, Severity> = new Map(
   }),
 );
 
-/** The line of a delivery, by the name of its event. */
-export function sentenceOf(event: string, payload: Fields): Sentence {
+/**
+ * The line of a delivery, by the name of its event.
+ * @param commits how many it has: of many, not all are in the payload
+ */
+export function sentenceOf(event: string, payload: Fields, commits: number): Sentence {
   const repository = textAt(payload, "repository.full_name", "organization.login", "enterprise.slug");
   const action = textAt(payload, "action");
   const names = {
@@ -63,6 +67,7 @@ export function sentenceOf(event: string, payload: Fields): Sentence {
     of: repository === "" ? "" : ` of ${repository}`,
     did: VERBS.get(action) ?? action.replaceAll("_", " "),
     action,
+    commits,
   };
   const say = SENTENCES.get(event);
   const { text, link = "", severity = null } = say?.(payload, names) ?? sayOther(event, payload, names);
@@ -175,16 +180,14 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
   }),
 );
 
-function sayPush(payload: Fields, { who, of }: Names): Said {
+function sayPush(payload: Fields, { who, of, commits }: Names): Said {
   const ref = textAt(payload, "ref")
     .replace(/^refs\/(?:heads\/)?/, "")
     .replace(/^tags\//, "tag ");
   const link = textAt(payload, "compare");
   if (at(payload, "deleted") === true) return { text: `${who} deleted ${ref}${of}`, link };
-  const commits = at(payload, "commits");
-  const count = Array.isArray(commits) ? commits.length : 0;
   const verb = at(payload, "forced") === true ? "force-pushed" : "pushed";
-  const what = count === 0 ? ref : `${count} ${count === 1 ? "commit" : "commits"} to ${ref}`;
+  const what = commits === 0 ? ref : `${commits} ${commits === 1 ? "commit" : "commits"} to ${ref}`;
   const message = quoteAt(payload, "head_commit.message");
   return { text: `${who} ${verb} ${what}${of}${message === "" ? "" : `: ${message}`}`, link };
 }

@@ -1,10 +1,12 @@
 import { flattenInto } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject } from "../json.ts";
-import type { ProducerEvent, Received } from "../protocol.ts";
+import type { Steps } from "../json-scanner.ts";
+import { markedIf } from "../line.ts";
+import type { ReadEvent, Received } from "../protocol.ts";
 import { sentenceOf } from "./github-sentences.ts";
-import { headerOf, objectOf, textAt } from "./payload.ts";
-import type { Fields } from "./payload.ts";
+import { headerOf, itemsOf, objectOf, textAt } from "./payload.ts";
+import type { Fields, Payload } from "./payload.ts";
 
 /**
  * Addresses of GitHub's API stand with everything, and say what names say as well.
@@ -25,26 +27,35 @@ const COMMON = ["repository", "organization", "enterprise", "installation", "sen
  * https://docs.github.com/en/webhooks/webhook-events-and-payloads
  * @throws LoggiaError `bad_body`
  */
-export function decodeGithub(received: Received): readonly ProducerEvent[] {
-  const payload = objectOf(received);
+export function* decodeGithub(received: Received): Generator<ReadEvent> {
+  const given = yield* objectOf(received);
+  const payload = given.value;
   const name = headerOf(received.headers, "x-github-event");
   const delivery = headerOf(received.headers, "x-github-delivery");
   const action = textAt(payload, "action");
-  const { text, link, severity } = sentenceOf(name, payload);
-  return [
-    {
-      ...(delivery !== "" && { id: delivery }),
-      text,
-      severity,
-      source: textAt(payload, "repository.full_name", "organization.login", "enterprise.slug") || "github",
-      user: textAt(payload, "sender.login", "pusher.name"),
-      link,
-      geo: null,
-      tags: [name, action].filter((tag) => tag !== ""),
-      time: null,
-      attributes: attributesOf(payload, name),
-    },
-  ];
+  const { text, link, severity } = sentenceOf(name, payload, yield* commitsOf(given));
+  yield markedIf(given.isCut, {
+    ...(delivery !== "" && { id: delivery }),
+    text,
+    severity,
+    source: textAt(payload, "repository.full_name", "organization.login", "enterprise.slug") || "github",
+    user: textAt(payload, "sender.login", "pusher.name"),
+    link,
+    geo: null,
+    tags: [name, action].filter((tag) => tag !== ""),
+    time: null,
+    attributes: attributesOf(payload, name),
+  });
+}
+
+/** How many commits a push has, also those that there is no room for. */
+function* commitsOf(payload: Payload): Steps<number> {
+  let count = 0;
+  for (const item of (yield* itemsOf(payload, ["commits"])) ?? []) {
+    if ("fault" in item) yield item;
+    else count += 1;
+  }
+  return count;
 }
 
 function attributesOf(payload: Fields, name: string): Gathered {

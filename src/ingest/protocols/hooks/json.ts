@@ -1,8 +1,10 @@
 import { LoggiaError } from "../../../errors.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject } from "../json.ts";
+import { markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { payloadOf, textAt } from "./payload.ts";
+import { itemsOf, payloadOf, textAt } from "./payload.ts";
+import type { Fields } from "./payload.ts";
 
 /** Names of what reads as a text where none of the usual ones is there. */
 const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
@@ -13,18 +15,22 @@ const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(received: Received): Generator<ReadEvent> {
-  const payload = payloadOf(received);
-  if (typeof payload === "string") return yield eventOfText(payload);
-  if (!isObject(payload) && !Array.isArray(payload)) {
-    throw new LoggiaError("bad_body", "The body must be an object or a list of them");
+  const payload = yield* payloadOf(received);
+  const { value, isCut } = payload;
+  if (typeof value === "string") return yield markedIf(isCut, eventOfText(value));
+  if (isObject(value)) return yield markedIf(isCut, eventOf(value, received.choice));
+  const items = yield* itemsOf(payload, []);
+  if (items === null) throw new LoggiaError("bad_body", "The body must be an object or a list of them");
+  for (const item of items) {
+    if ("fault" in item) yield item;
+    else if (isObject(item.value)) yield markedIf(item.isCut, eventOf(item.value, received.choice));
+    else yield { fault: "an item of the list is no object" };
   }
-  for (const one of Array.isArray(payload) ? (payload as readonly unknown[]) : [payload]) {
-    if (!isObject(one)) yield { fault: "an item of the list is no object" };
-    else {
-      const event = eventOfDocument(one, received.choice);
-      yield event.text === "" ? { ...event, text: textAt(one, ...TEXTS) } : event;
-    }
-  }
+}
+
+function eventOf(document: Fields, choice: Received["choice"]): ProducerEvent {
+  const event = eventOfDocument(document, choice);
+  return event.text === "" ? { ...event, text: textAt(document, ...TEXTS) } : event;
 }
 
 function eventOfText(text: string): ProducerEvent {

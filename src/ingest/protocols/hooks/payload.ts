@@ -1,49 +1,127 @@
 import { LoggiaError } from "../../../errors.ts";
 import { parseForm } from "../../../http/form.ts";
 import { compactJson } from "../flatten.ts";
-import { isObject, parseBody, parseExactly } from "../json.ts";
-import type { Received } from "../protocol.ts";
+import { isObject, parseBody, withoutMark } from "../json.ts";
+import type { Steps } from "../json-scanner.ts";
+import { elementsAt, readOnly, WHOLE_BYTES } from "../long-json.ts";
+import type { LongValue } from "../long-json.ts";
+import { PENDING } from "../protocol.ts";
+import type { Received, Unread } from "../protocol.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** What a request says. */
+export type Payload<T = unknown> = {
+  /** The value of its JSON; of a long one as much as an event holds. */
+  readonly value: T;
+  /** Whether parts of the value were left out as it is too long. */
+  readonly isCut: boolean;
+  /** All of a long one; null: the value is all of it. */
+  readonly long: Buffer | null;
+};
+
+export type Item = Pick<LongValue, "value" | "isCut"> | Unread;
+
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TEXT = /^text\/plain\b/i;
+const PAYLOAD = "payload=";
+const [BLANK, AMPERSAND, PERCENT, PLUS] = [0x20, 0x26, 0x25, 0x2b];
+const HEX = /^[0-9a-f]{2}$/i;
+/** Of a long form without JSON so much is read: more than an event holds. */
+const KEPT_FORM_BYTES = 64 * 1024;
+/** Decoded between two pauses. */
+const STEP_BYTES = 16 * 1024;
 
 /**
  * What a request says: its JSON, that of the field `payload` of a form, the fields of any other
  * form, or plain text.
  * @throws LoggiaError `bad_body`
  */
-export function payloadOf({ body, headers }: Pick<Received, "body" | "headers">): unknown {
+export function* payloadOf({ body, headers }: Pick<Received, "body" | "headers">): Steps<Payload> {
   const type = headers["content-type"] ?? "";
-  if (FORM.test(type)) return payloadOfForm(body);
-  if (!TEXT.test(type)) return parseBody(body);
-  const text = body.toString("utf8");
-  try {
-    return parseExactly(text);
-  } catch {
-    if (text.trim() !== "") return text;
-    throw new LoggiaError("bad_body", "The body is empty");
-  }
+  if (FORM.test(type)) return yield* payloadOfForm(body);
+  if (TEXT.test(type)) return yield* payloadOfText(body);
+  return yield* payloadOfJson(body);
 }
 
-function payloadOfForm(body: Buffer): unknown {
-  const form = parseForm(body);
+function* payloadOfJson(given: Buffer): Steps<Payload> {
+  if (given.length <= WHOLE_BYTES) return whole(parseBody(given));
+  const body = withoutMark(given);
+  const { value, isCut } = yield* readOnly(body);
+  return { value, isCut, long: body };
+}
+
+/** JSON that is sent as text; what is no object and no list, such as a number, is text. */
+function* payloadOfText(body: Buffer): Steps<Payload> {
+  try {
+    const payload = yield* payloadOfJson(body);
+    if (typeof payload.value === "object" && payload.value !== null) return payload;
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) throw error;
+  }
+  const text = body.toString("utf8", 0, WHOLE_BYTES);
+  if (text.trim() !== "") return { ...whole(text), isCut: body.length > WHOLE_BYTES };
+  throw new LoggiaError("bad_body", "The body is empty");
+}
+
+function* payloadOfForm(body: Buffer): Steps<Payload> {
+  const isCut = body.length > WHOLE_BYTES;
+  const long = isCut ? longPayload(body) : null;
+  if (long !== null) return yield* payloadOfJson(yield* decodeField(long));
+  const form = parseForm(isCut ? body.subarray(0, KEPT_FORM_BYTES) : body);
   const payload = form.get("payload");
-  if (payload !== null) return parseBody(Buffer.from(payload));
+  if (payload !== null) return yield* payloadOfJson(Buffer.from(payload));
   const fields = new Map<string, string>();
   for (const [name, value] of form) if (name !== "apikey" && !fields.has(name)) fields.set(name, value);
   if (fields.size === 0) throw new LoggiaError("bad_body", "The form has no field payload, and no other");
-  return Object.fromEntries(fields);
+  return { ...whole(Object.fromEntries(fields)), isCut };
+}
+
+/** The field `payload` of a long form, encoded still; null: it has none. */
+function longPayload(body: Buffer): Buffer | null {
+  const isFirst = body.toString("latin1", 0, PAYLOAD.length) === PAYLOAD;
+  const before = isFirst ? -1 : body.indexOf(`&${PAYLOAD}`);
+  if (before === -1 && !isFirst) return null;
+  const start = before + 1 + PAYLOAD.length;
+  const end = body.indexOf(AMPERSAND, start);
+  return body.subarray(start, end === -1 ? body.length : end);
+}
+
+/** A field of a form without its encoding. A `%` that encodes nothing stands for itself. */
+function* decodeField(field: Buffer): Steps<Buffer> {
+  const out = Buffer.allocUnsafe(field.length);
+  let size = 0;
+  for (let at = 0, pause = STEP_BYTES; at < field.length; at++) {
+    const byte = field[at]!;
+    const hex = byte === PERCENT ? field.toString("latin1", at + 1, at + 3) : "";
+    if (HEX.test(hex)) {
+      out[size++] = Number.parseInt(hex, 16);
+      at += 2;
+    } else out[size++] = byte === PLUS ? BLANK : byte;
+    if (at < pause) continue;
+    yield PENDING;
+    pause = at + STEP_BYTES;
+  }
+  return out.subarray(0, size);
+}
+
+function whole(value: unknown): Payload {
+  return { value, isCut: false, long: null };
+}
+
+/** The items of the list at a path, all of them however long it is; null: there is no list. */
+export function* itemsOf({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<Item> | null> {
+  if (long !== null) return yield* elementsAt(long, steps);
+  const list = follow(value, steps);
+  return Array.isArray(list) ? list.map((one: unknown) => ({ value: one, isCut: false })) : null;
 }
 
 /** The same where only an object is understood. @throws LoggiaError `bad_body` */
-export function objectOf(received: Pick<Received, "body" | "headers">): Fields {
-  const payload = payloadOf(received);
-  if (isObject(payload)) return payload;
+export function* objectOf(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
+  const payload = yield* payloadOf(received);
+  if (isObject(payload.value)) return payload as Payload<Fields>;
   throw new LoggiaError("bad_body", "The body must be an object of JSON");
 }
-
 /** The value that these steps lead to, by members and items of its own alone; undefined: none. */
 export function follow(value: unknown, steps: readonly string[]): unknown {
   let found = value;

@@ -2,12 +2,12 @@ import type { HookKind } from "../../../catalog/catalog.ts";
 import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
+import { PENDING } from "../protocol.ts";
 import type { Endpoint, Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
 import { decodeAlerts } from "./alertmanager.ts";
 import { fillTemplate } from "./fill.ts";
 import { decodeGithub } from "./github.ts";
 import { decodeJson } from "./json.ts";
-import { payloadOf } from "./payload.ts";
 import { decodeSentry } from "./sentry.ts";
 import { deliveryOf } from "./signatures.ts";
 
@@ -48,11 +48,11 @@ const DECODERS: Readonly<Record<HookKind, (received: Received) => Iterable<ReadE
 
 /** By the hook that was made; else by its name, where that works without. */
 function decode(name: string, received: Received): Iterable<ReadEvent> {
-  const { hook, headers } = received;
+  const { hook } = received;
   const kind = hook?.kind ?? READY_HOOKS.get(name);
   if (kind === undefined) throw new LoggiaError("hook_not_found", "There is no such hook");
   const template = hook?.template ?? null;
-  return template === null ? DECODERS[kind](received) : fillTemplate(template, payloadOf(received), headers);
+  return template === null ? DECODERS[kind](received) : fillTemplate(template, received);
 }
 
 /**
@@ -63,7 +63,7 @@ function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: 
   const delivery = deliveryOf(hook?.signature ?? "none", headers);
   let n = 0;
   for (const event of events) {
-    n += 1;
+    if (event !== PENDING) n += 1;
     if ("fault" in event) yield event;
     else if (event.id !== undefined) yield { ...event, id: `\0hook\n${name}\n${event.id}` };
     else yield delivery === "" ? event : { ...event, id: `\0hook\n${name}\n${delivery}\n${n}` };

@@ -1,7 +1,8 @@
 import { flattenInto, put } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 import { isObject } from "../json.ts";
-import type { ProducerEvent, Received } from "../protocol.ts";
+import { markedIf } from "../line.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
 import { at, headerOf, objectOf, textAt } from "./payload.ts";
@@ -22,21 +23,25 @@ const MOST_EXCEPTIONS = 10;
  * https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
  * @throws LoggiaError `bad_body`
  */
-export function decodeSentry(received: Received): readonly ProducerEvent[] {
-  const body = objectOf(received);
-  const resource = headerOf(received.headers, "sentry-hook-resource");
+export function* decodeSentry(received: Received): Generator<ReadEvent> {
+  const { value: body, isCut } = yield* objectOf(received);
+  yield markedIf(isCut, eventOf(body, received.headers));
+}
+
+function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {
+  const resource = headerOf(headers, "sentry-hook-resource");
   const action = textAt(body, "action");
   const data = body["data"];
-  if (!isObject(data)) return [eventOfPlugin(body)];
-  const request = headerOf(received.headers, "request-id");
+  if (!isObject(data)) return eventOfPlugin(body);
+  const request = headerOf(headers, "request-id");
   const around: Around = { action, resource, data, body, ...(request !== "" && { id: `request ${request}` }) };
   for (const name of ["event", "error"] as const) {
     const told = data[name];
-    if (isObject(told)) return [eventOfError(told, around)];
+    if (isObject(told)) return eventOfError(told, around);
   }
-  if (isObject(data["issue"])) return [eventOfIssue(data["issue"], around)];
-  if (isObject(data["metric_alert"])) return [eventOfMetric(data["metric_alert"], around)];
-  return [eventOfOther(around)];
+  if (isObject(data["issue"])) return eventOfIssue(data["issue"], around);
+  if (isObject(data["metric_alert"])) return eventOfMetric(data["metric_alert"], around);
+  return eventOfOther(around);
 }
 
 /** What stands around the thing that a request tells of. */
