@@ -3,7 +3,7 @@ import { LoggiaError } from "../../errors.ts";
 /**
  * A number of so many digits may be more than JavaScript's can say; within a text it matters not.
  */
-const LONG_NUMBER = /[:,[\s]-?\d{16}/;
+const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
 /**

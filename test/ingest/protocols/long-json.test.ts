@@ -37,6 +37,15 @@ test("values are as JSON.parse reads them, element by element, whatever stands b
   );
 });
 
+test("a whole number that JavaScript cannot hold is text by itself as it is within a list", (t) => {
+  t.deepEqual(parseExactly("[180000000000000000000,-9007199254740993]"), [
+    "180000000000000000000",
+    "-9007199254740993",
+  ]);
+  t.is(parseExactly("180000000000000000000"), "180000000000000000000");
+  t.is(parseExactly("-9007199254740993"), "-9007199254740993");
+});
+
 test("members are found by name, the last of two, and nulls are none", (t) => {
   const text = `{"a" : {"b":[1,"]}"]}, "x\\"y":"{", "b":1, "c": null, "b":[2] }`;
   const bytes = Buffer.from(text);
