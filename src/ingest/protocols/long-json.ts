@@ -57,15 +57,27 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
  */
 export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
   const scanner = new JsonScanner(body);
-  const start = scanner.skipBlank(0);
-  let end: number;
-  if (body[start] === OPEN_LIST) end = scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
-  else {
-    const read = yield* readValue(scanner, start);
-    yield read;
-    end = read.end;
-  }
+  const end = yield* elementsOrValue(scanner, scanner.skipBlank(0));
   if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+}
+
+/**
+ * The same of lists and values that stand one behind another.
+ * @throws LoggiaError `bad_body`
+ */
+export function* runOfValues(body: Buffer): Generator<LongValue | Unread> {
+  const scanner = new JsonScanner(body);
+  for (let at = scanner.skipBlank(0); at < body.length;) {
+    at = scanner.skipBlank(yield* elementsOrValue(scanner, at));
+  }
+}
+
+/** Returns where the list or value ends that begins at `start`. */
+function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
+  if (scanner.bytes[start] === OPEN_LIST) return scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
+  const read = yield* readValue(scanner, start);
+  yield read;
+  return read.end;
 }
 
 /**

@@ -83,18 +83,39 @@ test("a list of objects and an object over several lines are events, as senders 
     ['{"message":"four"}\n{"message":"five"}', 2],
     ['{"message":"cut off\n{"message":"six"}', 2],
     ['{\n"message": "cut off"\n', 2],
+    ['{\n"message": "seven"\n}\n{\n"message": "eight"\n}\n', 2],
+    ['[{"message":"nine"}]\n[{"message":"ten"}, {"message":"eleven"}]', 3],
+    ['[{"message":"twelve"}', 1],
+    ['[{"message":"thirteen"}] behind', 1],
+    ["[] starting", 1],
   ] as const) {
     const posted = await post(body);
     t.is(posted.status, 201, posted.text);
     t.deepEqual(JSON.parse(posted.text), { accepted }, body.slice(0, 80));
   }
-  const events = await eventsOf(service, 411);
+  const events = await eventsOf(service, 419);
   const texts = new Map(events.map((event) => [event.text, event]));
-  for (const text of ["one", "two", "5", "three", "many 399", "[info] no list", "four", "five", "six", "{"])
+  for (const text of [
+    "one",
+    "two",
+    "5",
+    "three",
+    "many 399",
+    "[info] no list",
+    "four",
+    "five",
+    "six",
+    "{",
+    "seven",
+    "eight",
+    "nine",
+    "eleven",
+    "[] starting",
+  ])
     t.truthy(texts.get(text), text);
   t.like(texts.get("three"), { user: "ann", source: "till" });
   t.deepEqual(texts.get("many 7")?.tags, ["warn"]);
-  for (const body of ['[{"message":"one"},]', '[{"message":"one"}', '[{"message":"one"}] two', "[]\n[]"])
+  for (const body of ['[{"message":"one"},]', '[{"message":"one"}] [{"message":}]', '{\n"message":}'])
     t.like(await post(body), { status: 400 }, body);
 });
 

@@ -6,11 +6,13 @@ import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
 import { beginOf, isBlank, linesOf } from "../lines.ts";
-import { elementsOf, readOnly } from "../long-json.ts";
+import { readOnly, runOfValues } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 
 const LINE_FEED = 0x0a;
+/** `{` and `[`. */
+const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
 
 /** A list of objects, as senders of JSON in batches post it. An empty list is one, too. */
@@ -22,8 +24,8 @@ const BEGIN_BYTES = 256;
 
 /**
  * The events of a body with one event a line. Blank lines are none.
- * @param json whether JSON is read as such: lines that are objects, a list of objects, or one
- *   object over several lines. Other lines stay text
+ * @param json whether JSON is read as such: lines that are objects, lists of objects, or objects
+ *   over several lines. Other lines stay text
  * @throws LoggiaError `bad_body` where there is no event
  */
 export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice): Generator<ReadEvent> {
@@ -42,27 +44,32 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
   if (count === 0) throw new LoggiaError("bad_body", "The body must hold at least one line that is not blank");
 }
 
-/** Whether a body is one document of JSON, and not one a line. */
+/**
+ * Whether a body is lists of objects, or objects over several lines, and not one value a line: by
+ * its first value, and whether another one follows that.
+ */
 function* isDocument(body: Buffer): Steps<boolean> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);
-  if (LIST.test(begin)) return true;
-  if (!OBJECT.test(begin)) return false;
-  const start = begin.indexOf("{");
+  const isList = LIST.test(begin);
+  if (!isList && !OBJECT.test(begin)) return false;
+  const start = begin.search(/\S/);
   const feed = body.indexOf(LINE_FEED, start);
-  if (feed === -1) return false;
+  if (!isList && feed === -1) return false;
   try {
     const scanner = new JsonScanner(body);
     const end = yield* scanner.endOf(start);
-    return end > feed && scanner.skipBlank(end) >= body.length;
+    if (!isList && end <= feed) return false;
+    const next = scanner.skipBlank(end);
+    return next >= body.length || OPENING.has(body[next]!);
   } catch (error) {
     if (error instanceof LoggiaError) return false;
     throw error;
   }
 }
 
-/** The events of a list of objects, or of one object. What is no object stays text. */
+/** The events of lists of objects, or of objects. What is no object stays text. */
 function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
-  for (const read of elementsOf(body)) {
+  for (const read of runOfValues(body)) {
     if ("fault" in read) {
       yield read;
       continue;
