@@ -138,9 +138,7 @@ OTEL_EXPORTER_OTLP_LOGS_HEADERS=X-API-Key=${to.key}`,
     name: "Elasticsearch",
     code: (to) => `output.elasticsearch:
   hosts: ["${to.post}"]
-  api_key: "any:${to.key}"
-setup.template.enabled: false
-setup.ilm.enabled: false`,
+  api_key: "any:${to.key}"`,
     note: "filebeat.yml. Logstash, Fluent Bit, Vector and the clients of Elasticsearch take the same address.",
   },
   {
