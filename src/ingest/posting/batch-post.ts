@@ -65,6 +65,19 @@ export async function postBatch(
   return { ...answered, first: posted.first };
 }
 
+/**
+ * Does what may refuse a request before its body is read. Then the connection, on which others are
+ * under way, goes on.
+ */
+export async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await discardBody(request);
+    throw error;
+  }
+}
+
 /** Lets the sender of a body that nobody wants come to its end, within bounds, so that it reads the answer. */
 export async function discardBody(request: IncomingMessage): Promise<void> {
   if (request.complete) return;

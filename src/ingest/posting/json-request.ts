@@ -9,7 +9,7 @@ import { parseForm } from "../../http/form.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { type BatchPostOptions, discardBody, idempotencyKey, postBatch } from "./batch-post.ts";
+import { type BatchPostOptions, idempotencyKey, orDiscard, postBatch } from "./batch-post.ts";
 
 /**
  * The largest form, in bytes: as an error event it fits one record of the bus, whatever its
@@ -86,19 +86,6 @@ export async function takeJson(
   // Before the body, and before a batch takes room: both are only for those who may send one.
   const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, place, options));
   return await takeBody({ request, type, secret, apiKey, log }, options);
-}
-
-/**
- * Does what may refuse a request before its body is read. Then the connection, on which others are
- * under way, goes on.
- */
-async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    await discardBody(request);
-    throw error;
-  }
 }
 
 type Authorized = {

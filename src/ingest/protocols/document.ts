@@ -90,6 +90,17 @@ export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, aro
   };
 }
 
+const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
+const NOTHING: Partial<Pick<ProducerEvent, "source" | "tags" | "attributes">> = {};
+
+/** The event of a text of which nothing else is known than what is given. */
+export function eventOfText(
+  text: string,
+  { source = "", tags = NO_TAGS, attributes = NO_ATTRIBUTES } = NOTHING,
+): ProducerEvent {
+  return { text, severity: null, source, user: "", link: "", geo: null, tags, time: null, attributes };
+}
+
 /** The attribute that is each field, by its most telling name. */
 type Found = { -readonly [F in Field]?: string | undefined } & {
   /** What the attribute that is the time says. */

@@ -8,7 +8,7 @@ export type Steps<T> = Generator<Unread, T>;
 /** Where a value ends is not known yet. */
 const NOT_YET = -1;
 /** Looked at between two pauses: up to some milliseconds' work where it is full of empty objects. */
-const STEP_BYTES = 16 * 1024;
+export const STEP_BYTES = 16 * 1024;
 /** More white space in one place is none of JSON that anybody writes. */
 const MOST_BLANK = 64 * 1024;
 const LONGEST_NAME = 256;

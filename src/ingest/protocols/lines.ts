@@ -1,6 +1,6 @@
 import { WHOLE_BYTES } from "./long-json.ts";
 
-const LINE_FEED = 0x0a;
+export const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** A line: its text, or the bytes of one that is too long to be read at once. */

@@ -16,7 +16,7 @@ import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/fast-path/last-answer.ts";
-import { discardBody, idempotencyKey } from "../posting/batch-post.ts";
+import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { admitPage } from "../pages/cors.ts";
@@ -159,16 +159,6 @@ async function storePieces(
   for await (const piece of pieces) await store(piece);
   if (answer === null) await store(Buffer.alloc(0));
   return { answer: answer!, events };
-}
-
-/** Does what may refuse a request before its body is read: the connection goes on then. */
-async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    await discardBody(request);
-    throw error;
-  }
 }
 
 /** What tells a request that is sent again: its key, and all that decides what it becomes. */

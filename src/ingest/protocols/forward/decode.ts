@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
-import { eventOfDocument } from "../document.ts";
+import { eventOfDocument, eventOfText } from "../document.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { timeOf } from "../times.ts";
 import { headAt, Scan } from "./scan.ts";
@@ -159,8 +159,7 @@ function momentOf(time: unknown): ProducerTime | null {
 }
 
 function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: string): ProducerEvent {
-  const text = bytes.toString("utf8", 0, KEPT_BYTES);
-  return { text, severity: null, source: tag, user: "", link: "", geo: null, tags: [], time: null, attributes };
+  return eventOfText(bytes.toString("utf8", 0, KEPT_BYTES), { source: tag, attributes });
 }
 
 /** A value as JSON has it: bytes are text, or base64 where they are none. */

@@ -13,10 +13,10 @@ import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { DatagramReader } from "../../listeners/udp.ts";
 import type { FieldChoice } from "../choice.ts";
+import { eventOfText } from "../document.ts";
 import { decompress, encodingOfContent } from "../inflate.ts";
 import { CUT_TAG } from "../line.ts";
 import { PENDING } from "../protocol.ts";
-import type { ProducerEvent } from "../protocol.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
 
@@ -89,10 +89,5 @@ function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Keyed | nul
   if (text === "") return null;
   tally.add("malformed");
   const tags = isCut || bytes.length > KEPT_BYTES ? [CUT_TAG] : [];
-  return { event: eventOfText(text, tags), secret: null };
-}
-
-function eventOfText(text: string, tags: readonly string[]): ProducerEvent {
-  const none = { severity: null, source: "", user: "", link: "", geo: null, time: null };
-  return { ...none, text, tags, attributes: new Map() };
+  return { event: eventOfText(text, { tags }), secret: null };
 }

@@ -8,13 +8,11 @@ import { CUT_TAG, markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { at, itemsOf, objectOf, textAt, textOf } from "./payload.ts";
+import { at, itemsOf, objectOf, textAt, textOf, MOST_OF_COMMON } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** What of the group stands with each of its alerts. */
 const OF_GROUP = ["receiver", "groupKey", "externalURL", "truncatedAlerts", "orgId"] as const;
-/** Of a value that stands with each alert. */
-const MOST_OF_COMMON = 1_024;
 /** A moment that did not come yet. */
 const NEVER = /^0001-/;
 

@@ -7,18 +7,14 @@ import { CUT_TAG, markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { follow, headerOf, itemsOf, payloadOf, textOf } from "./payload.ts";
+import { follow, headerOf, itemsOf, payloadOf, textOf, MOST_OF_COMMON } from "./payload.ts";
 
 /** Of one value so much goes into a field: fields are shorter unless an operator raised their limits. */
 const MOST_OF_VALUE = 32_768;
-/** Of a value that stands in the event of each item. */
-const MOST_OF_COMMON = 1_024;
 /** So many attributes of the body around a list are given to each of its items. */
 const MOST_AROUND = 64;
 const MOST_TAGS_OF_VALUE = 50;
 const LONGEST_TAG = 200;
-
-const parsed = new WeakMap<TemplateSource, Template>();
 
 /**
  * Fills a template with what a request says: the event that it makes of it, or those of the items
@@ -26,8 +22,7 @@ const parsed = new WeakMap<TemplateSource, Template>();
  * @throws LoggiaError `bad_body`
  */
 export function* fillTemplate(source: TemplateSource, received: Received): Generator<ReadEvent> {
-  let template = parsed.get(source);
-  if (template === undefined) parsed.set(source, (template = parseTemplate(source)));
+  const template = parseTemplate(source);
   const payload = yield* payloadOf(received);
   const { value: body, isCut } = payload;
   const filler = new Filler(template, body, received.headers);

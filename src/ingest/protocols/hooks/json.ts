@@ -1,5 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
-import { eventOfDocument } from "../document.ts";
+import { eventOfDocument, eventOfText } from "../document.ts";
 import { isObject } from "../json.ts";
 import { markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
@@ -8,7 +8,6 @@ import type { Fields } from "./payload.ts";
 
 /** Names of what reads as a text where none of the usual ones is there. */
 const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
-const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
 
 /**
  * The events of any JSON: an object is one, so is each of a list; plain text is one.
@@ -31,18 +30,4 @@ export function* decodeJson(received: Received): Generator<ReadEvent> {
 function eventOf(document: Fields, choice: Received["choice"]): ProducerEvent {
   const event = eventOfDocument(document, choice);
   return event.text === "" ? { ...event, text: textAt(document, ...TEXTS) } : event;
-}
-
-function eventOfText(text: string): ProducerEvent {
-  return {
-    text,
-    severity: null,
-    source: "",
-    user: "",
-    link: "",
-    geo: null,
-    tags: [],
-    time: null,
-    attributes: NO_ATTRIBUTES,
-  };
 }

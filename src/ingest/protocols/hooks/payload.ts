@@ -2,6 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { parseForm } from "../../../http/form.ts";
 import { compactJson } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
+import { STEP_BYTES } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { elementsAt, readOnly, WHOLE_BYTES } from "../long-json.ts";
 import type { LongValue } from "../long-json.ts";
@@ -22,6 +23,8 @@ export type Payload<T = unknown> = {
 
 export type Item = Pick<LongValue, "value" | "isCut"> | Unread;
 
+/** So much of a value around a list goes into the event of each of its items. */
+export const MOST_OF_COMMON = 1_024;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TEXT = /^text\/plain\b/i;
 const PAYLOAD = "payload=";
@@ -29,8 +32,6 @@ const [BLANK, AMPERSAND, PERCENT, PLUS] = [0x20, 0x26, 0x25, 0x2b];
 const HEX = /^[0-9a-f]{2}$/i;
 /** Of a long form without JSON so much is read: more than an event holds. */
 const KEPT_FORM_BYTES = 64 * 1024;
-/** Decoded between two pauses. */
-const STEP_BYTES = 16 * 1024;
 
 /**
  * What a request says: its JSON, that of the field `payload` of a form, the fields of any other

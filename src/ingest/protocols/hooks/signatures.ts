@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { HookSignature } from "../../../catalog/catalog.ts";
 import { standardKey } from "../../../catalog/hook-checks.ts";
+import { headerOf } from "./payload.ts";
 
 /** What is signed: the bytes of a body as they were sent, and the headers beside them. */
 export type Signed = { readonly body: Buffer; readonly headers: IncomingHttpHeaders };
@@ -25,7 +26,7 @@ const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]
 /** The signature of a request, right or wrong; "": it has none. */
 export function signatureOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
   if (signature === "none") return "";
-  return HEADERS[signature].map((name) => textOf(headers[name])).find((value) => value !== "") ?? "";
+  return HEADERS[signature].map((name) => headerOf(headers, name)).find((value) => value !== "") ?? "";
 }
 
 /** Whether a request is signed with this secret. What is compared takes the same time, right or wrong. */
@@ -57,17 +58,17 @@ export function isSigned(signature: HookSignature, secret: string, signed: Signe
 export function deliveryOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
   const names =
     signature === "standard" ? [`${standardPrefix(headers)}-id`] : ["x-github-delivery", "webhook-id", "svix-id"];
-  return names.map((name) => textOf(headers[name])).find((id) => id !== "") ?? "";
+  return names.map((name) => headerOf(headers, name)).find((id) => id !== "") ?? "";
 }
 
 /** The first whose signature is there, right or wrong. */
 function standardPrefix(headers: IncomingHttpHeaders): string {
-  return STANDARD_PREFIXES.find((prefix) => textOf(headers[`${prefix}-signature`]) !== "") ?? STANDARD_PREFIXES[0];
+  return STANDARD_PREFIXES.find((prefix) => headerOf(headers, `${prefix}-signature`) !== "") ?? STANDARD_PREFIXES[0];
 }
 
 function isSignedByStandard(prefix: string, secret: string, { body, headers }: Signed, now_ms: number): boolean {
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) =>
-    textOf(headers[`${prefix}-${name}`]),
+    headerOf(headers, `${prefix}-${name}`),
   ) as [string, string, string];
   const key = standardKey(secret);
   if (id === "" || signatures === "" || key === null || !isNow(timestamp, now_ms)) return false;
@@ -82,7 +83,7 @@ function isSignedByStandard(prefix: string, secret: string, { body, headers }: S
 
 /** With a header for its moment, that is signed as well. */
 function isSignedByGrafana(secret: string, given: string, { body, headers }: Signed, now_ms: number): boolean {
-  const timestamp = textOf(headers["x-grafana-alerting-timestamp"]);
+  const timestamp = headerOf(headers, "x-grafana-alerting-timestamp");
   if (timestamp === "") return isEqual(fromHex(given), hmac(secret, body));
   return isNow(timestamp, now_ms) && isEqual(fromHex(given), hmac(secret, `${timestamp}:`, body));
 }
@@ -107,8 +108,4 @@ function fromHex(text: string): Buffer {
 
 function isEqual(given: Buffer, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
-}
-
-function textOf(value: string | string[] | undefined): string {
-  return typeof value === "string" ? value : "";
 }

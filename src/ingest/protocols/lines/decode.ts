@@ -1,19 +1,17 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
-import { eventOfDocument } from "../document.ts";
+import { eventOfDocument, eventOfText } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
-import { beginOf, isBlank, linesOf } from "../lines.ts";
+import { beginOf, isBlank, LINE_FEED, linesOf } from "../lines.ts";
 import { readOnly, runOfValues } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 
-const LINE_FEED = 0x0a;
 /** `{` and `[`. */
 const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
-const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
 
 /** A list of objects, as senders of JSON in batches post it. An empty list is one, too. */
 const LIST = /^\s*\[\s*[{\]]/;
@@ -99,18 +97,4 @@ function* eventOfLong(line: Buffer, choice: FieldChoice): Steps<ProducerEvent | 
     if (error instanceof LoggiaError) return null;
     throw error;
   }
-}
-
-function eventOfText(text: string): ProducerEvent {
-  return {
-    text,
-    severity: null,
-    source: "",
-    user: "",
-    link: "",
-    geo: null,
-    tags: [],
-    time: null,
-    attributes: NO_ATTRIBUTES,
-  };
 }

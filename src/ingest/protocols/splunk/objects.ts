@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../../errors.ts";
 import { withoutMark } from "../json.ts";
-import { JsonScanner } from "../json-scanner.ts";
+import { JsonScanner, STEP_BYTES } from "../json-scanner.ts";
 import { readValue } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { Unread } from "../protocol.ts";
@@ -44,8 +44,6 @@ export function* objectsOf(given: Buffer): Generator<ReadObject | Unread> {
     }
   }
 }
-
-const STEP_BYTES = 16 * 1024;
 
 function isBetween(byte: number | undefined): boolean {
   if (byte === undefined) return false;
