@@ -5,8 +5,8 @@ import { fold } from "../../../events/text.ts";
 import type { AttributeField, Comparison, Direction } from "../../../query/plan.ts";
 import { plainText } from "../attributes.ts";
 import type { ColumnKind } from "../attributes.ts";
-import { directed, unknown } from "../write/binder.ts";
-import type { Binder } from "../write/binder.ts";
+import { directed, unknown } from "./binder.ts";
+import type { Binder } from "./binder.ts";
 import { toRe2 } from "./regexp.ts";
 import { ATTRIBUTE_COLUMN } from "../database/schema.ts";
 

@@ -7,8 +7,8 @@ import { EARTH_RADIUS_KM, isAttribute } from "../../../query/plan.ts";
 import type { ComparisonOp, Condition, NumberField, TextField } from "../../../query/plan.ts";
 import { attributeAbsent, attributeNumber, attributeText } from "./attribute.ts";
 import type { TextComparison } from "./attribute.ts";
-import { unknown } from "../write/binder.ts";
-import type { Binder } from "../write/binder.ts";
+import { unknown } from "./binder.ts";
+import type { Binder } from "./binder.ts";
 import { toRe2 } from "./regexp.ts";
 import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
 

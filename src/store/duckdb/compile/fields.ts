@@ -2,8 +2,8 @@ import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.t
 import { isAttribute } from "../../../query/plan.ts";
 import type { FieldsQuestion, LISTED_FIELDS } from "../../store.ts";
 import { plainText } from "../attributes.ts";
-import { Binder } from "../write/binder.ts";
-import type { Statement } from "../write/binder.ts";
+import { Binder } from "./binder.ts";
+import type { Statement } from "./binder.ts";
 import { filter } from "./compile.ts";
 import { columnsOf, entriesOf } from "./attribute.ts";
 import { groupsOf } from "./group.ts";

@@ -1,8 +1,8 @@
 import { DOUBLE } from "@duckdb/node-api";
 
 import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../../query/plan.ts";
-import { Binder, directed, unknown } from "../write/binder.ts";
-import type { Statement } from "../write/binder.ts";
+import { Binder, directed, unknown } from "./binder.ts";
+import type { Statement } from "./binder.ts";
 import { eventsOf, filter } from "./compile.ts";
 import { condition } from "./condition.ts";
 import { keyOf } from "./key.ts";

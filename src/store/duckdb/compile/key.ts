@@ -9,7 +9,7 @@ import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import type { Row } from "../read/ask.ts";
 import { plainText } from "../attributes.ts";
-import type { Binder } from "../write/binder.ts";
+import type { Binder } from "./binder.ts";
 import { hasOthers, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, foldedText, hasFolds, hashOf, tagsOf } from "./condition.ts";
 

@@ -1,7 +1,7 @@
 import { isAttribute } from "../../../query/plan.ts";
 import type { Aggregate, NumberSource } from "../../../query/plan.ts";
 import { plainText } from "../attributes.ts";
-import type { Binder } from "../write/binder.ts";
+import type { Binder } from "./binder.ts";
 import { hasOthers, otherText, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, tagsOf } from "./condition.ts";
 

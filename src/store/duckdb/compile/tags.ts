@@ -1,5 +1,5 @@
 import type { Aggregate, GroupPlan } from "../../../query/plan.ts";
-import type { Binder } from "../write/binder.ts";
+import type { Binder } from "./binder.ts";
 import { eventsOf, filter } from "./compile.ts";
 import { foldedText, hasFolds, tagsOf } from "./condition.ts";
 

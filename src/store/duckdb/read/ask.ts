@@ -2,7 +2,7 @@ import { VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBValue } from "@duckdb/node-api";
 import { setImmediate as turn } from "node:timers/promises";
 
-import type { Statement } from "../write/binder.ts";
+import type { Statement } from "../compile/binder.ts";
 
 export type Row = readonly DuckDBValue[];
 

@@ -1,5 +1,5 @@
-import { Binder } from "../write/binder.ts";
-import type { Statement } from "../write/binder.ts";
+import { Binder } from "../compile/binder.ts";
+import type { Statement } from "../compile/binder.ts";
 import type { Span } from "../compile/compile.ts";
 import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 

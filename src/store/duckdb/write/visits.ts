@@ -8,8 +8,8 @@ import type { Direction, UserCondition, UserField, UsersPlan } from "../../../qu
 import type { TrackedUser, UsersPage } from "../../store.ts";
 import { askRows } from "../read/ask.ts";
 import type { Row } from "../read/ask.ts";
-import { Binder } from "./binder.ts";
-import type { Statement } from "./binder.ts";
+import { Binder } from "../compile/binder.ts";
+import type { Statement } from "../compile/binder.ts";
 import { quoted } from "../compile/compile.ts";
 import { transaction } from "../database/database.ts";
 import { toRe2 } from "../compile/regexp.ts";
