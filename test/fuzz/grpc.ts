@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deflateSync, gzipSync } from "node:zlib";
 
-import { framed, PATH } from "../ingest/listeners/grpc-client.ts";
+import { begin, framed, openSession, PATH } from "../ingest/listeners/grpc-client.ts";
 import { encodeRequest } from "../ingest/protocols/otlp-proto.ts";
 import { KEY } from "../support/service.ts";
 import { mutate } from "./random.ts";
@@ -64,24 +63,6 @@ async function checkGrpc(target: Target): Promise<void> {
   const status = await statusOf(begin(session, {}), framed(MESSAGE));
   session.destroy();
   if (status !== "0") throw new Fault(`a good call of gRPC is answered ${status}`);
-}
-
-function openSession(port: number): ClientHttp2Session {
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
-  session.on("error", () => {});
-  return session;
-}
-
-function begin(session: ClientHttp2Session, headers: OutgoingHttpHeaders): ClientHttp2Stream {
-  const stream = session.request({
-    ":method": "POST",
-    ":path": PATH,
-    "content-type": "application/grpc",
-    te: "trailers",
-    authorization: `Bearer ${KEY}`,
-    ...headers,
-  });
-  return stream.on("error", () => {});
 }
 
 async function callOnce(session: ClientHttp2Session, random: Random): Promise<void> {

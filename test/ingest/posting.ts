@@ -1,3 +1,10 @@
+import type { ExecutionContext } from "ava";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+
+import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import type { Idempotency } from "../../src/ingest/idempotency.ts";
+import { createPostListener } from "../../src/ingest/posting/listener.ts";
 import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -58,4 +65,25 @@ export async function eventsOf(service: Service, count: number, query = ""): Pro
 export async function dataOf(service: Service, id: string): Promise<string> {
   const url = `${service.apiUrl}/1/logs/${LOG}/events/${id}/data`;
   return (await (await fetch(url, { headers: { Authorization: AUTHORIZATION } })).json()) as string;
+}
+
+/**
+ * A posting listener of its own for the logs of a service, whose appends a test takes the place of.
+ * @param submitLines takes lines, as the write coalescer does
+ */
+export async function listenWith(
+  t: ExecutionContext,
+  { ports }: Service,
+  { once, submitLines }: { readonly once: Idempotency; readonly submitLines: (lines: number) => Promise<string> },
+): Promise<{ readonly postUrl: string }> {
+  const server = createPostListener({
+    catalog: ports.catalog,
+    once,
+    coalescer: { submitLines: (_log: unknown, lines: readonly unknown[]) => submitLines(lines.length) } as never,
+    limits: DEFAULT_LIMITS,
+    log: pino({ level: "silent" }),
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  return { postUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }

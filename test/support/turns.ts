@@ -15,15 +15,17 @@ export async function turnsDuring(work: () => Promise<unknown>): Promise<number>
   return turns;
 }
 
+/** The processor time of this thread, in milliseconds. */
+export function busy_ms(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /**
  * Does work, and tells for how long others had no turn at most, in milliseconds of processor time:
  * what other processes take does not count.
  */
 export async function longestHold_ms<T>(work: () => Promise<T>): Promise<{ longest_ms: number; answer: T }> {
-  const busy_ms = (): number => {
-    const { user, system } = process.threadCpuUsage();
-    return (user + system) / 1000;
-  };
   let longest_ms = 0;
   let last_ms = busy_ms();
   let isOver = false;

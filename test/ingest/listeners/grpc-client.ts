@@ -1,5 +1,5 @@
 import { connect } from "node:http2";
-import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 
 import { KEY } from "../../support/service.ts";
 
@@ -21,12 +21,8 @@ export type Answer = {
   readonly headers: IncomingHttpHeaders;
 };
 
-/** A call of the export service, with the key of the first log. */
-export async function call(
-  session: ClientHttp2Session,
-  body: Buffer,
-  headers: Record<string, string> = {},
-): Promise<Answer> {
+/** A call of the export service that has begun, with the key of the first log. */
+export function begin(session: ClientHttp2Session, headers: OutgoingHttpHeaders): ClientHttp2Stream {
   const stream = session.request({
     ":method": "POST",
     ":path": PATH,
@@ -35,11 +31,20 @@ export async function call(
     authorization: `Bearer ${KEY}`,
     ...headers,
   });
+  return stream.on("error", () => {});
+}
+
+/** A whole call of it. */
+export async function call(
+  session: ClientHttp2Session,
+  body: Buffer,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const stream = begin(session, headers);
   let head: IncomingHttpHeaders = {};
   let trailers: IncomingHttpHeaders = {};
   stream.on("response", (given) => (head = given));
   stream.on("trailers", (given) => (trailers = given));
-  stream.on("error", () => {});
   stream.end(body);
   const pieces: Buffer[] = [];
   stream.on("data", (piece: Buffer) => pieces.push(piece));

@@ -2,18 +2,14 @@ import test from "ava";
 import { once } from "node:events";
 import { request } from "node:http";
 import type { ClientRequest, IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { pino } from "pino";
 
 import { LoggiaError } from "../../../src/errors.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
-import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { eventsOn } from "../../support/events-on.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
-import { eventsOf, send } from "../posting.ts";
+import { eventsOf, listenWith, send } from "../posting.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
@@ -156,31 +152,23 @@ test("a full queue answers the whole request 503, with Retry-After and nothing s
   const service = await serviceOf(t, "embedded");
   const appended: number[] = [];
   let full = true;
-  const server = createPostListener({
-    catalog: service.ports.catalog,
+  const listener = await listenWith(t, service, {
     once: { post: () => Promise.reject(new Error("no keys here")) },
-    coalescer: {
-      submitLines(_log: unknown, lines: readonly unknown[]) {
-        if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
-        appended.push(lines.length);
-        full = appended.length === 1;
-        if (full) setTimeout(() => (full = false), 100);
-        return Promise.resolve("0".repeat(24));
-      },
-    } as never,
-    limits: DEFAULT_LIMITS,
-    log: pino({ level: "silent" }),
+    submitLines(lines) {
+      if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
+      appended.push(lines);
+      full = appended.length === 1;
+      if (full) setTimeout(() => (full = false), 100);
+      return Promise.resolve("0".repeat(24));
+    },
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
-  const postUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const body = `${"x".repeat(20)}\n`.repeat(60_000);
-  const refused = await send({ postUrl }, "/lines", body);
+  const refused = await send(listener, "/lines", body);
   t.is(refused.status, 503);
   t.is(refused.headers.get("retry-after"), "1");
   t.deepEqual(appended, []);
   full = false;
-  const taken = await send({ postUrl }, "/lines", body);
+  const taken = await send(listener, "/lines", body);
   t.is(taken.status, 201, "what has begun waits for room");
   t.is(
     appended.reduce((sum, count) => sum + count, 0),

@@ -2,19 +2,16 @@ import test from "ava";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 
 import { parseLogKey } from "../../../src/events/event.ts";
-import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { startLoggia } from "../../../src/main.ts";
-import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { readSettings } from "../../../src/settings.ts";
 import { AUTHORIZATION, environmentOf, get, KEY, LOG, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
-import { eventsOf, send } from "../posting.ts";
+import { eventsOf, listenWith, send } from "../posting.ts";
 import { hookPath, makeHook } from "./hooks-made.ts";
 
 const JSON_TYPE = { "Content-Type": "application/json" };
@@ -253,33 +250,25 @@ test.serial("a full queue answers 503 with Retry-After, and nothing of the reque
   const secret = await makeHook(service, "github", { signature: "github" });
   let full = true;
   const stored: number[] = [];
-  const server = createPostListener({
-    catalog: service.ports.catalog,
+  const listener = await listenWith(t, service, {
     once: {
       post: async (batch, append) => ({
         ...batch,
         first: await append({ first: "0".repeat(24) as never, created: 0 }),
       }),
     },
-    coalescer: {
-      submitLines(_log: unknown, lines: readonly unknown[]) {
-        if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
-        stored.push(lines.length);
-        return Promise.resolve("0".repeat(24));
-      },
-    } as never,
-    limits: DEFAULT_LIMITS,
-    log: pino({ level: "silent" }),
+    submitLines(lines) {
+      if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
+      stored.push(lines);
+      return Promise.resolve("0".repeat(24));
+    },
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
-  const postUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const body = '{"zen":"z"}';
   const headers = { ...signed(secret, body), "X-GitHub-Delivery": "one" };
   const alerts = JSON.stringify({ alerts: [{ status: "firing" }, { status: "firing", fingerprint: "2" }] });
   const post = async () => [
-    await send({ postUrl }, hookPath("github"), body, { headers }),
-    await send({ postUrl }, hookPath("alertmanager"), alerts, { headers: JSON_TYPE }),
+    await send(listener, hookPath("github"), body, { headers }),
+    await send(listener, hookPath("alertmanager"), alerts, { headers: JSON_TYPE }),
   ];
   for (const refused of await post()) {
     t.is(refused.status, 503);
