@@ -1,136 +1,34 @@
-import { blobValue, DuckDBInstance } from "@duckdb/node-api";
-import type { DuckDBValue } from "@duckdb/node-api";
 import test from "ava";
-import type { ExecutionContext } from "ava";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { pino } from "pino";
 
 import { killAfterUs } from "../../../../infra/engines/guard.ts";
-import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
-import type { Condition } from "../../../../src/query/plan.ts";
-import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
-import type { DuckdbStore } from "../../../../src/store/duckdb/store.ts";
-import { FilterTables } from "../../../../src/store/duckdb/blocks/filter-tables.ts";
+import type { StoredEvent } from "../../../../src/events/event.ts";
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
-import { event, groupPlan, idAt, listPlan, MORNING, newLog, row, write } from "../../../contract/store-fixture.ts";
-import { temporaryFolder } from "../../../support/temporary.ts";
+import { event, idAt, listPlan, MORNING, newLog, row, write } from "../../../contract/store-fixture.ts";
 import { writeEvents } from "../../../support/write-events.ts";
+import {
+  answer,
+  blocksIn,
+  contains,
+  eventOf,
+  findsAll,
+  newFile,
+  NO_BLOCKS,
+  open,
+  questionsOf,
+  randomFrom,
+  ROUNDS,
+  runIn,
+  setFilters,
+  STEPS,
+  writeSome,
+} from "./blocks-fixture.ts";
 
 const CHILD = resolve(import.meta.dirname, "../child.ts");
-const ROUNDS = 3;
-const STEPS = 16;
-/** More than all events: then there are no blocks. */
-const NO_BLOCKS = 1_000_000;
-
-function open(
-  file: string,
-  blockRows: number,
-  limits: { filterLimit_mb?: number; tableBlocks?: number } = {},
-): Promise<DuckdbStore> {
-  return openDuckdbStore({
-    file,
-    log: pino({ level: "silent" }),
-    blockRows,
-    memoryLimit_mb: 128,
-    threads: 1,
-    ...limits,
-  });
-}
-
-function newFile(t: ExecutionContext): string {
-  return join(temporaryFolder(t), "events.duckdb");
-}
-
-/** Runs SQL in a file that no store has open. */
-async function runIn(file: string, sql: string, values: DuckDBValue[] = []): Promise<readonly DuckDBValue[][]> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  const rows = (await connection.runAndReadAll(sql, values)).getRows();
-  connection.closeSync();
-  instance.closeSync();
-  return rows;
-}
-
-const contains = (value: string): Condition => ({ kind: "contains", field: "text", value });
-const matches = (pattern: string): Condition => ({ kind: "matches", field: "text", pattern });
-const equals = (field: "source" | "tags" | "user" | `@${string}`, value: string): Condition => ({
-  kind: "text",
-  field,
-  op: "=",
-  value,
-});
-
-/** An event of which each word is of few events or of its own. */
-function eventOf(
-  log: LogKey,
-  random: (below: number) => number,
-  created = MORNING + random(60 * 86_400_000),
-): StoredEvent {
-  const own = random(2 ** 30).toString(36);
-  return event(log, {
-    id: idAt(created),
-    created: created + random(100_000) - 50_000,
-    text: `request=${own}-${random(40)} of customer ${random(20)} Übergrößen${random(10)} ended`,
-    tags: [`tag-${random(30)}`, "all"],
-    source: `web-${random(30)}`,
-    user: random(3) === 0 ? "" : `user-${random(60)}@example.com`,
-    attributes:
-      random(2) === 0 ? null : `{"http.status":${200 + random(40)},"trace":"t${own}","codes":["a${random(9)}",7]}`,
-  });
-}
-
-function questionsOf({ text, tags, source, user, attributes }: StoredEvent): Condition[] {
-  const [request = ""] = text.split(" ");
-  const questions: Condition[] = [
-    contains(request),
-    contains(text.slice(3, 30).toUpperCase()),
-    matches(`${request.slice(0, 14)}.*customer [0-9]`),
-    matches(`${request}|of customer 7 Ü`),
-    equals("tags", tags[0]!),
-    equals("source", source),
-    { kind: "or", conditions: [equals("source", source), equals("tags", tags[0]!)] },
-    { kind: "and", conditions: [equals("source", source), contains("customer 1")] },
-    { kind: "not", condition: equals("source", source) },
-    { kind: "in", field: "source", values: [source, "web-1", "web-x"] },
-    contains("no such request"),
-  ];
-  if (user !== "") questions.push(equals("user", user));
-  if (attributes !== null) {
-    const { trace, ...rest } = JSON.parse(attributes) as { trace: string; "http.status": number };
-    questions.push(equals("@trace", trace), {
-      kind: "number",
-      field: "@http.status",
-      op: "=",
-      value: rest["http.status"],
-    });
-  }
-  return questions;
-}
-
-async function answer(store: DuckdbStore, log: LogKey, where: Condition): Promise<unknown> {
-  const newest = listPlan(log, { where, sort: [{ field: "created", direction: "desc" }], take: 5 });
-  return {
-    page: await store.list(newest),
-    few: await store.list(newest, { countUpTo: 3 }),
-    rows: await store.rows(listPlan(log, { where, sort: [{ field: "source", direction: "asc" }], skip: 2 })),
-    groups: await store.group(groupPlan(log, { where, by: [{ kind: "field", field: "tags" }] })),
-  };
-}
-
-/** xorshift: a failure is repeated with its seed. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed | 1;
-  return (below) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % below;
-  };
-}
 
 for (let round = 1; round <= ROUNDS; round++) {
   test(`a store with blocks answers as one without, whatever was written, deleted and expired (${round} of ${ROUNDS})`, async (t) => {
@@ -193,44 +91,6 @@ for (let round = 1; round <= ROUNDS; round++) {
   });
 }
 
-/** Puts a filter in the place of all that a file has. */
-function setFilters(file: string, filter: Uint8Array): Promise<unknown> {
-  return runIn(file, "update token_blocks set filter = $1", [blobValue(filter)]);
-}
-
-async function blocksIn(file: string): Promise<number> {
-  return Number((await runIn(file, "select count(*) from token_blocks"))[0]![0]);
-}
-
-/** How many filters each table of a file has. */
-async function tablesIn(file: string): Promise<Record<string, number>> {
-  const sql = "select table_name from duckdb_tables() where starts_with(table_name, 'token_blocks') order by 1";
-  const names = (await runIn(file, sql)).map(([name]) => String(name));
-  const counts = names.map(async (name) => Number((await runIn(file, `select count(*) from ${name}`))[0]![0]));
-  return Object.fromEntries((await Promise.all(counts)).map((count, i) => [names[i]!, count]));
-}
-
-async function writeSome(t: ExecutionContext, file: string, log: LogKey, tableBlocks?: number): Promise<StoredEvent[]> {
-  await using store = await open(file, 10, { ...(tableBlocks !== undefined && { tableBlocks }) });
-  const random = randomFrom(4_711);
-  const events: StoredEvent[] = [];
-  for (let batch = 0; batch < 12; batch++) {
-    const next = Array.from({ length: 10 }, (_, i) => eventOf(log, random, MORNING + batch * 1_000_000 + i * 1_000));
-    await write(t, store, next);
-    events.push(...next);
-  }
-  return events;
-}
-
-async function findsAll(t: ExecutionContext, store: DuckdbStore, events: readonly StoredEvent[]): Promise<void> {
-  // The first of each batch, and others.
-  for (const each of events.filter((_, i) => i === 0 || i % 7 === 3)) {
-    const [request = ""] = each.text.split(" ");
-    const { rows } = await store.list(listPlan(each.log, { where: contains(request) }));
-    t.deepEqual(rows, [row(each)], request);
-  }
-}
-
 test("filters are asked: of a block whose filter says that a word is not there, nothing is looked at", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
@@ -279,120 +139,6 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
     t.is((await store.list(listPlan(log, { where: contains(events[50]!.text) }))).total, 0, "they are asked");
   });
 }
-
-test("filters lie in tables of so many, and a checkpoint rewrites none that is full", async (t) => {
-  const [file, log] = [newFile(t), newLog()];
-  const events = await writeSome(t, file, log, 5);
-  t.deepEqual(await tablesIn(file), { token_blocks: 5, token_blocks_1: 5, token_blocks_2: 2 });
-  const places = (table: string) =>
-    runIn(file, `select block_id, block_offset from pragma_storage_info('${table}') where segment_type = 'BLOB'`);
-  const before = [await places("token_blocks"), await places("token_blocks_2")];
-  {
-    await using store = await open(file, 10, { tableBlocks: 5 });
-    const random = randomFrom(17);
-    const more = Array.from({ length: 20 }, (_, i) => eventOf(log, random, MORNING + 20_000_000 + i));
-    for (const half of [more.slice(0, 10), more.slice(10)]) await write(t, store, half);
-    await findsAll(t, store, [...events, ...more]);
-  }
-  t.deepEqual(await tablesIn(file), { token_blocks: 5, token_blocks_1: 5, token_blocks_2: 4 });
-  const after = [await places("token_blocks"), await places("token_blocks_2")];
-  t.true(before[0]!.length > 0);
-  t.deepEqual(after[0], before[0]);
-  t.notDeepEqual(after[1], before[1], "this one has changed");
-});
-
-test("a table of filters that cannot be read is built anew, and no other", async (t) => {
-  const [file, log] = [newFile(t), newLog()];
-  const events = await writeSome(t, file, log, 5);
-  await runIn(file, "alter table token_blocks_1 drop column filter");
-  {
-    await using store = await open(file, 10, { tableBlocks: 5 });
-    await findsAll(t, store, events);
-    await store.indexed();
-    await findsAll(t, store, events);
-  }
-  t.deepEqual(await tablesIn(file), { token_blocks: 5, token_blocks_1: 0, token_blocks_2: 5, token_blocks_3: 2 });
-});
-
-test("late events and retention take filters out of all tables, and empty tables go", async (t) => {
-  const [file, log] = [newFile(t), newLog()];
-  const events = await writeSome(t, file, log, 3);
-  const empty = TokenFilter.of(new TokenList()).encode();
-  const all = Object.keys(await tablesIn(file));
-  t.is(all.length, 4);
-  // Filters that say of every word that it is not there, so that only their absence lets it be found.
-  for (const table of all) await runIn(file, `update ${table} set filter = $1`, [blobValue(empty)]);
-  const late = [1, 4, 7, 10].map((block) =>
-    event(log, { id: idAt(MORNING + block * 1_000_000 + 500), text: `request=verylate-${block}-x of customer` }),
-  );
-  {
-    await using store = await open(file, 10, { tableBlocks: 3 });
-    await write(t, store, late);
-    await findsAll(t, store, late);
-  }
-  {
-    await using store = await open(file, 10, { tableBlocks: 3 });
-    await store.indexed();
-    await findsAll(t, store, late);
-    await store.deleteExpired({ before: new Map([[log, MORNING + 9_900_000]]), markersBefore: null });
-    await findsAll(t, store, events.slice(100, 110));
-  }
-  const left = await tablesIn(file);
-  t.false("token_blocks_1" in left);
-  t.true(Object.values(left).reduce((sum, count) => sum + count) <= 6, JSON.stringify(left));
-});
-
-test("a transaction that is rolled back with a new table of filters leaves a store that goes on", async (t) => {
-  const [file, log] = [newFile(t), newLog()];
-  const events = await writeSome(t, file, log, 6);
-  t.deepEqual(await tablesIn(file), { token_blocks: 6, token_blocks_1: 6 });
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  const tables = new FilterTables(6);
-  for (const name of await tables.names(connection)) for await (const _ of tables.read(connection, name));
-  const block = (n: number) => ({ first: BigInt(n), last: BigInt(n), encoded: new Uint8Array(99) });
-  for (let n = 0; n < 14; n++) {
-    await connection.run("begin");
-    await tables.insert(connection, block(n));
-    t.true(await tables.has(connection, block(n)));
-    await connection.run("rollback");
-  }
-  t.deepEqual(await tables.names(connection), ["token_blocks", "token_blocks_1"]);
-  t.false(await tables.has(connection, block(3)));
-  await tables.insert(connection, block(20));
-  await tables.remove(connection, block(20));
-  connection.closeSync();
-  instance.closeSync();
-  await using store = await open(file, 10);
-  await findsAll(t, store, events);
-});
-
-test("filters of the oldest blocks that do not fit into memory are not asked, and stay in the file", async (t) => {
-  const [file, log] = [newFile(t), newLog()];
-  const random = randomFrom(5);
-  const batches = Array.from({ length: 25 }, (_, batch) =>
-    Array.from({ length: 4 }, (_, i) => eventOf(log, random, MORNING + batch * 1_000_000 + i * 1_000)),
-  );
-  {
-    await using store = await open(file, 4);
-    for (const batch of batches.slice(0, 24)) await write(t, store, batch);
-  }
-  const empty = TokenFilter.of(new TokenList());
-  await setFilters(file, empty.encode());
-  {
-    await using store = await open(file, 4, { filterLimit_mb: (12 * empty.size) / 2 ** 20 });
-    const isFound = async (batch: number): Promise<boolean> =>
-      (await store.list(listPlan(log, { where: contains(batches[batch]![0]!.text) }))).total === 1;
-    t.deepEqual(
-      [await isFound(0), await isFound(11), await isFound(12), await isFound(23)],
-      [true, true, false, false],
-    );
-    // Its filter takes the place of others.
-    await write(t, store, batches[24]!);
-    t.deepEqual([await isFound(24), await isFound(12)], [true, true]);
-  }
-  t.is(await blocksIn(file), 25);
-});
 
 test("events that come late into a block are found at once, and the block is built anew", async (t) => {
   const [file, log] = [newFile(t), newLog()];
