@@ -118,7 +118,8 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
     });
     const [cost, bareCost] = [await costOf(answerers[0]!), await costOf(answerers[1]!)];
     bench.report.line(
-      `    processor time: the service ${show(cost.service_ms, unit)} and Elasticsearch ${show(cost.engine_ms, unit)} ${unit}` +
+      `    processor time: the service ${show(cost.service_ms, unit)} and ` +
+        `Elasticsearch ${show(cost.engine_ms, unit)} ${unit}` +
         `, for the bare DSL Elasticsearch ${show(bareCost.engine_ms, unit)} ${unit}`,
     );
     ours.set(name, median(mine!.figures.rounds));

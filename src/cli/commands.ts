@@ -275,7 +275,9 @@ function addKeyCommands(key: Command): void {
 function addHookCommands(hook: Command): void {
   const withSettings = (command: Command): Command =>
     inLog(command)
-      .addOption(new Option("--kind <kind>", "who posts; as the name says, else json").choices(hooks.KINDS))
+      .addOption(
+        new Option("--kind <kind>", "service that posts (default: by the name, otherwise json)").choices(hooks.KINDS),
+      )
       .addOption(new Option("--signature <signature>", "how requests are signed").choices(hooks.SIGNATURES))
       .option("--secret <secret>", "what requests are signed with; drawn and shown where not given")
       .option("--secret-stdin", "read it from standard input, where no list of processes shows it")

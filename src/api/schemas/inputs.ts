@@ -217,7 +217,7 @@ const hookFields = {
   kind: z
     .enum(HOOK_KINDS)
     .optional()
-    .describe("Who posts, by which it is known what a body means; absent: as the name says, else `json`."),
+    .describe("The service that posts, which decides how a body is read. Default: by the name, otherwise `json`."),
   signature: z
     .enum(HOOK_SIGNATURES)
     .optional()
