@@ -63,6 +63,7 @@ test("while events come in and questions fill the store's memory, nothing that w
   const answered = new Map<number, number>();
   let refused = 0;
   const loading = new AbortController();
+  t.teardown(() => loading.abort());
   const asking = Array.from({ length: ASKING }, async (_, i) => {
     for (let n = i; !loading.signal.aborted; n++) {
       const { status, body } = await ask("/query", { query: heavy[n % heavy.length]! });

@@ -24,6 +24,9 @@ const QUIET_LEAST_BYTES = 4_000_000;
 
 const INTERRUPT_AGAIN_MS = 20;
 
+/** How long reads wait for the next write after the file was opened anew. */
+const WRITE_FIRST_MS = 2_000;
+
 /** How long a question waits for a reader. */
 const WAIT_MS = 20_000;
 
@@ -60,8 +63,10 @@ export class Database implements AsyncDisposable {
   /** Those that do `anything`, and wait to. */
   #rewriting = 0;
   #quiet: NodeJS.Timeout | null = null;
-  /** While the log of changes is folded in because nothing was written. */
-  #folding: Promise<void> | null = null;
+  /** Reads that have not begun wait for it. */
+  #pause: Promise<void> | null = null;
+  /** Ends the pause in which the next write has the memory to itself. */
+  #afterWrite: (() => void) | null = null;
   #readings = 0;
   /** What is read now, by its number. */
   readonly #reading = new Map<number, Reading>();
@@ -104,20 +109,9 @@ export class Database implements AsyncDisposable {
   }
 
   async #read<T>(work: (connection: DuckDBConnection) => Promise<T>, number: number): Promise<T> {
-    await this.#folding;
-    if (this.#closed) throw new Error(`The store ${this.file} is closed`);
-    if (this.#open === null) {
-      this.#mend();
-      throw new Error(`The store ${this.file} failed and is being opened anew`);
-    }
-    const { instance, readers } = this.#open;
     const caller = asker();
     const gone = askerGone();
-    const connection = await readers.take(
-      caller,
-      gone,
-      caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms()),
-    );
+    const { open, connection } = await this.#takeReader(caller, gone);
     const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, askerLeft_ms()));
     const ended = Promise.withResolvers<void>();
     this.#reading.set(number, { connection, ended: ended.promise });
@@ -143,11 +137,41 @@ export class Database implements AsyncDisposable {
       clearTimeout(timer);
       gone?.removeEventListener("abort", interrupt);
       // Where an interruption, or a lack of memory, met the end of a transaction, that is still there.
-      const next = isInterrupted || isFailed ? await withoutTransaction(connection, instance) : connection;
+      const next = isInterrupted || isFailed ? await withoutTransaction(connection, open.instance) : connection;
       this.#reading.delete(number);
       ended.resolve();
-      readers.give(next, caller);
+      open.readers.give(next, caller);
     }
+  }
+
+  async #takeReader(
+    caller: string | undefined,
+    gone: AbortSignal | undefined,
+  ): Promise<{ open: OpenFile; connection: DuckDBConnection }> {
+    for (;;) {
+      while (this.#pause !== null) await this.#pause;
+      if (this.#closed) throw new Error(`The store ${this.file} is closed`);
+      const open = this.#open;
+      if (open === null) {
+        this.#mend();
+        throw new Error(`The store ${this.file} failed and is being opened anew`);
+      }
+      const longest_ms = caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms());
+      const connection = await open.readers.take(caller, gone, longest_ms);
+      if (open === this.#open) return { open, connection };
+      // The file was closed meanwhile, and is opened anew.
+      open.readers.give(connection, caller);
+    }
+  }
+
+  /** Lets no read begin until the returned function is called. */
+  #pauseReads(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pause = promise;
+    return () => {
+      if (this.#pause === promise) this.#pause = null;
+      resolve();
+    };
   }
 
   /**
@@ -238,11 +262,9 @@ export class Database implements AsyncDisposable {
       this.#foldWhenQuiet();
       return;
     }
-    const folded = Promise.withResolvers<void>();
-    this.#folding = folded.promise;
+    const resume = this.#pauseReads();
     await this.#checkpoint(path, writer);
-    this.#folding = null;
-    folded.resolve();
+    resume();
   }
 
   async #checkpoint(path: string, writer: DuckDBConnection): Promise<void> {
@@ -277,30 +299,39 @@ export class Database implements AsyncDisposable {
 
   async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     const open = (this.#open ??= await openFile(this.#options));
+    const resume = this.#afterWrite;
     try {
       return await transaction(open.writer, work);
     } catch (error) {
       if (isFatal(error) || isHalfWritten(error)) await this.#reopen(open, error);
       else open.writer = await withoutTransaction(open.writer, open.instance);
       throw error;
+    } finally {
+      resume?.();
     }
   }
 
   /**
-   * At once, not with the next write: readers are waiting. What is in memory alone is dropped, and
-   * read again from the log of changes. Questions under way are interrupted.
+   * Opens the file anew at once, not with the next write: readers are waiting. What is in memory
+   * alone is dropped, and read again from the log of changes. Questions under way are interrupted.
+   * Others wait until the next write has ended: they might fill the memory that it lacked, again
+   * and again.
    */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log } = this.#options;
     log.error({ err: cause, file }, "the store failed for good and is opened anew");
     this.#open = null;
+    const resume = this.#pauseReads();
     const interrupting = setInterval(() => {
       for (const { connection } of this.#reading.values()) connection.interrupt();
     }, INTERRUPT_AGAIN_MS);
     try {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
+      this.#afterWrite = resume;
+      setTimeout(resume, WRITE_FIRST_MS).unref();
     } catch (error) {
+      resume();
       log.error({ err: error, file }, "the store could not be opened anew; the next write tries again");
     } finally {
       clearInterval(interrupting);
@@ -318,6 +349,7 @@ export class Database implements AsyncDisposable {
     this.#closed = true;
     if (this.#quiet !== null) clearTimeout(this.#quiet);
     await this.#writing;
+    this.#afterWrite?.();
     if (this.#open === null) return;
     try {
       await this.#open.readers.drain();

@@ -193,3 +193,25 @@ for (const reason of [
     t.deepEqual(rows.getRows(), [["kept"], ["written"]]);
   });
 }
+
+test("questions wait for the write that follows one without memory, and for no other", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  const fail = () =>
+    t.throwsAsync(database.write(() => Promise.reject(new Error("Out of Memory Error: failed to allocate data"))));
+  const values = async (): Promise<unknown> =>
+    database.read(async (connection) => (await connection.runAndReadAll("select value from marks")).getRows());
+  const failing = fail();
+  // More than there are readers: some wait for one when the file is closed.
+  const begunBefore = Array.from({ length: 4 }, values);
+  await failing;
+  const begunAfter = Array.from({ length: 4 }, values);
+  // As the pipeline does before it tries again.
+  await sleep(100);
+  await database.write((connection) => connection.run("insert into marks values ('first', 'written')"));
+  for (const found of await Promise.all(begunAfter)) t.deepEqual(found, [["written"]]);
+  for (const { status } of await Promise.allSettled(begunBefore)) t.is(status, "fulfilled");
+  await fail();
+  t.deepEqual(await values(), [["written"]], "answered although nothing is written");
+});
