@@ -88,6 +88,8 @@ for (const { name, open } of PLACES) {
     t.true((await pipeline.lag()).some(({ next, end }) => next < end));
     held.resolve();
     await caughtUp(pipeline);
+    // The bus has the offset a moment before the pipeline knows that it has.
+    await until(() => seen.acks > 0, { what: "the batch to be acknowledged" });
     t.is(seen.acks, 1);
     await holdsAllOnce(t, place, filled);
   });
