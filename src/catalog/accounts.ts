@@ -38,7 +38,7 @@ export function createAccounts(parts: {
     async createAccount(given, asker) {
       const email = checkEmail(given.email);
       checkPassword(given.password);
-      // A taken address is told before the slow hash, where it is known already; the write has the last word.
+      // Reject a known address before the slow hash. The write decides in the end.
       if (snapshot.account(email) !== null) throw taken(email);
       const password = await hasher.hash(given.password, asker);
       const id = drawId() as UserId;
@@ -67,12 +67,12 @@ export function createAccounts(parts: {
       });
     },
     async deleteAccount(email) {
-      // Which logs there are, and who else is admin, is asked of memory.
+      // The user's logs and their other admins are read from memory, so refresh it first.
       await refresh();
       const { id } = await requireAccount(parts, email);
       const logs = snapshot.logsOf(id).map((log) => log.key);
-      // All are asked before the first is changed; each is asked again as it is written, as others
-      // may change it meanwhile.
+      // Check all logs before changing the first. Each is checked again when it is written, as
+      // another process may change it meanwhile.
       for (const key of logs) withoutShare(snapshot, snapshot.known(idOf.log(key))?.entity ?? null, key, id);
       for (const key of logs) {
         await writer.write(idOf.log(key), (current) => withoutShare(snapshot, current, key, id));
@@ -92,7 +92,7 @@ export function createAccounts(parts: {
   };
 }
 
-/** The account, also where another process made it a moment ago. @throws LoggiaError `account_not_found` */
+/** Returns the account, refreshing if it is unknown. @throws LoggiaError `account_not_found` */
 export async function requireAccount(
   { snapshot, refresh }: { snapshot: Snapshot; refresh: () => Promise<void> },
   email: string,
@@ -103,7 +103,7 @@ export async function requireAccount(
   return account;
 }
 
-/** The account that a change was meant for, and not a later one of the same address. */
+/** Returns the account with this id; throws if a later account has the same address. */
 function expectAccount(current: Entity | null, email: string, id: UserId): AccountEntity {
   if (current?.kind === "account" && current.id === id) return current;
   throw notFound(email);

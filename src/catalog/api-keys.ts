@@ -11,10 +11,7 @@ import { drawApiKey, drawId, hashSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-/**
- * So many digests of keys that were right are remembered: posts come with the same few keys again
- * and again, and a digest takes half a microsecond.
- */
+/** Maximum number of cached digests of valid keys. Posts repeat the same few keys. */
 const REMEMBERED = 10_000;
 
 type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;
@@ -36,13 +33,13 @@ export function createApiKeys(parts: {
       const grant = snapshot.grant(hash);
       if (grant !== null) {
         if (digests.size >= REMEMBERED) digests.clear();
-        // A copy: what was cut out of a request would keep all of it in memory.
+        // Copy the string: a slice of a request would keep the whole request in memory.
         digests.set(Buffer.from(secret).toString(), hash);
       }
       return grant;
     },
     async apiKey(secret) {
-      // What cannot be a key needs no look.
+      // A secret of impossible length needs no look-up.
       if (secret.length < API_KEY_LENGTH.least || secret.length > API_KEY_LENGTH.most) return null;
       const hash = hashSecret(secret);
       const grant = snapshot.grant(hash);
@@ -72,7 +69,7 @@ export function createApiKeys(parts: {
   };
 }
 
-/** To a producer, an unknown key means that its events are not wanted, and may be dropped. */
+/** An error rather than an unknown key, on which a producer might drop its events. */
 function nothingKnown(): LoggiaError {
   return new LoggiaError(
     "store_unavailable",
@@ -81,9 +78,10 @@ function nothingKnown(): LoggiaError {
 }
 
 /**
- * An API key as it is stored, and as it is shown this once.
- * @param chosen a secret of the operator's choice
- * @throws LoggiaError `conflict` where a log has the chosen secret already: a secret opens one log
+ * Creates an API key as stored, and as returned once to its creator.
+ * @param chosen a secret chosen by the operator
+ * @throws LoggiaError `conflict` if a log already has the chosen secret: a secret grants access to
+ * one log
  */
 export async function newApiKey(
   parts: { snapshot: Snapshot; refresh: () => Promise<void> },

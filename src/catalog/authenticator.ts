@@ -10,17 +10,17 @@ import type { Snapshot } from "./snapshot.ts";
 const CACHE_MS = 60_000;
 const MAX_CACHED = 10_000;
 
-/** No password is longer, so a longer one need not be hashed. In UTF-16 units: twice the 200 characters. */
+/** Longest password in UTF-16 units: 200 characters of two units. Longer ones are not hashed. */
 const MAX_PASSWORD_UNITS = 400;
 
-/** The default attempt: of the service itself. */
+/** The default attempt: by the service itself. */
 const SERVICE = Object.freeze({ address: "", isKnown: true });
 
 /**
- * Checks pairs of e-mail and password. A pair that was right is remembered for a minute, as an HMAC
- * under a key that lives and dies with this process. The stored hash is part of what is remembered:
- * a new password, set here or by any other process, makes it worthless at once. So is one that was
- * wrong: a client that keeps an old password takes no time from those who have the right one.
+ * Checks e-mail and password. Results are cached for a minute as an HMAC under a key of this
+ * process. The HMAC covers the stored hash, so a new password, set by any process, invalidates them
+ * at once. Wrong pairs are cached too: a client that retries an old password takes no hashing time
+ * from others.
  *
  * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
  */
@@ -34,8 +34,8 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
   const verify = async (pair: string, password: string, stored: string, asker: Asker): Promise<boolean> => {
     if (verified.has(pair)) return true;
     if (refuted.has(pair)) return false;
-    // A page that opens with twenty requests checks its password once.
-    // Another address has a turn of its own, whose guesses may be used up.
+    // Concurrent checks of a pair share one hash, such as those of a page that opens with twenty
+    // requests. Each address has its own check, as its guesses may be used up.
     const name = `${pair} ${asker.address}`;
     let check = running.get(name);
     if (check === undefined) {
@@ -56,14 +56,14 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
       .update(JSON.stringify([account, stored, password]))
       .digest("base64");
     if (!(await verify(pair, password, stored, { ...attempt, account, exists: entity !== null }))) return null;
-    // The account may have gone, or got another password, while this one was hashed.
+    // The account may have been removed, or its password changed, during the hash.
     if (snapshot.accountEntity(email)?.password === stored) return snapshot.account(email);
     outdated?.();
     return null;
   };
 }
 
-/** Members leave `life_ms` after they came, or earlier where more than `most` are there: the oldest first. */
+/** Creates a set whose members expire after `life_ms`; beyond `most`, the oldest go first. */
 function createExpiringSet(life_ms: number, most: number): { has(member: string): boolean; add(member: string): void } {
   const expiries = new Map<string, number>();
   return {
@@ -75,7 +75,7 @@ function createExpiringSet(life_ms: number, most: number): { has(member: string)
       return false;
     },
     add(member) {
-      // Several who waited for one check all add its pair: the first decides how long it lives.
+      // Callers that shared one check all add its pair: the first sets the expiry.
       if (expiries.has(member)) return;
       const now_ms = performance.now();
       for (const [oldest, expiry] of expiries) {

@@ -2,14 +2,14 @@ import { LoggiaError } from "../errors.ts";
 import { wellFormed } from "../events/text.ts";
 import type { ClassFilter } from "./catalog.ts";
 
-/** What one log may hold. */
+/** Limits per log. */
 export const MAX_CLASS_FILTERS = 10_000;
 export const MAX_API_KEYS = 200;
 export const MAX_SHARES = 1000;
-/** What one person may save for one log. */
+/** Limit per user and log. */
 export const MAX_SAVED_QUERIES = 100;
 
-/** Of an API key that an operator chose; drawn ones are longer. */
+/** Length of a key chosen by an operator; generated keys are longer. */
 export const API_KEY_LENGTH = { least: 8, most: 200 } as const;
 
 const MAX_EMAIL_BYTES = 254;
@@ -18,15 +18,18 @@ const MAX_RETENTION_DAYS = 36_500;
 const MAX_ORIGINS = 50;
 const MAX_ORIGIN_LENGTH = 300;
 
-/** `POST …/classFilters/preview` tries a filter. */
+/** Reserved for `POST …/classFilters/preview`, which tests a filter. */
 const RESERVED_CLASS_KEY = "preview";
 const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** A colon would end the name in Basic credentials. Domains may be one label, as on a machine of one's own. */
+/**
+ * No colon, which would end the user name in Basic credentials. One-label domains such as localhost
+ * are valid.
+ */
 const EMAIL =
   /^[^\s@:"(),;<>[\]\\\p{Cc}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,62})(?:\.[\p{L}\p{N}][\p{L}\p{M}\p{N}-]{0,62})*$/u;
 
-/** @throws LoggiaError `bad_parameter`, as all checks here: the message names the field, and what would be right */
+/** Returns the address in NFC. @throws LoggiaError `bad_parameter`, like all checks in this file */
 export function checkEmail(email: string): string {
   const normal = typeof email === "string" ? email.normalize("NFC") : "";
   if (EMAIL.test(normal) && normal.isWellFormed() && Buffer.byteLength(normal) <= MAX_EMAIL_BYTES) return normal;
@@ -36,7 +39,7 @@ export function checkEmail(email: string): string {
   );
 }
 
-/** Whether an account of this e-mail address can exist. */
+/** Whether an account with this e-mail address can exist. */
 export function isEmail(email: string): boolean {
   return email.length <= MAX_EMAIL_BYTES && EMAIL.test(email.normalize("NFC"));
 }
@@ -58,7 +61,7 @@ export function checkRetentionDays(days: number | null): number | null {
   );
 }
 
-/** Origins as browsers send them, so that they compare as texts; `*` stands for every origin. */
+/** Checks origins. They must be as browsers send them, to compare as strings; `*` is any origin. */
 export function checkOrigins(origins: readonly string[]): readonly string[] {
   if (origins.length > MAX_ORIGINS) throw bad(`The field origins may hold at most ${MAX_ORIGINS} origins`);
   for (const origin of origins) {
@@ -72,7 +75,7 @@ export function checkOrigins(origins: readonly string[]): readonly string[] {
   return [...new Set(origins)];
 }
 
-/** Printable ASCII, so that a key survives addresses, forms and shells as it is. */
+/** Only printable ASCII, so that a key needs no escaping in URLs, forms and shells. */
 export function checkApiKey(secret: string): string {
   const { least, most } = API_KEY_LENGTH;
   if (/^[\x21-\x7e]+$/.test(secret) && secret.length >= least && secret.length <= most) return secret;
@@ -84,13 +87,13 @@ export function checkOneOf<const T extends string>(field: string, value: T, allo
   throw bad(`The field ${field} must be one of ${allowed.join(", ")}`);
 }
 
-/** The key of a class that `text` spells, in lower case, or null where it is none. */
+/** Returns the class key that `text` spells, in lower case; null if it is not a valid key. */
 export function parseClassKey(text: string): string | null {
   const key = text.toLowerCase();
   return CLASS_KEY.test(key) ? key : null;
 }
 
-/** @throws LoggiaError `bad_parameter`, which tells of every field at fault */
+/** @throws LoggiaError `bad_parameter`, which lists every invalid field */
 export function checkClassFilter(filter: ClassFilter): ClassFilter {
   const faults: string[] = [];
   const checking = <T>(check: () => T, otherwise: T): T => {
@@ -121,11 +124,11 @@ export function checkClassFilter(filter: ClassFilter): ClassFilter {
   return checked;
 }
 
-/** The name of a saved query, without blanks at its ends. */
+/** Returns the name of a saved query, trimmed. */
 export function checkQueryName(name: string): string {
   const checked = checkText("name", typeof name === "string" ? name.trim() : name, 1, 100);
   if (/\p{Cc}/u.test(checked)) throw bad("The field name must have no control characters");
-  // Clients take these for steps of a path, and could not name the query in one.
+  // Clients resolve these as path segments, so such a query could not be addressed.
   if (checked === "." || checked === "..") throw bad("The field name must not be dots alone");
   return checked;
 }
@@ -154,7 +157,7 @@ function checkColor(color: string): string {
   throw bad("The field color must have no control characters: a CSS color such as red or #c0392b");
 }
 
-/** Lengths are in characters: Unicode code points. */
+/** Checks the length of a text in Unicode code points. */
 function checkText(field: string, value: string, least: number, most: number): string {
   if (typeof value === "string" && value.length <= 2 * most) {
     const text = wellFormed(value);

@@ -29,7 +29,7 @@ export function createClassFilters(parts: {
   refresh: () => Promise<void>;
 }): ClassFilters {
   const { snapshot, writer, quotas, refresh } = parts;
-  // Memory first; what is not there may have been made by another process a moment ago.
+  // Memory first. If it is missing, another process may have created it a moment ago.
   const find = async (id: string): Promise<Entity | null> => {
     const known = snapshot.known(id)?.entity;
     if (known) return known;
@@ -71,7 +71,7 @@ export function createClassFilters(parts: {
         expectClass(current, log, key);
         return null;
       });
-      // Already of no effect: they were set for the filter that is gone.
+      // The options already have no effect, as they belong to the removed filter.
       for (const { user, birth } of snapshot.optionsOfClass(log, name)) {
         await writer.write(idOf.options(user, log, name), (current) => (isOptions(current, birth) ? null : current));
       }

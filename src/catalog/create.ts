@@ -22,14 +22,13 @@ import { createStartTicket } from "./start-ticket.ts";
 import { createWriter } from "./writer.ts";
 
 /**
- * The catalog over a document store. Once this has resolved the store is the catalog's: disposing
- * the catalog disposes it. Reads the whole of it before it resolves, then follows what other
- * processes write.
+ * Creates the catalog over a document store. It owns the store from then on and disposes it. The
+ * whole store is read before this resolves; then changes of other processes are followed.
  *
- * @param options.poll_ms how often to look for changes by others
- * @param options.limits how much an account may have
- * @param options.now the time that is believed, by which attempts are counted and sessions end
- * @throws LoggiaError `store_unavailable` where the store cannot be read
+ * @param options.poll_ms interval at which changes of other processes are read
+ * @param options.limits limits per account
+ * @param options.now trusted clock: times attempts and the end of sessions
+ * @throws LoggiaError `store_unavailable` if the store cannot be read
  */
 export async function createCatalog(options: {
   documents: Documents;

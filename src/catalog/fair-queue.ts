@@ -4,37 +4,37 @@ import { Line } from "./line.ts";
 import type { Waiter } from "./line.ts";
 
 export type FairQueueOptions = {
-  /** Pieces of work that run at a time. */
+  /** Concurrent jobs. */
   readonly running: number;
-  /** Pieces of work that wait, in the line of known places and in that of strangers. */
+  /** Longest queue: one limit for known accounts and the same for strangers. */
   readonly waiting: number;
-  /** Of these, for one account. */
+  /** Of these, jobs of one account. */
   readonly waitingPerAccount: number;
-  /** How long a stranger for whom there is no room waits for that answer. */
+  /** How long a stranger waits for its refusal when the queue is full, in milliseconds. */
   readonly patience_ms: number;
-  /** Work as long as any other, whose outcome nobody needs. */
+  /** A job as long as any other, whose result is discarded. */
   readonly decoy: () => Promise<unknown>;
 };
 
-/** Early tries in line, and those of one account that are not answered yet. */
+/** Queued early checks, and unanswered early checks of one account. */
 const EARLY_WAITING = 1_024;
 const EARLY_PER_ACCOUNT = 3;
 
 /**
- * Shares slow work among addresses and accounts. Three lines take turns: accounts where they were
- * right lately, strangers, and early tries of strangers.
+ * Shares slow jobs among addresses and accounts. Three queues take turns: known accounts, strangers
+ * (askers that did not recently sign in from this address), and early checks of strangers.
  *
- * An early try is for accounts that exist, those with the fewest failures first. So strangers who
- * make up accounts, from however many addresses, hold nobody up. A right pair is answered at once;
- * any other takes its turn among strangers as if there had been no early try, so that neither
- * answers nor times tell which accounts exist. `docs/decisions/0042-early-checks.md`
+ * Early checks serve existing accounts, fewest failures first, so strangers with invented accounts
+ * delay nobody. A correct password is answered at once. Any other keeps its turn among the
+ * strangers, so neither responses nor timing reveal which accounts exist.
+ * `docs/decisions/0042-early-checks.md`
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
   readonly #known: Line;
   readonly #strangers: Line;
   readonly #early: Line;
-  /** Early tries that are not answered yet, by account. */
+  /** Unanswered early checks by account. */
   readonly #tries = new Map<string, number>();
   readonly #turns: readonly (() => Waiter | undefined)[];
   #turn = 0;
@@ -51,9 +51,9 @@ export class FairQueue {
   }
 
   /**
-   * Runs `work` when its turn comes; for a stranger maybe twice, or not at all.
-   * @param tells whether an outcome may be answered before its turn; absent: none
-   * @throws LoggiaError `overloaded` where the line is full; what {@link Asker.recheck} throws
+   * Runs `work` when its turn comes; for a stranger it may run twice or not at all.
+   * @param tells whether an outcome may be answered early; if absent, none may
+   * @throws LoggiaError `overloaded` if the queue is full; errors of {@link Asker.recheck}
    */
   run<T>(asker: Asker, work: () => Promise<T>, tells?: (outcome: T) => boolean): Promise<T> {
     const inTurn = async (): Promise<T> => {
@@ -72,7 +72,7 @@ export class FairQueue {
     const start = (): void => void inTurn().then(resolve, reject);
     const { account, address, isKnown, guesses = 0 } = asker;
     if (isKnown) {
-      // A known account is one person. A stranger may send any e-mail: the address identifies it.
+      // Known accounts are grouped by account. Strangers can send any e-mail, so by address.
       this.#known.add(account, { account, guesses: 0, start, refuse: () => reject(overloaded()) });
       return promise;
     }
@@ -96,7 +96,8 @@ export class FairQueue {
     const tries = this.#tries.get(account) ?? 0;
     if (tries >= EARLY_PER_ACCOUNT) return;
     this.#tries.set(account, tries + 1);
-    // A try without an answer may be one failure more. What fails here fails again in its turn.
+    // An unanswered check may become a failure. Errors are ignored here: the regular turn repeats
+    // them.
     const waiter = { account, guesses: failures + tries, start: () => void work().catch(() => {}), refuse: () => {} };
     this.#early.add(account, waiter);
     const leave = (): void => {
@@ -108,7 +109,7 @@ export class FairQueue {
     answer.then(leave, leave);
   }
 
-  /** Where no account of a stranger exists, as much time passes as if one did. */
+  /** Without an early check a decoy takes as long, so timing does not reveal missing accounts. */
   #earlyOrDecoy(): Waiter | undefined {
     const early = this.#early.next();
     if (early !== undefined || this.#strangers.isEmpty) return early;
@@ -120,7 +121,7 @@ export class FairQueue {
     return { account: "", guesses: 0, start: work, refuse: () => {} };
   }
 
-  /** The place of work that has ended goes straight to the next waiter. */
+  /** Gives the freed slot to the next job. */
   #passOn(): void {
     for (let i = 0; i < this.#turns.length; i++) {
       this.#turn = (this.#turn + 1) % this.#turns.length;

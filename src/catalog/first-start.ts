@@ -10,9 +10,9 @@ import type { Writer } from "./writer.ts";
 const POLL_MS = 50;
 
 /**
- * See {@link Catalog.firstStart}. A document is the claim of the process that performs the first
- * start; it goes once all records exist, so a claim that is found later tells of a start that was
- * cut off.
+ * Implements {@link Catalog.firstStart}. A document is the claim of the process that performs the
+ * first start. It is removed once all records exist, so a claim found later means that a first
+ * start was interrupted.
  */
 export function createFirstStart(parts: {
   snapshot: Snapshot;
@@ -30,7 +30,7 @@ export function createFirstStart(parts: {
     if (found === null && snapshot.accounts().length > 0) return null;
     const isResumed = await claim(takeOver_ms);
     await refresh();
-    // Another process may have finished its first start between the look and the claim.
+    // Another process may have finished the first start between the read and the claim.
     if (!isResumed && snapshot.accounts().length > 0) {
       await release();
       return null;
@@ -40,15 +40,16 @@ export function createFirstStart(parts: {
       await release();
       return made;
     } catch (error) {
-      // Without accounts nothing is unfinished: the next start need not wait for this one.
+      // Without accounts nothing is half done, so the next start need not wait for the claim to
+      // expire.
       if (snapshot.accounts().length === 0) await release().catch(() => {});
       throw error;
     }
   };
 
   /**
-   * Resolves once the claim is this process's; true where it was another's, which made no use of it
-   * for so long.
+   * Resolves once this process holds the claim. True if it was taken over from another process that
+   * made no progress for `takeOver_ms`.
    */
   async function claim(takeOver_ms: number): Promise<boolean> {
     let other: string | null = null;

@@ -6,28 +6,30 @@ import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** The least time between two looks that unknown API keys cause: at most five a second, however many come. */
+/**
+ * Minimum time between two reads caused by unknown secrets, in milliseconds, however many arrive.
+ */
 const LOOK_GAP_MS = 200;
 
-/** A catalog that could not be followed for this long is no longer ready. */
+/** After this time without a successful read, the catalog is not ready. */
 const STALE_MS = 15_000;
 
-/** Documents that are taken in between two pauses. */
+/** Documents applied between two yields to requests. */
 const STEP_DOCUMENTS = 64;
 
-/** Keeps a snapshot up with what other processes write. */
+/** Keeps a snapshot up to date with the writes of other processes. */
 export type Follower = AsyncDisposable & {
-  /** Takes in all that was written before the call. Calls that overlap share one read. */
+  /** Reads everything written before the call. Overlapping calls share one read. */
   readonly refresh: () => Promise<void>;
-  /** The same for callers who may come in any number: waits so that reads keep their distance. */
+  /** Like `refresh`, but rate-limited, for look-ups that clients can trigger at any rate. */
   readonly look: () => Promise<void>;
-  /** @throws LoggiaError `store_unavailable` where changes could not be read for 15 s */
+  /** @throws LoggiaError `store_unavailable` if changes could not be read for 15 s */
   checkFresh(): void;
 };
 
 /**
- * Reads everything once, then follows every `poll_ms`. @throws LoggiaError `store_unavailable`
- * where the first read fails
+ * Reads the whole store once, then polls every `poll_ms`. @throws LoggiaError `store_unavailable`
+ * if the first read fails
  */
 export async function createFollower(options: {
   documents: Documents;
@@ -55,7 +57,7 @@ export async function createFollower(options: {
     read_ms = began_ms;
   };
   const refresh = (): Promise<void> => {
-    // A read that is under way may have begun before the write that the caller asks about: the next one did not.
+    // A running read may have started before the caller's write, so wait for the next one.
     if (running !== null) {
       waiting ??= running
         .catch(() => {})

@@ -2,7 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { GivenHook, HookKind, HookSettings, HookSignature } from "./catalog.ts";
 import { parseTemplate } from "./hook-template.ts";
 
-/** What one log may hold. */
+/** Limit per log. */
 export const MAX_HOOKS = 50;
 
 export const HOOK_KINDS = ["github", "alertmanager", "sentry", "json"] as const satisfies readonly HookKind[];
@@ -15,7 +15,7 @@ export const HOOK_SIGNATURES = [
   "gitlab",
 ] as const satisfies readonly HookSignature[];
 
-/** The names that work without being made, with a key, and what they take. */
+/** Names that accept requests with an API key without being created, and their kinds. */
 export const READY_HOOKS: ReadonlyMap<string, HookKind> = new Map<string, HookKind>([
   ["github", "github"],
   ["alertmanager", "alertmanager"],
@@ -25,7 +25,7 @@ export const READY_HOOKS: ReadonlyMap<string, HookKind> = new Map<string, HookKi
   ["generic", "json"],
 ]);
 
-/** The signature that senders of a kind make. */
+/** Default signature scheme of each kind. */
 const USUAL: Readonly<Record<HookKind, HookSignature>> = {
   github: "github",
   alertmanager: "grafana",
@@ -35,24 +35,24 @@ const USUAL: Readonly<Record<HookKind, HookSignature>> = {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SECRET_LENGTH = { least: 8, most: 200 } as const;
-/** Of what Standard Webhooks sign with. */
+/** Key length of Standard Webhooks. */
 const STANDARD_BYTES = { least: 16, most: 128 } as const;
 const STANDARD = /^(?:whsec_)?(?<base64>[A-Za-z0-9+/]+={0,2})$/;
 
-/** The name of a hook that `text` spells, in lower case, or null where it is none. */
+/** Returns the hook name that `text` spells, in lower case; null if it is not a valid name. */
 export function parseHookName(text: string): string | null {
   const name = text.toLowerCase();
   return NAME.test(name) ? name : null;
 }
 
-/** @throws LoggiaError `bad_parameter`, as all checks here */
+/** @throws LoggiaError `bad_parameter`, like all checks in this file */
 export function checkHookName(text: string): string {
   const name = parseHookName(text);
   if (name !== null) return name;
   throw bad("The field name must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
 }
 
-/** The settings of a hook, whole. */
+/** Returns the complete settings of a hook. */
 export function checkHook(name: string, { kind, signature, secret, template = null }: GivenHook): HookSettings {
   const known = kind ?? READY_HOOKS.get(name) ?? "json";
   if (template !== null) parseTemplate(template);
@@ -73,7 +73,7 @@ export function checkHookSecret(signature: HookSignature, secret: string): strin
   return secret;
 }
 
-/** The bytes that a secret of Standard Webhooks stands for; null where it stands for none. */
+/** Decodes the key of a Standard Webhooks secret; null if it is malformed. */
 export function standardKey(secret: string): Buffer | null {
   const base64 = STANDARD.exec(secret)?.groups?.["base64"];
   if (base64 === undefined) return null;

@@ -1,10 +1,10 @@
 import { LoggiaError } from "../errors.ts";
 import { shorten } from "../events/quote.ts";
 
-/** A template as people write it: each field is a text with paths in braces. */
+/** A template as written by users: each field is a text with paths in braces. */
 export type TemplateSource = Readonly<Record<string, unknown>>;
 
-/** The fields of an event that a template may fill, besides `tags` and `each`. */
+/** Event fields that a template may set, besides `tags` and `each`. */
 export const TEMPLATE_FIELDS = [
   "text",
   "data",
@@ -18,17 +18,17 @@ export const TEMPLATE_FIELDS = [
 ] as const;
 export type TemplateField = (typeof TEMPLATE_FIELDS)[number];
 
-/** A template that can be filled. */
+/** A parsed template. */
 export type Template = Readonly<Partial<Record<TemplateField, Pattern>>> & {
   readonly tags: readonly Pattern[];
-  /** The list whose items are events; null: the body is one. */
+  /** The list whose items become events; null: the body is one event. */
   readonly each: Path | null;
 };
 
-/** Text, and places that are filled by the first of their paths that leads to something. */
+/** Literal text and placeholders. A placeholder takes the first of its paths that has a value. */
 export type Pattern = readonly (string | readonly Path[])[];
 
-/** Where a value stands: in the item, in the whole body, or among the headers of the request. */
+/** Location of a value: in the item, in the whole body, or in the request headers. */
 export type Path = { readonly from: "item" | "body" | "header"; readonly steps: readonly string[] };
 
 const MAX_CHARACTERS = 4_096;
@@ -37,14 +37,14 @@ const MAX_TAGS = 20;
 const MAX_PATHS = 100;
 const MAX_STEPS = 16;
 const KNOWN: ReadonlySet<string> = new Set([...TEMPLATE_FIELDS, "tags", "each"]);
-/** Headers that may hold a secret are no part of an event. */
+/** Headers that may hold a secret must not get into an event. */
 const SECRET_HEADER = /auth|cookie|key|token|secret|signature|password/i;
 const STEP = /^(?:"(?<quoted>[^"]{1,200})"|(?<bare>[^\s."|{}]{1,200}))/;
 
 /**
- * Reads a template. Its size is bounded, it holds no code, and it reaches nothing but the body and
- * the headers of a request.
- * @throws LoggiaError `bad_parameter` that says which field is wrong, and where
+ * Parses a template. Its size is bounded, it contains no code, and it can only read the body and
+ * headers of the request.
+ * @throws LoggiaError `bad_parameter`, which names the field and the position
  */
 export function parseTemplate(source: TemplateSource): Template {
   const parser = new PatternParser();
@@ -67,7 +67,7 @@ export function parseTemplate(source: TemplateSource): Template {
   return parsed;
 }
 
-/** A list of texts, or one text with blanks between tags. */
+/** Reads the tags: a list of texts, or one text with spaces between tags. */
 function readTags(parser: PatternParser, tags: unknown): readonly Pattern[] {
   const field = "template.tags";
   if (typeof tags === "string") checkLength(field, tags);
@@ -78,7 +78,7 @@ function readTags(parser: PatternParser, tags: unknown): readonly Pattern[] {
   return listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`${field}[${n}]`, tag));
 }
 
-/** A path stands here without braces; with them it means the same. */
+/** Reads the path of the list. The braces are optional here. */
 function readEach(each: unknown): Path {
   const field = "template.each";
   if (typeof each !== "string") throw bad(field, "must be text");
@@ -89,7 +89,7 @@ function readEach(each: unknown): Path {
   throw bad(field, "must be one path to a list, such as alerts or data.items");
 }
 
-/** Reads the patterns of one template, whose paths and characters are counted together. */
+/** Parses the patterns of one template, and enforces its limits on paths and characters. */
 class PatternParser {
   #paths = 0;
   #characters = 0;
@@ -122,7 +122,7 @@ class PatternParser {
     return parts;
   }
 
-  /** Paths with `|` between them, and the place of the brace that ends them. */
+  /** Parses paths separated by `|`, up to the closing brace. */
   #place(field: string, text: string, start: number): { paths: readonly Path[]; end: number } {
     const paths: Path[] = [];
     let at = start;

@@ -40,7 +40,7 @@ export function createHooks(parts: {
     async receivingHook(log, name) {
       const known = find(log, name);
       if (known !== null || parseHookName(name) === null) return known;
-      // It may have been made by another process a moment ago.
+      // Another process may have created it a moment ago.
       await look();
       return find(log, name);
     },
@@ -88,7 +88,7 @@ export function createHooks(parts: {
   };
 }
 
-/** The secret that a hook is to have: the given one, a drawn one, or null where nothing is signed. */
+/** Returns the secret for a hook: the given one, a generated one, or null without a signature. */
 function secretOf(
   { signature }: HookSettings,
   given: string | undefined,
@@ -101,7 +101,7 @@ function secretOf(
   return given === undefined ? drawn : checkHookSecret(signature, given);
 }
 
-/** A drawn secret is shown as it is made, and never again; one that was given is known. */
+/** Adds the secret to a hook if it was generated. A given secret is not returned. */
 function shownOnce(entity: HookEntity, given: string | undefined): NewHook {
   const secret = given === undefined ? (entity.secret ?? null) : null;
   return Object.freeze({ ...hookOf(entity), secret });

@@ -35,16 +35,16 @@ export function createAccountIndex() {
   };
 }
 
-/** Logs with what hangs from them: who may see which, and what each API key opens. `exists` tells of an account. */
+/** Index of logs, members and API key grants. `exists` tells whether an account exists. */
 export function createLogIndex(exists: (user: UserId) => boolean) {
   const entities = new Map<LogKey, LogEntity>();
   const grants = new Map<string, KeyGrant>();
   const roles = new Map<UserId, Map<LogKey, Role>>();
   const owned = new Map<UserId, Map<LogKey, LogEntity>>();
-  // Views are made when they are first asked for: ten thousand logs are loaded without making one.
+  // Views are created on first use, so loading ten thousand logs creates none.
   const views = new Map<LogKey, Log>();
   const viewsOfUser = new Map<UserId, readonly Log[]>();
-  /** How many logs name an origin. */
+  /** Number of logs per origin. */
   const origins = new Map<string, number>();
   let sorted: readonly Log[] | null = null;
 
@@ -86,7 +86,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       for (const { hash, id } of entity.apiKeys) if (grants.get(hash)?.id === id) grants.delete(hash);
       changed(entity);
     },
-    /** Drops the views that show a user, whose account came or went. */
+    /** Drops the views that include a user whose account was created or removed. */
     forget(user: UserId): void {
       for (const key of roles.get(user)?.keys() ?? []) changed(entities.get(key)!);
     },
@@ -111,8 +111,8 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
 }
 
 /**
- * Class filters of each log. Their list is kept in order as they come: sorting thousands of them
- * anew would hold the thread at each change.
+ * Index of the class filters of each log. The list is kept sorted on insert, as re-sorting
+ * thousands of filters on every change would block the thread.
  */
 export function createClassIndex() {
   type OfLog = {
@@ -146,7 +146,7 @@ export function createClassIndex() {
   };
 }
 
-/** Where a filter of this key stands, or belongs, in a list by key. */
+/** Returns the index of a key in a sorted list, or where to insert it. */
 function placeOf(sorted: readonly ClassFilter[], key: string): number {
   let low = 0;
   let high = sorted.length;
@@ -158,7 +158,7 @@ function placeOf(sorted: readonly ClassFilter[], key: string): number {
   return low;
 }
 
-/** Options by class and by person. */
+/** Index of options by class and user. */
 export function createOptionsIndex() {
   const byClass = new Map<string, Map<UserId, OptionsEntity>>();
   const byUser = new Map<UserId, Map<string, OptionsEntity>>();
@@ -182,7 +182,7 @@ function classId(entity: OptionsEntity): string {
   return idOf.class(entity.log, entity.class);
 }
 
-/** Saved queries by log and by person. */
+/** Index of saved queries by log and user. */
 export function createSavedQueryIndex() {
   const byLog = new Map<LogKey, Map<UserId, SavedQueriesEntity>>();
   const byUser = new Map<UserId, Map<LogKey, SavedQueriesEntity>>();
@@ -200,7 +200,7 @@ export function createSavedQueryIndex() {
   };
 }
 
-/** Sessions by person, and by the hashes of their secret and their tickets. */
+/** Index of sessions by user, by hash of their secret, and by hash of their tickets. */
 export function createSessionIndex() {
   type Found = { readonly user: UserId; readonly session: SessionEntity };
   const byUser = new Map<UserId, SessionsEntity>();
@@ -241,7 +241,7 @@ function viewOf(entity: LogEntity, exists: (user: UserId) => boolean): Log {
   });
 }
 
-/** An API key as callers may see it. */
+/** The public part of an API key. */
 export function apiKeyOf({ id, scope, disabled, created }: ApiKeyEntity): ApiKey {
   return Object.freeze({ id, scope, disabled, created });
 }

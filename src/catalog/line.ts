@@ -1,10 +1,11 @@
-/** A piece of work in a line. Those with fewer guesses go first. */
+/** A queued job. Jobs with fewer guesses run first. */
 export type Waiter = { readonly account: string; readonly guesses: number; start(): void; refuse(): void };
 type Group = { readonly name: string; readonly guesses: number; readonly waiters: Waiter[] };
 
 /**
- * Waiters in groups: those with the fewest guesses are served in turn. A new group is served first:
- * under a flood a single request starts next, and groups with many requests wait for each other.
+ * A queue of jobs in groups. Of the groups with the fewest guesses, each gets one job in turn. A
+ * new group goes first: in a flood, a single request starts next, while groups with many requests
+ * wait for each other.
  */
 export class Line {
   readonly #most: number;
@@ -35,7 +36,7 @@ export class Line {
     return this.#groups.length === 0;
   }
 
-  /** Takes a waiter out that needs its turn no more, if it is still in line. */
+  /** Removes a job that no longer needs its turn, if it is still queued. */
   remove(waiter: Waiter): void {
     const group = this.#groups.find(({ waiters }) => waiters.includes(waiter));
     if (group === undefined) return;
@@ -54,8 +55,8 @@ export class Line {
   }
 
   /**
-   * Refuses the last waiter of the largest group; of several, of the one with the most guesses.
-   * False where that would be the new waiter itself.
+   * Refuses the last job of the largest group, or of several largest, of the one with most guesses.
+   * False if that would be the new job itself.
    */
   #makeRoom(own: Group | undefined, guesses: number): boolean {
     const size = Math.max(...this.#groups.map(({ waiters }) => waiters.length));

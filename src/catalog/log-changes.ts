@@ -6,17 +6,17 @@ import type { ApiKeyEntity, Entity, LogEntity, ShareEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /*
- * Changes of a log, as functions from what it is to what it becomes. They return the log itself where nothing changes,
- * and throw `log_not_found` where `current` is none.
+ * Functions that compute a changed log. They return the same log if nothing changes, and throw
+ * `log_not_found` if `current` is not a log.
  */
 
-/** @throws LoggiaError `log_not_found` */
+/** Returns the current log. @throws LoggiaError `log_not_found` */
 export function expectLog(current: Entity | null, key: LogKey): LogEntity {
   if (current?.kind === "log") return current;
   throw new LoggiaError("log_not_found", `There is no log ${key}`);
 }
 
-/** The log, also where another process made it a moment ago. @throws LoggiaError `log_not_found` */
+/** Returns the log, refreshing if it is unknown. @throws LoggiaError `log_not_found` */
 export async function findLog(
   { snapshot, refresh }: { snapshot: Snapshot; refresh: () => Promise<void> },
   key: LogKey,
@@ -27,7 +27,7 @@ export async function findLog(
 }
 
 /**
- * The log with a share more, or another role in one. @throws LoggiaError `conflict` where it has
+ * Returns the log with a share added, or its role changed. @throws LoggiaError `conflict` if it has
  * too many, or would lose its last admin
  */
 export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKey, share: ShareEntity): LogEntity {
@@ -43,8 +43,8 @@ export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKe
 }
 
 /**
- * The log without a user's share; the log itself where there is none. @throws LoggiaError
- * `conflict` where nobody else is admin
+ * Returns the log without a user's share; the same log if there is none. @throws LoggiaError
+ * `conflict` if nobody else is admin
  */
 export function withoutShare(snapshot: Snapshot, current: Entity | null, key: LogKey, user: UserId): LogEntity {
   const log = expectLog(current, key);
@@ -52,7 +52,7 @@ export function withoutShare(snapshot: Snapshot, current: Entity | null, key: Lo
   return shares.length === log.shares.length ? log : keepAdmin(snapshot, { ...log, shares });
 }
 
-/** Shares of accounts that are gone count for nothing. */
+/** Throws if the log has no admin. Shares of removed accounts do not count. */
 function keepAdmin(snapshot: Snapshot, log: LogEntity): LogEntity {
   if (log.shares.some(({ user, role }) => role === "admin" && snapshot.accountById(user) !== null)) return log;
   throw new LoggiaError(
@@ -61,14 +61,17 @@ function keepAdmin(snapshot: Snapshot, log: LogEntity): LogEntity {
   );
 }
 
-/** The log with one API key more. @throws LoggiaError `conflict` where it has too many */
+/** Returns the log with an API key added. @throws LoggiaError `conflict` if it has too many */
 export function withApiKey(current: Entity | null, key: LogKey, apiKey: ApiKeyEntity): LogEntity {
   const log = expectLog(current, key);
   if (log.apiKeys.length < MAX_API_KEYS) return { ...log, apiKeys: [...log.apiKeys, apiKey] };
   throw new LoggiaError("conflict", `The log ${key} has ${MAX_API_KEYS} API keys, as many as it may; remove one first`);
 }
 
-/** The log with one API key changed, or removed where `change` answers null. @throws LoggiaError `api_key_not_found` */
+/**
+ * Returns the log with an API key changed, or removed if `change` returns null. @throws LoggiaError
+ * `api_key_not_found`
+ */
 export function withChangedApiKey(
   current: Entity | null,
   key: LogKey,

@@ -26,7 +26,7 @@ export function createLogs(parts: {
   refresh: () => Promise<void>;
 }): Logs {
   const { snapshot, writer, quotas, refresh } = parts;
-  // Logs are never removed: what was just written is there.
+  // Logs are never removed, so one that was just written exists.
   const view = (key: LogKey): Log => snapshot.log(key)!;
   return {
     log: (key) => snapshot.log(key),
@@ -41,12 +41,12 @@ export function createLogs(parts: {
       if (snapshot.accountById(owner) === null) await refresh();
       if (snapshot.accountById(owner) === null)
         throw new LoggiaError("account_not_found", "The log's owner has no account");
-      // That a log of one's own is there tells nothing new, so the attempt costs nothing.
+      // The owner already knows that its own log exists, so this does not count as an attempt.
       if (snapshot.roleOf(owner, key) !== null) throw logExists(key);
       await quotas.countLogAttempt(owner);
       if (snapshot.log(key) !== null) throw logExists(key);
       const { entity: apiKey, issued } = await newApiKey(parts, "read-write", secret).catch((error: unknown) => {
-        // Where the log was made a moment ago by somebody else, with the same secret, the log is what is taken.
+        // If another user just created the log with the same secret, report the log as taken.
         throw snapshot.log(key) === null ? error : logExists(key);
       });
       const additions = [additionOf.log(key), additionOf.apiKey(key, apiKey.id), additionOf.share(key, owner)];

@@ -3,9 +3,9 @@ import { fold } from "../events/text.ts";
 import type { AccountLimits, ClassFilter, ClassOptions, Hook, Role, SavedQuery, Scope } from "./catalog.ts";
 
 /**
- * What the catalog stores, as documents. What changes together stands together: a log holds its
- * shares and keys, so that "a log keeps an admin" is a matter of one guarded write; class filters
- * and options have a document each, so that ten thousand of them stay cheap to change.
+ * A document of the catalog. Data that changes together shares a document: a log holds its shares
+ * and keys, so "a log keeps an admin" is checked in one guarded write. Class filters and options
+ * have a document each, so that ten thousand of them stay cheap to change.
  */
 export type Entity =
   | AccountEntity
@@ -32,8 +32,8 @@ export type LogEntity = {
   readonly kind: "log";
   readonly key: LogKey;
   /**
-   * The account that created it, also after it is gone. Earlier releases stored none: see {@link
-   * withOwner}.
+   * The account that created it, even if it no longer exists. Absent in documents of earlier
+   * releases: see {@link withOwner}.
    */
   readonly owner: UserId;
   readonly display: string;
@@ -58,25 +58,25 @@ export type ApiKeyEntity = {
 export type ClassEntity = {
   readonly kind: "class";
   readonly log: LogKey;
-  /** Drawn when the filter is created: options are for this one, and not for a later one of the same key. */
+  /** Random id of this filter, so that options do not apply to a later filter of the same key. */
   readonly birth: string;
   readonly filter: ClassFilter;
 };
 
-/** One person's options for one class. Absent where all are off. */
+/** One user's options for one class. The document exists only if an option is on. */
 export type OptionsEntity = {
   readonly kind: "options";
   readonly user: UserId;
   readonly log: LogKey;
   readonly class: string;
-  /** {@link ClassEntity.birth} of the filter that they were set for. */
+  /** {@link ClassEntity.birth} of the filter that the options were set for. */
   readonly birth: string;
   readonly options: ClassOptions;
 };
 
 /**
- * The queries that one person saved for one log, by name. One document for all of them, so that
- * their number is bounded by the guarded write of that document. Absent where there are none.
+ * The saved queries of one user for one log, sorted by name. One document holds them all, so that
+ * its guarded writes enforce their limit. It exists only if there are queries.
  */
 export type SavedQueriesEntity = {
   readonly kind: "saved-queries";
@@ -86,8 +86,8 @@ export type SavedQueriesEntity = {
 };
 
 /**
- * The hooks of one log, by name. One document for all of them, so that their number is bounded by
- * the guarded write of that document. Absent where there are none.
+ * The hooks of one log, sorted by name. One document holds them all, so that its guarded writes
+ * enforce their limit. It exists only if there are hooks.
  */
 export type HooksEntity = {
   readonly kind: "hooks";
@@ -95,12 +95,14 @@ export type HooksEntity = {
   readonly hooks: readonly HookEntity[];
 };
 
-/** `secret`: as it is, for signatures are made with it. Absent where nothing is signed. */
+/**
+ * `secret`: in plain text, as signatures are computed with it. Absent if requests are not signed.
+ */
 export type HookEntity = Hook & { readonly secret?: string };
 
 /**
- * The sessions of one account. One document for all of them, so that their number is bounded by its
- * guarded writes. Absent where there are none.
+ * The sessions of one account. One document holds them all, so that its guarded writes enforce
+ * their limit. It exists only if there are sessions.
  */
 export type SessionsEntity = {
   readonly kind: "sessions";
@@ -108,12 +110,12 @@ export type SessionsEntity = {
   readonly sessions: readonly SessionEntity[];
 };
 
-/** Moments are milliseconds since the Unix epoch, by the time that is believed. */
+/** Times are milliseconds since the Unix epoch, by the trusted clock. */
 export type SessionEntity = {
   readonly id: string;
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
-  /** The account's password mark as the session began: with another one it is over. */
+  /** The account's password mark when the session began. The session ends when the mark changes. */
   readonly password: string;
   readonly created: number;
   readonly seen: number;
@@ -122,29 +124,29 @@ export type SessionEntity = {
   readonly tickets?: readonly TicketEntity[];
 };
 
-/** Stands for the cookie in one request. */
+/** Replaces the session cookie in one request. */
 export type TicketEntity = {
-  /** SHA-256 of the secret, and of the path that it is for, in hex. */
+  /** SHA-256 of the secret, in hex; `path` is the SHA-256 of the path that it is valid for. */
   readonly hash: string;
   readonly path: string;
   readonly until: number;
 };
 
-/** Signs in once: see `start-ticket.ts`. */
+/** Ticket for one sign-in, see `start-ticket.ts`. */
 export type StartTicketEntity = {
   readonly kind: "start-ticket";
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
   readonly user: UserId;
-  /** The account's password mark: with another one the ticket is over. */
+  /** The account's password mark. The ticket expires when the mark changes. */
   readonly password: string;
   /** In milliseconds since the Unix epoch. */
   readonly until: number;
 };
 
 /**
- * An entity as it was stored, with what earlier releases did not store. The owner of a log without
- * one is its first admin: every process derives the same, and the next change of the log stores it.
+ * Adds the owner that earlier releases did not store: the log's first admin. Every process derives
+ * the same owner, and the next change of the log stores it.
  */
 export function withOwner(stored: StoredEntity): Entity {
   if (stored.kind !== "log" || stored.owner !== undefined) return stored as Entity;
@@ -154,11 +156,11 @@ export function withOwner(stored: StoredEntity): Entity {
 
 export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"> & { readonly owner?: UserId });
 
-/** Of a log that was shared with nobody. */
+/** Owner of a log without shares. */
 const NO_OWNER = "" as UserId;
 
 /**
- * What is being added to the logs that an account owns, and its latest attempts to create one: see
+ * Pending additions to the logs of an owner, and its recent attempts to create one: see
  * `quotas.ts`.
  */
 export type QuotaEntity = {
@@ -169,24 +171,24 @@ export type QuotaEntity = {
   readonly attempts: readonly number[];
 };
 
-/** What is about to be added to the logs of an owner. */
+/** An item to be added to the logs of an owner. */
 export type Addition = { readonly kind: keyof AccountLimits; readonly id: string };
 
 /**
- * The place of an addition that may not be made yet. It lapses at `until`, in milliseconds since
- * the Unix epoch.
+ * A reserved place for a pending addition. It expires at `until`, in milliseconds since the Unix
+ * epoch.
  */
 export type Reservation = Addition & { readonly until: number };
 
 /**
- * Exists while a first start is under way, or was cut off: see `first-start.ts`. `by` names the
- * process.
+ * Exists while a first start is running or after it was interrupted, see `first-start.ts`. `by` is
+ * the id of the process.
  */
 export type FirstStartEntity = { readonly kind: "first-start"; readonly by: string };
 
 /**
- * The ids of documents. Keys hold no slash, and an e-mail address stands last: without regard to
- * case or to how accents are composed.
+ * Document ids. Keys contain no slash. An e-mail address comes last, with case folded and accents
+ * normalized to NFC.
  */
 export const idOf = {
   account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,

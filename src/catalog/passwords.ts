@@ -3,35 +3,35 @@ import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Asker } from "./catalog.ts";
 import { FairQueue } from "./fair-queue.ts";
 
-/** What RFC 9106 and OWASP advise for a server that hashes while others wait: 19 MiB, 2 passes, 1 lane. */
+/** Argon2id parameters of RFC 9106 and OWASP for a server: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory_kib: 19_456, passes: 2, parallelism: 1 } as const;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Each run holds a thread of Node's pool of four, and 19 MiB. The rest of the pool stays free for files and names. */
+/** Concurrent hashes. Each blocks one of Node's four pool threads, which files and DNS need too. */
 const MAX_RUNNING = 2;
-/** In each of two lines. */
+/** Longest queue, for each of two queues. */
 const MAX_WAITING = 32;
 const MAX_WAITING_PER_ACCOUNT = 24;
-/** Long enough for an early check of an account that is attacked little. */
+/** Long enough for the early check of an account with few failures. */
 const PATIENCE_MS = 3_000;
 
 /**
- * `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`, the usual form: a hash says how it was made, so
- * parameters can change between releases.
+ * PHC string format, `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. A hash carries its parameters, so
+ * they can change between releases.
  */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The default asker. */
+/** The default asker: the service itself. */
 const SERVICE: Asker = Object.freeze({ address: "", account: "", isKnown: true });
 
-/** Slow hashes of passwords, a bounded number at a time, shared fairly among askers. */
+/** Hashes passwords, with bounded concurrency that is shared fairly among askers. */
 export type PasswordHasher = {
-  /** @throws LoggiaError `overloaded` where too many wait */
+  /** @throws LoggiaError `overloaded` if too many jobs are queued */
   hash(password: string, asker?: Asker): Promise<string>;
   /**
-   * Whether `stored` was made of `password`. Compares in constant time.
-   * @throws LoggiaError `overloaded` where too many wait; whatever {@link Asker.recheck} throws
+   * Whether `stored` is a hash of `password`. Compares in constant time.
+   * @throws LoggiaError `overloaded` if too many jobs are queued; errors of {@link Asker.recheck}
    */
   verify(password: string, stored: string, asker?: Asker): Promise<boolean>;
 };
@@ -62,7 +62,9 @@ export function createPasswordHasher(): PasswordHasher {
   };
 }
 
-/** A hash that no password has, to verify against where there is no account: it costs what a real one does. */
+/**
+ * Returns a hash that no password matches, to verify against at normal cost if there is no account.
+ */
 export function unmatchableHash(): string {
   return encode(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 }
@@ -86,7 +88,7 @@ function derive(
     argon2(
       "argon2id",
       {
-        // One form for what keyboards compose differently.
+        // NFC, as keyboards compose the same characters differently.
         message: password.normalize("NFC"),
         nonce: salt,
         parallelism: parameters.parallelism,

@@ -4,34 +4,34 @@ import { fold } from "../events/text.ts";
 import type { Account, Catalog, KeyGrant, Log, Role, Session } from "./catalog.ts";
 
 /**
- * Who may do what, in one place. Functions named `require…` return what the caller then needs, or
- * throw: 401 `unauthorized`, 403 `forbidden`, 404 `log_not_found`. A log that is not the caller's
- * is answered like one that does not exist: its existence is not told.
+ * The caller of a request. This module alone decides who may do what. Functions named `require…`
+ * return what the caller needs, or throw 401 `unauthorized`, 403 `forbidden` or 404
+ * `log_not_found`. A log that the caller may not know is answered like a missing one.
  */
 export type Caller =
   | {
       readonly kind: "account";
       readonly account: Account;
-      /** By which the person calls; absent: by e-mail and password. */
+      /** The session that authenticated the request; absent for e-mail and password. */
       readonly session?: Session;
     }
   | { readonly kind: "key"; readonly grant: KeyGrant };
 
-/** The part of the catalog that decides. */
+/** The part of the catalog that permissions depend on. */
 type Rights = Pick<Catalog, "log" | "logsOf" | "roleOf">;
 
-/** A member of a log: what a person with a share is to it. */
+/** An account with a share of a log, and its role. */
 export type Member = { readonly account: Account; readonly log: Log; readonly role: Role };
 
 /**
- * The caller that an API key makes. @param grant as {@link Catalog.apiKey} found it. @throws
- * LoggiaError `unauthorized` where it is unknown or disabled
+ * Returns the caller of an API key. @param grant result of {@link Catalog.apiKey}. @throws
+ * LoggiaError `unauthorized` if it is unknown or disabled
  */
 export function requireKey(grant: KeyGrant | null): Extract<Caller, { kind: "key" }> {
   return { kind: "key", grant: requireEnabled(grant) };
 }
 
-/** The log, where the caller may read and query it: members, and keys of that log that read. */
+/** Returns a log that the caller may read and query: members, and its keys with a reading scope. */
 export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Log {
   switch (caller.kind) {
     case "account":
@@ -45,14 +45,16 @@ export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Lo
   }
 }
 
-/** The log, where the caller may know of it: members, and keys of that log whatever their scope. */
+/** Returns a log whose existence the caller may know: members, and its keys of any scope. */
 export function requireKnown(rights: Rights, caller: Caller, key: LogKey): Log {
   if (caller.kind === "account") return requireMember(rights, caller, key).log;
   if (caller.grant.log !== key) throw logNotFound(key);
   return requireLog(rights, key);
 }
 
-/** The logs that the caller may read, by key: those shared with a person, the one log of a key. */
+/**
+ * Returns the logs that the caller may read: those shared with the account, or the key's one log.
+ */
 export function requireReadableLogs(rights: Rights, caller: Caller): readonly Log[] {
   switch (caller.kind) {
     case "account":
@@ -65,21 +67,21 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
 }
 
 /**
- * A key of the log that is posted to. Another log's key is 401 as an unknown one is, in the same
- * words.
+ * Returns the grant if the key belongs to the log that is posted to. Another log's key gives the
+ * same 401 as an unknown one.
  */
 export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
   if (isKeyOf(grant, key)) return grant;
   throw wrongKey();
 }
 
-/** A key that posts. */
+/** Throws unless the key may post. */
 export function requirePostingScope(grant: KeyGrant): void {
   if (grant.scope !== "read-only") return;
   throw new LoggiaError("forbidden", "This API key is read-only; posting needs a read-write or write-only one");
 }
 
-/** Both of these at once, without saying what is wrong. */
+/** Combines the two checks above, without saying which one failed. */
 export function mayPost(grant: KeyGrant | null, key: string): grant is KeyGrant {
   return isKeyOf(grant, key) && grant.scope !== "read-only";
 }
@@ -88,13 +90,13 @@ function isKeyOf(grant: KeyGrant | null, key: string | null): grant is KeyGrant 
   return grant !== null && !grant.disabled && grant.log === key;
 }
 
-/** The person who calls. An API key has none: no bookmarks, alerts or management. */
+/** Returns the caller's account. API keys have none: no bookmarks, alerts or management. */
 export function requireAccount(caller: Caller): Account {
   if (caller.kind === "account") return caller.account;
   throw new LoggiaError("forbidden", "This call needs a user: call it with e-mail and password, not with an API key");
 }
 
-/** A person with whom the log is shared, in either role. */
+/** Returns the caller as a member of the log, in either role. */
 export function requireMember(rights: Rights, caller: Caller, key: LogKey): Member {
   const account = requireAccount(caller);
   const role = rights.roleOf(account.id, key);
@@ -102,7 +104,7 @@ export function requireMember(rights: Rights, caller: Caller, key: LogKey): Memb
   return { account, log: requireLog(rights, key), role };
 }
 
-/** A person with the admin role on the log: deletes events, and manages the log. */
+/** Returns the caller as an admin of the log, who may delete events and manage it. */
 export function requireLogAdmin(rights: Rights, caller: Caller, key: LogKey): Member {
   const member = requireMember(rights, caller, key);
   if (member.role === "admin") return member;
@@ -112,14 +114,14 @@ export function requireLogAdmin(rights: Rights, caller: Caller, key: LogKey): Me
   );
 }
 
-/** A person who may manage accounts. */
+/** Returns the caller's account if it may manage accounts. */
 export function requireServiceAdmin(caller: Caller): Account {
   const account = requireAccount(caller);
   if (account.admin) return account;
   throw new LoggiaError("forbidden", "This call needs a service admin");
 }
 
-/** A service admin, or the person whose account it is: for changing a password. */
+/** For changing a password: the account itself, or a service admin. */
 export function requireSelfOrServiceAdmin(caller: Caller, email: string): Account {
   const account = requireAccount(caller);
   return fold(account.email) === fold(email.normalize("NFC")) ? account : requireServiceAdmin(caller);

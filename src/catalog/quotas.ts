@@ -13,7 +13,7 @@ export const DEFAULT_ACCOUNT_LIMITS: AccountLimits = Object.freeze({
   shares: 2_000,
 });
 
-/** The settings that set them. */
+/** Settings that set these limits. */
 export const ACCOUNT_LIMIT_SETTINGS = {
   logs: "LOGGIA_LOGS_PER_ACCOUNT",
   apiKeys: "LOGGIA_API_KEYS_PER_ACCOUNT",
@@ -21,11 +21,11 @@ export const ACCOUNT_LIMIT_SETTINGS = {
   shares: "LOGGIA_SHARES_PER_ACCOUNT",
 } as const satisfies Record<keyof AccountLimits, string>;
 
-/** Log creations by one account: at most so many within so long. */
+/** Most log creations per account and minute. */
 const LOGS_A_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
-/** Longer than any write is under way. A reservation that old belongs to a write that failed. */
+/** Longer than any write takes. An older reservation belongs to a failed write. */
 const RESERVED_MS = 120_000;
 
 const NAMES: Record<keyof AccountLimits, string> = {
@@ -43,20 +43,20 @@ export const additionOf = {
 };
 
 /**
- * Holds accounts to their limits, in all processes together. An addition is reserved in the owner's
- * quota record before it is made. The record changes by guarded writes, so of two processes that
- * race for the last place one sees the other's reservation. The logs of service admins, who could
- * raise the limits as well, are not limited.
+ * Enforces the limits of accounts across all processes. An addition is first reserved in the
+ * owner's quota record. That record changes by guarded writes, so if two processes race for the
+ * last place, one sees the other's reservation. Logs of service admins, who could raise the limits,
+ * are not limited.
  */
 export type Quotas = {
   /**
-   * Makes additions that fit, and gives their places back where `make` fails.
-   * @throws LoggiaError `forbidden` that names the setting
+   * Makes additions if they fit, and releases their reservations if `make` fails.
+   * @throws LoggiaError `forbidden`, which names the setting
    */
   add<T>(owner: UserId, additions: readonly Addition[], make: () => Promise<T>): Promise<T>;
   /**
-   * Counts an attempt to create a log. @throws LoggiaError `too_many_requests` where there were ten
-   * within a minute
+   * Counts an attempt to create a log. @throws LoggiaError `too_many_requests` after ten within a
+   * minute
    */
   countLogAttempt(owner: UserId): Promise<void>;
 };
@@ -65,7 +65,7 @@ export function createQuotas(parts: {
   snapshot: Snapshot;
   writer: Writer;
   limits: AccountLimits;
-  /** The time that is believed, in milliseconds since the Unix epoch. */
+  /** Trusted clock, in milliseconds since the Unix epoch. */
   now: () => number;
 }): Quotas {
   const { snapshot, writer, limits, now } = parts;
@@ -75,16 +75,17 @@ export function createQuotas(parts: {
   const known = (owner: UserId): QuotaEntity => quotaOf(snapshot.known(idOf.quota(owner))?.entity ?? null, owner);
 
   /**
-   * A reservation is dropped once the addition is seen, so the record alone does not tell what
-   * another process added. But a process adds something before it writes the record again, and
-   * changes are taken in as they were written: who has the newest record has those additions too.
+   * A reservation is dropped once the addition is visible, so the record alone does not show what
+   * another process added. But a process makes its addition before it writes the record again, and
+   * changes are applied in the order of writing: a process with the newest record has those
+   * additions.
    */
   const write = async (owner: UserId, change: (current: QuotaEntity) => QuotaEntity): Promise<void> => {
     const next = (current: Entity | null) => change(withoutFuture(quotaOf(current, owner), now()));
     await writer.write(idOf.quota(owner), next, { readsOthers: true });
   };
 
-  /** Stores what times of the future are taken for, so that it lapses even where all is refused. */
+  /** Stores capped times, so that they expire even if every request is refused. */
   const settle = async (owner: UserId): Promise<void> => {
     const quota = known(owner);
     if (withoutFuture(quota, now()) !== quota) await write(owner, (current) => current);
@@ -100,7 +101,7 @@ export function createQuotas(parts: {
       const counts = snapshot.countOwned(owner);
       for (const { kind } of additions) {
         const others = reserved.filter((one) => one.kind === kind).length;
-        // What is there already is changed, or refused for that.
+        // An existing item is not an addition: the write changes it or refuses it.
         const more = additions.filter((one) => one.kind === kind && !snapshot.has(one)).length;
         if (more > 0 && counts[kind] + others + more > limits[kind]) throw overLimit(kind, limits[kind]);
       }
@@ -121,8 +122,8 @@ export function createQuotas(parts: {
       try {
         return await make();
       } catch (error) {
-        // Whether a write that got no answer was done is not known: its place stays taken until it
-        // can no longer be.
+        // After a 5xx error it is unknown whether the write was made, so the reservation stays
+        // until it expires.
         if (error instanceof LoggiaError && error.status < 500) await release(owner, additions).catch(() => {});
         throw error;
       }
@@ -140,9 +141,7 @@ export function createQuotas(parts: {
   };
 }
 
-/**
- * The attempts of the last minute. @throws LoggiaError `too_many_requests` where no more fits in
- */
+/** Returns the attempts of the last minute. @throws LoggiaError `too_many_requests` at the limit */
 function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly number[] {
   const recent = attempts.filter((attempt) => attempt > now_ms - MINUTE_MS);
   if (recent.length < LOGS_A_MINUTE) return recent;
@@ -156,8 +155,8 @@ function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly num
 }
 
 /**
- * Times of the future are from before a clock was set back, or of a machine whose clock is ahead.
- * They count as of now: neither are they forgotten, nor do they hold the account up for longer.
+ * Caps times in the future, left by a clock that was set back or by a machine whose clock is ahead.
+ * They count as now: they are not ignored, and do not block the account for longer.
  */
 function withoutFuture(quota: QuotaEntity, now_ms: number): QuotaEntity {
   const { attempts, reserved } = quota;

@@ -21,7 +21,7 @@ export function createSavedQueries(parts: {
 }): SavedQueries {
   const { snapshot, writer, refresh } = parts;
 
-  /** A person's own, and those that members of the log share. */
+  /** Returns a user's own queries and those shared by members of the log. */
   const visible = (log: LogKey, user: UserId | null): OwnedQuery[] =>
     snapshot.savedQueriesOfLog(log).flatMap((entity) => {
       if (snapshot.roleOf(entity.user, log) === null) return [];
@@ -118,7 +118,7 @@ function ownNameTaken(log: LogKey, name: string): LoggiaError {
   return new LoggiaError("saved_query_exists", `You have saved a query ${name} of the log ${log} already`);
 }
 
-/** That nobody may ask it: an unknown query and another person's own are answered alike. */
+/** Error for a query that the user may not run. Missing and private queries give the same error. */
 export function savedQueryNotFound(log: LogKey, name: string): LoggiaError {
   return new LoggiaError(
     "saved_query_not_found",

@@ -9,33 +9,33 @@ import type { Writer } from "./writer.ts";
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_LIFE_MS = 7 * 86_400_000;
-/** How far the stored moment of the last use may lag behind, so that not every request writes it. */
+/** Longest delay of the stored last use, in milliseconds, so that not every request writes it. */
 export const SEEN_STEP_MS = 300_000;
-/** A session that began later than this from now was made by a clock that was wrong. */
+/** A session that begins further in the future than this was created under a wrong clock. */
 const FUTURE_MS = 3_600_000;
 
 export type SessionParts = {
   readonly snapshot: Snapshot;
   readonly writer: Writer;
   readonly passwordMark: Catalog["passwordMark"];
-  /** The time that is believed. */
+  /** Trusted clock. */
   readonly now: () => number;
   readonly log: Logger;
 };
 
 export type KnownSession = { readonly account: Account; readonly session: Session };
 
-/** A change of all sessions of an account. */
+/** A change of the sessions of one account. */
 type Change = (sessions: readonly SessionEntity[]) => readonly SessionEntity[];
 
 /**
- * What is stored of sessions, and when they are over. Those of one account stand in one document, so
- * that their number is held by its guarded writes. A session is bound to the account's password
- * hash: it ends in each process as that takes in a new password or the removal of the account.
+ * Stores sessions and decides when they end. The sessions of an account share one document, whose
+ * guarded writes enforce their limit. A session is bound to the account's password hash: it ends in
+ * each process when that process reads a new password or the account's removal.
  */
 export class SessionRecords {
   readonly #parts: SessionParts;
-  /** When this process last saw a session used, where that is not stored yet. */
+  /** Last use seen by this process, by session, possibly not stored yet. */
   readonly #used = new Map<string, number>();
   readonly #storing = new Set<string>();
 
@@ -54,12 +54,12 @@ export class SessionRecords {
     return password === this.#parts.passwordMark(user);
   }
 
-  /** Whether a session has lapsed for certain, also where another process saw it used. */
+  /** Whether a session has expired for certain, even if another process saw a later use. */
   hasLapsed(session: SessionEntity): boolean {
     return this.#parts.now() >= this.#endOf(session) + SEEN_STEP_MS;
   }
 
-  /** A session with its account; null where it is over. */
+  /** Returns a session with its account; null if it has ended. */
   show(user: UserId, entity: SessionEntity | undefined): KnownSession | null {
     const account = this.#parts.snapshot.accountById(user);
     if (entity === undefined || account === null || this.isOver(user, entity)) return null;
@@ -73,8 +73,8 @@ export class SessionRecords {
   }
 
   /**
-   * Changes the sessions of an account; what has lapsed is left out. What ended with a password is
-   * not: this process may not know the newest one yet.
+   * Changes the sessions of an account, and drops expired ones. Sessions that ended by a password
+   * change are kept, as this process may not know the newest password yet.
    */
   async write(user: UserId, change: Change): Promise<void> {
     const next = (current: Entity | null): SessionsEntity | null => {
@@ -86,14 +86,14 @@ export class SessionRecords {
     await this.#parts.writer.write(idOf.sessions(user), next, { readsOthers: true });
   }
 
-  /** Notes a use, and stores it where the stored one is old. */
+  /** Records a use, and stores it if the stored one is older than `SEEN_STEP_MS`. */
   use({ id, user, seen }: Session): void {
     const now_ms = this.#parts.now();
     this.#used.set(id, now_ms);
     if (now_ms - (this.find(user, id)?.seen ?? seen) >= SEEN_STEP_MS) void this.#store(user, id);
   }
 
-  /** Forgets the uses of all sessions but these. */
+  /** Drops the recorded uses of all sessions but these. */
   keepUses(ids: ReadonlySet<string>): void {
     for (const id of this.#used.keys()) if (!ids.has(id)) this.#used.delete(id);
   }

@@ -5,19 +5,20 @@ import { drawSecret, hashSecret } from "./secrets.ts";
 import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
 
 export const TICKET_MS = 60_000;
-/** Of one session at a time: the oldest ends for a new one. */
+/** Most tickets of one session. A new ticket replaces the oldest. */
 export const MAX_TICKETS = 100;
 
 /**
- * Tickets for one request each. They stand in the session's own record, so that they end with it,
- * and using one is a guarded write: of two requests, at any two processes, one takes it out.
- * @param parts.look takes in others' changes, at most a few times a second
+ * Creates tickets that are each valid for one request. They are stored in the session's record, so
+ * they end with it, and a use is a guarded write: of two concurrent requests, at any process, one
+ * wins.
+ * @param parts.look reads changes of other processes, at most a few times a second
  */
 export function createSessionTickets(
   records: SessionRecords,
   { snapshot, look, now }: Pick<SessionParts, "snapshot" | "now"> & { readonly look: () => Promise<void> },
 ): Pick<Catalog, "createTicket" | "useTicket"> {
-  /** A ticket dated far ahead is of a clock that was set back since. */
+  /** A ticket that expires too far in the future was created before the clock was set back. */
   const isGood = ({ until }: TicketEntity): boolean => now() < until && until <= now() + 2 * TICKET_MS;
 
   return {

@@ -13,8 +13,8 @@ type Sessions = Pick<
 >;
 
 /**
- * The sessions of people.
- * @param parts.look takes in others' changes, at most a few times a second
+ * Implements the sessions of accounts.
+ * @param parts.look reads changes of other processes, at most a few times a second
  */
 export function createSessions(
   records: SessionRecords,

@@ -22,18 +22,18 @@ import type {
   StoredEntity,
 } from "./model.ts";
 
-/** A document as it was last seen. `entity` is null where it was removed. */
+/** A document as last seen. `entity` is null if it was removed. */
 export type Known = { readonly version: Version; readonly entity: Entity | null };
 
 /**
- * All of the catalog in memory, with the indexes that make every read of the port a look-up. It
- * changes only by {@link Snapshot.apply}; answers are frozen, and stay the same objects until
- * something in them changes.
+ * The whole catalog in memory, with indexes that make every read a look-up. It changes only by
+ * {@link Snapshot.apply}. Results are frozen, and remain the same objects until their content
+ * changes.
  */
 export type Snapshot = {
   /**
-   * Takes in one document. A version that is not newer than the known one changes nothing, so
-   * changes may come twice and in any order.
+   * Applies a document. A version that is not newer than the known one is ignored, so changes may
+   * arrive repeatedly and in any order.
    */
   apply(document: Document): void;
   known(id: string): Known | null;
@@ -47,9 +47,9 @@ export type Snapshot = {
   roleOf(user: UserId, log: LogKey): Role | null;
   namesOrigin(origin: string): boolean;
   ownerOf(log: LogKey): UserId | null;
-  /** What the logs that an account owns hold together. */
+  /** Totals over the logs that an account owns. */
   countOwned(owner: UserId): AccountLimits;
-  /** Whether an addition was made. */
+  /** Whether an addition exists already. */
   has(addition: Addition): boolean;
   grant(hash: string): KeyGrant | null;
   classFilters(log: LogKey): readonly ClassFilter[];
@@ -61,7 +61,7 @@ export type Snapshot = {
   savedQueriesOfLog(log: LogKey): readonly SavedQueriesEntity[];
   savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
   hooks(log: LogKey): readonly HookEntity[];
-  /** Sessions that are over may be among them. */
+  /** Includes sessions that have ended. */
   sessionsOf(user: UserId): readonly SessionEntity[];
   sessions(): readonly SessionsEntity[];
   sessionByHash(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
@@ -85,7 +85,7 @@ export function createSnapshot(): Snapshot {
     switch (entity.kind) {
       case "account":
         accounts[sign](entity);
-        // Who is gone is no member: the views of their logs change.
+        // A removed account is no member, so the views of its logs change.
         logs.forget(entity.id);
         break;
       case "log":

@@ -9,9 +9,9 @@ export const START_TICKET_MS = 600_000;
 type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { removeOver(): Promise<void> };
 
 /**
- * The ticket that signs in the admin of the first start. One document, whose guarded removal is the
- * use: of two requests, one removes it.
- * @param parts.look takes in others' changes, at most a few times a second
+ * Implements the ticket that signs in the admin after the first start. It is one document, and its
+ * guarded removal is the use: of two concurrent requests, one wins.
+ * @param parts.look reads changes of other processes, at most a few times a second
  */
 export function createStartTicket(
   parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "now"> & { readonly look: () => Promise<void> },

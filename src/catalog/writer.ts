@@ -6,23 +6,23 @@ import type { Entity } from "./model.ts";
 import type { Known, Snapshot } from "./snapshot.ts";
 
 /**
- * How often a write is tried again after another process came first. Of N processes that contend,
- * one wins each round.
+ * Attempts at a write that conflicts with other processes. Of N processes that contend, one wins
+ * each round.
  */
 const MAX_ATTEMPTS = 30;
 
-/** How many writes of one document may wait for each other in this process. */
+/** Longest queue of writes of one document in this process. */
 const MAX_WAITING = 1000;
 
 export type Writer = {
   /**
-   * Writes what `change` makes of a document: null removes it, and returning what was given writes
-   * nothing. Resolves once that is durable and shows in this process. `change` may be called
-   * several times, as other processes change the document meanwhile, so it must do nothing but look
-   * and answer. What it throws is thrown, but only after all changes by others were taken in.
-   * @param options.readsOthers whether `change` looks at other records as well: then all changes
-   *   are taken in after a conflict
-   * @throws LoggiaError `overloaded` where others kept coming first, or too many writes wait;
+   * Writes the result of `change`: null removes the document, and the same entity writes nothing.
+   * Resolves once the write is durable and visible in this process. `change` may be called several
+   * times, as other processes change the document meanwhile, so it must have no side effects. If it
+   * throws, changes of other processes are read and it is called again before its error is thrown.
+   * @param options.readsOthers whether `change` reads other records too; then all changes are read
+   * after a conflict
+   * @throws LoggiaError `overloaded` after too many conflicts, or if too many writes are queued;
    * `store_unavailable`
    */
   write<Next extends Entity | null>(
@@ -32,7 +32,7 @@ export type Writer = {
   ): Promise<Next>;
 };
 
-/** @param parts.refresh takes in what other processes wrote */
+/** @param parts.refresh reads the changes of other processes */
 export function createWriter(parts: {
   documents: Documents;
   snapshot: Snapshot;
@@ -54,7 +54,7 @@ export function createWriter(parts: {
       try {
         next = change(current);
       } catch (error) {
-        // It may be that memory is behind: another process made, a moment ago, what is missing here.
+        // Memory may be outdated: another process may just have created what is missing here.
         if (!fromMemory) throw error;
         fromMemory = false;
         await refresh();
@@ -87,7 +87,7 @@ function send(documents: Documents, id: string, next: Body | null, known: Known 
   return next === null ? documents.remove(id, known.version) : documents.replace(id, next, known.version);
 }
 
-/** Work on one id runs in the order in which it came, so that conflicts come from other processes only. */
+/** Queues work by id, so that conflicts only come from other processes. */
 function createTurns(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return async (id, work) => {

@@ -1,52 +1,55 @@
 /**
- * The document store beneath the catalog: small JSON bodies under an id, each write guarded by the
- * version it was based on, and a feed of changes that every process follows. Adapters: `sqlite.ts`
- * (embedded) and `elasticsearch.ts` (cluster). Both pass `test/contract/documents.test.ts`.
+ * The document store beneath the catalog: small JSON bodies by id, writes guarded by the version
+ * they are based on, and a change feed that every process follows. Adapters: `sqlite.ts` (embedded)
+ * and `elasticsearch.ts` (cluster). Both pass `test/contract/documents.test.ts`.
  *
- * Invariant: a write that was answered is durable, and is in the feed of every `changes` call that
- * begins after it.
+ * Invariant: an acknowledged write is durable, and appears in every `changes` call that starts
+ * after the acknowledgement.
  */
 export type Documents = AsyncDisposable & {
-  /** Writes a document that is not there (one that was removed may be created again). Conflict where it is. */
+  /** Creates a document, also one that was removed before. Conflict if it exists. */
   create(id: string, body: Body): Promise<WriteResult>;
-  /** Writes over the version `expected`. Conflict where the document has another one, or is gone. */
+  /**
+   * Replaces the version `expected`. Conflict if the document has another version or does not
+   * exist.
+   */
   replace(id: string, body: Body, expected: Version): Promise<WriteResult>;
   /**
-   * Removes the version `expected`, and leaves an empty marker for the feed. Conflict where the
-   * document has another one, or is gone.
+   * Removes the version `expected` and leaves an empty marker for the feed. Conflict if the
+   * document has another version or does not exist.
    */
   remove(id: string, expected: Version): Promise<WriteResult>;
-  /** The newest version of a document, as no feed can be newer; null where there never was one. */
+  /** Reads the newest version, which the feed may not contain yet; null if it never existed. */
   read(id: string): Promise<Document | null>;
   /**
-   * What was written or removed since `since`, oldest first, each document once with its newest
-   * version, and where to go on. May tell a change more than once; never skips one. From the start
-   * (null) it leaves out what was removed.
+   * Returns the documents written or removed since `since`, oldest first, each once with its newest
+   * version, and the next cursor. Changes may be reported again, but none is skipped. A read from
+   * the start (null) leaves out removed documents.
    */
   changes(since: Cursor | null): Promise<{ readonly documents: readonly Document[]; readonly cursor: Cursor }>;
   /**
-   * Removes for good, without markers, what was last written before a cursor was given; some of it
-   * may stay until a later cursor. For collections of what is only of use for a while: their feed
-   * does not tell it. @returns how many documents went
+   * Permanently removes, without markers, documents last written before a cursor was returned. Some
+   * may stay until a later cursor. The feed does not report it, so it is only for collections of
+   * short-lived documents. @returns how many documents were removed
    */
   forget(upTo: Cursor): Promise<number>;
-  /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
+  /** @throws LoggiaError `store_unavailable`, which names the engine that could not be reached */
   ping(): Promise<void>;
 };
 
 /** A JSON object. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Of one document, versions rise: compared as text, the later one is the larger. Only adapters make them. */
+/** Version of a document. Versions rise, compared as text. Only adapters create them. */
 export type Version = string & { readonly brand: "Version" };
 
-/** Where a reader of the feed stands. Only the adapter that made it can read it. */
+/** Position in the feed. Only the adapter that created it can read it. */
 export type Cursor = string & { readonly brand: "Cursor" };
 
-/** `body` is null where the document was removed. */
+/** `body` is null if the document was removed. */
 export type Document = { readonly id: string; readonly version: Version; readonly body: Body | null };
 
 export type WriteResult = { readonly kind: "done"; readonly version: Version } | { readonly kind: "conflict" };
 
-/** The longest id that every adapter takes, in bytes of UTF-8. */
+/** Longest id that every adapter accepts, in bytes of UTF-8. */
 export const MAX_ID_BYTES = 512;

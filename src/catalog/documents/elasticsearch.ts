@@ -10,51 +10,55 @@ import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./
 const LAYOUT_VERSION = 1;
 
 /**
- * How long, and how far back at most, the feed reads changes again. Where writes run at the same
- * time, a later sequence number can become searchable before an earlier one, on a replica by the
- * time that replication takes.
+ * How long, and over how many changes at most, the feed rereads changes. With concurrent writes a
+ * later sequence number can become searchable before an earlier one; on a replica the delay is that
+ * of replication.
  */
 const OVERLAP_MS = 10_000;
 const OVERLAP_CHANGES = 1000;
 
 const PAGE_SIZE = 2000;
 
-/** Somebody may be waiting for what a read tells; the client's own limits are for bulk writes. */
+/**
+ * Limits for reads, which may block a request. The client's own limits are meant for bulk writes.
+ */
 const READ_LIMITS = { requestTimeout: 10_000, maxRetries: 1 } as const;
 const PING_LIMITS = { requestTimeout: 3000, maxRetries: 1 } as const;
 
 /**
- * What is stored. `write` names the attempt, so that a write whose answer was lost recognises
- * itself; `body` is kept, never indexed.
+ * A stored document. `write` identifies the attempt, so that a retried write recognises its own
+ * result when the first response was lost. `body` is stored, never indexed.
  */
 type Stored = { removed: boolean; write: string; body?: Body };
 
 /**
- * `settled`: what is not above it is not read again. `latest`: the largest sequence number that was
- * seen at `since_ms`.
+ * Position in the feed. Changes up to sequence number `settled` are not read again. `latest`:
+ * largest sequence number seen at `since_ms`.
  */
 type FeedPosition = { settled: number; latest: number; since_ms: number };
 
-/** Documents of a cluster, and what marks tell of the index that holds them. */
+/** Documents in Elasticsearch, with the state that `operations/marks-file.ts` compares. */
 export type ElasticsearchDocuments = Documents & {
-  /** `id` tells the index from one made anew; `count` includes removed documents: it never falls. */
+  /**
+   * `id` changes if the index is recreated. `count` includes removed documents, so it never falls.
+   */
   readonly state: () => Promise<{ readonly id: string; readonly count: number }>;
 };
 
 /**
- * Documents in one index of one shard, `<namespace>-catalog`: its sequence numbers order all
- * writes. A removed document stays as a marker without a body.
+ * Opens documents in one index of one shard, `<namespace>-catalog`, whose sequence numbers order
+ * all writes. A removed document remains as a marker without a body.
  *
- * Requests name the index by an alias that belongs to this one alone. By its name, the first write
- * after a loss would create an empty index, and a process would go on with what it remembers.
+ * Requests address the index by an alias of this index alone. By index name, the first write after
+ * a loss would create an empty index, and the process would go on with what it has in memory.
  * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
  *
- * @param options.name the end of the index's name, where it is not the catalog's
- * @param options.overlap_ms how long the feed tells a change again, for changes that become
- * searchable out of order (10 s)
- * @param options.lost called where a lost index was created anew; without it requests go on to fail
- * @throws StartError where the index has a layout of a later release; LoggiaError
- * `store_unavailable` where the engine cannot be reached
+ * @param options.name suffix of the index name (`catalog`)
+ * @param options.overlap_ms how long the feed rereads changes that become searchable out of order
+ * (10 s)
+ * @param options.lost called after a lost index was recreated; without it requests keep failing
+ * @throws StartError if the index has the layout of a later release; LoggiaError
+ * `store_unavailable` if the engine cannot be reached
  */
 export async function openElasticsearchDocuments(options: {
   client: Client;
@@ -88,14 +92,14 @@ export async function openElasticsearchDocuments(options: {
     read: (id) => run(async (alias) => (await get(client, alias, id))?.document ?? null),
     changes: (since) => run((alias) => changes(client, alias, since, overlap_ms)),
     forget: (upTo) => run((alias) => forget(client, alias, (JSON.parse(upTo) as FeedPosition).settled)),
-    // A search, not a cluster call: it fails when the catalog's own shard is away.
+    // A search rather than a cluster call, as it fails if the catalog's own shard is unavailable.
     ping: () =>
       run(async (alias) => {
         await client.search({ index: alias, size: 0, allow_partial_search_results: false }, PING_LIMITS);
       }),
     state: () =>
       translated(index, async () => {
-        // Else a copy of the shard that was refreshed earlier would tell fewer.
+        // Without the refresh, a shard copy refreshed earlier could report a lower count.
         await client.indices.refresh({ index }, READ_LIMITS);
         const { count } = await client.count({ index }, READ_LIMITS);
         return { id: await identityOf(client, index), count };
@@ -104,7 +108,7 @@ export async function openElasticsearchDocuments(options: {
   };
 }
 
-/** @returns the alias of this one index */
+/** Creates the index unless it exists. @returns the alias of this one index */
 async function prepareIndex(client: Client, index: string): Promise<string> {
   try {
     await client.indices.create({
@@ -158,8 +162,8 @@ function write(client: Client, index: string, id: string, stored: Stored, expect
 type WriteAnswer = { _seq_no?: number; _primary_term?: number };
 
 /**
- * What became of one write. A conflict with itself, after an answer was lost and the client tried
- * again, is success.
+ * Sends one write and returns its outcome. A conflict with itself, when the response was lost and
+ * the client retried, counts as success.
  */
 async function settle(
   client: Client,
@@ -179,18 +183,18 @@ async function settle(
 }
 
 /**
- * The shard of an index that was made just now, maybe by another process, takes a moment until it
- * can be read.
+ * Whether the shard is not readable yet. After an index is created, maybe by another process, this
+ * takes a moment.
  */
 function isNotReadableYet(error: unknown): boolean {
   return error instanceof errors.ResponseError && error.message.includes("no_shard_available");
 }
 
-/** Reads by id, which shows the newest write whether it is searchable yet or not. */
+/** Reads a document by id, which returns the newest write even before it is searchable. */
 async function get(client: Client, index: string, id: string): Promise<{ document: Document; write: string } | null> {
   const read = () => client.get<Stored>({ index, id }, { ...READ_LIMITS, ignore: [404] });
   const answer = await retryWhile(isNotReadableYet, NEW_INDEX_DELAYS_MS, read);
-  // An answer of 404 without `found` does not say "no such document" but "no such index".
+  // A 404 response without `found` means that the index, not the document, is missing.
   if (answer.found === undefined) throw new IndexGone(index);
   const { found, _source: stored } = answer;
   if (!found || stored === undefined) return null;
@@ -198,9 +202,9 @@ async function get(client: Client, index: string, id: string): Promise<{ documen
 }
 
 /**
- * Everything above the cursor's settled sequence number, oldest first. Refreshes first, which costs
- * next to nothing where nothing was written: so writes need not wait for one, and what was answered
- * before is found.
+ * Reads all changes above the cursor's settled sequence number, oldest first. It refreshes the
+ * index first, so that writes need not wait for a refresh and every acknowledged write is found. A
+ * refresh without new writes is cheap.
  */
 async function changes(
   client: Client,
@@ -229,7 +233,7 @@ async function changes(
         sort: [{ _seq_no: "asc" }],
         seq_no_primary_term: true,
         track_total_hits: false,
-        // Half an answer would look like a quiet feed.
+        // A partial result would look like a feed without changes.
         allow_partial_search_results: false,
       },
       READ_LIMITS,
@@ -246,8 +250,8 @@ async function changes(
 }
 
 /**
- * Deletes, in steps, what was last written with a sequence number up to `settled`, unless somebody
- * writes it anew meanwhile.
+ * Deletes, in steps, documents last written with a sequence number up to `settled`. A document that
+ * is rewritten meanwhile stays.
  */
 async function forget(client: Client, index: string, settled: number): Promise<number> {
   await client.indices.refresh({ index }, READ_LIMITS);
@@ -274,7 +278,7 @@ async function forget(client: Client, index: string, settled: number): Promise<n
   }
 }
 
-/** Moves the settled mark once what it moves over has been read for the length of the overlap. */
+/** Computes the next position. `settled` moves to `latest` once the overlap has elapsed. */
 function advance(position: FeedPosition | null, last: number, now_ms: number, overlap_ms: number): FeedPosition {
   const farthest = last - OVERLAP_CHANGES;
   if (position === null) return { settled: Math.max(-1, farthest), latest: last, since_ms: now_ms };
@@ -282,7 +286,7 @@ function advance(position: FeedPosition | null, last: number, now_ms: number, ov
   return { settled: Math.max(position.latest, farthest), latest: Math.max(position.latest, last), since_ms: now_ms };
 }
 
-/** A document written while its page was read stands on a later page too. */
+/** Keeps the newest version of each document: one written during the read is on two pages. */
 function newestOfEach(documents: Document[]): Document[] {
   const newest = new Map(documents.map((document) => [document.id, document]));
   return newest.size === documents.length
@@ -295,8 +299,8 @@ function nameAttempt(): string {
 }
 
 /**
- * Term before sequence number: after a failover, numbers that were never acknowledged may be given
- * again, under a higher term.
+ * Formats a version. The term precedes the sequence number because after a failover unacknowledged
+ * sequence numbers may be reused under a higher term.
  */
 function versionOf(
   answer: WriteAnswer | { _seq_no?: number | undefined; _primary_term?: number | undefined },
@@ -325,7 +329,7 @@ async function translated<T>(index: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The index that was opened is there no more, though another one of its name may be. */
+/** The opened index no longer exists, though a new index of the same name may. */
 class IndexGone extends LoggiaError {
   constructor(index: string, cause?: unknown) {
     super("store_unavailable", `Elasticsearch has no index ${index} any more, or one that was made anew`, { cause });

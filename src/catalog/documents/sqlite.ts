@@ -10,8 +10,8 @@ import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./
 const LAYOUT_VERSION = 1;
 
 /**
- * Versions are one rising sequence over all documents: the feed is a range of it. Removal keeps the
- * row, without its body.
+ * Versions form one rising sequence over all documents, so the feed is a range query. A removed
+ * document keeps its row without a body.
  */
 const LAYOUT = `
   CREATE TABLE documents (
@@ -24,28 +24,28 @@ const LAYOUT = `
 
 const NEXT_VERSION = "(SELECT coalesce(max(version), 0) + 1 FROM documents)";
 
-/** How long a write waits for another process that is writing. */
+/** How long a write waits for another process's write, in milliseconds. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A log that a long reader made larger shrinks to this size once it is checkpointed. */
+/** Size that the WAL shrinks to after a checkpoint, if a long read had made it grow. */
 const WAL_LIMIT_BYTES = 4 * 1024 * 1024;
 const TRUNCATE_MS = 3_600_000;
-/** So many documents are forgotten in one transaction, which blocks the thread. */
+/** Documents deleted per transaction of `forget`, which blocks the thread. */
 const FORGET_STEP = 1000;
-/** Changes that are read at a time. */
+/** Documents per read of `changes`. */
 const CHANGES_STEP = 100;
 
 type Row = { id: string; version: number; body: string | null };
 
 /**
- * Documents in one SQLite file: WAL, fsync at every commit. Several processes may share the file,
- * as a server and its command line do.
+ * Opens documents in one SQLite file with WAL and an fsync per commit. Several processes may share
+ * the file, such as a server and its command line.
  *
- * @param options.name what the documents are, for messages; the catalog unless given
- * @param options.pause awaited before each write, which blocks the thread until the disk has it;
- *   none unless given
- * @param options.truncateEvery_ms how often the log is emptied of what was removed; once an hour
- *   unless given
- * @throws StartError where the file cannot be opened, is no database of this kind, or has a layout
+ * @param options.name name of the collection in messages (catalog)
+ * @param options.pause awaited before each write, which blocks the thread until the disk has it
+ * (none)
+ * @param options.truncateEvery_ms interval at which the WAL is truncated, so that removed data
+ * leaves the disk (1 h)
+ * @throws StartError if the file cannot be opened, is another kind of database, or has the layout
  * of a later release
  */
 export async function openSqliteDocuments(options: {
@@ -76,7 +76,7 @@ export async function openSqliteDocuments(options: {
   const selectSince = page("");
   const selectLast = database.prepare("SELECT coalesce(max(version), 0) AS version FROM documents");
 
-  // The largest version stays, from which the next is counted.
+  // Keeps the row with the largest version, as the next version is derived from it.
   const drop = database.prepare(
     `DELETE FROM documents WHERE id IN (SELECT id FROM documents
        WHERE version <= ? AND version < (SELECT max(version) FROM documents) ORDER BY version LIMIT ${FORGET_STEP})`,
@@ -91,7 +91,7 @@ export async function openSqliteDocuments(options: {
       return Promise.reject(unavailable(what, error));
     }
   };
-  // One write after the other, so that a flood of writes leaves turns for other work.
+  // Writes are queued one by one, so that a burst of writes leaves the thread time for other work.
   let previous: Promise<unknown> = Promise.resolve();
   const runPaced = <T>(work: () => T): Promise<T> => {
     if (pause === undefined) return run(work);
@@ -113,7 +113,7 @@ export async function openSqliteDocuments(options: {
       }),
     async changes(since) {
       const select = since === null ? selectLive : selectSince;
-      // The end is read first: writes and removals during the reading are part of the next answer
+      // The end is read first, so changes made during the reading are returned by the next call
       // too.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
@@ -146,13 +146,13 @@ function open(file: string, what: string): DatabaseSync {
   let database: DatabaseSync | null = null;
   try {
     mkdirSync(dirname(file), { recursive: true });
-    // Hashes of passwords and keys: for the operator's eyes alone. SQLite gives its side files the
-    // mode of the main one.
+    // The file holds password and key hashes: readable by the operator only. SQLite gives its side
+    // files the mode of the main file.
     closeSync(openSync(file, "a", 0o600));
     database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
-    // The file is looked at before anything of it is changed: it may be somebody else's.
+    // Check the layout before changing anything: it may be another program's file.
     prepareLayout(database, what);
-    // What is removed is overwritten, in the file by this and in its log by `truncate`.
+    // Removed data is overwritten: in the file by this pragma, in the WAL by `truncate`.
     database.exec("PRAGMA secure_delete = ON");
     database.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}`,
@@ -165,22 +165,19 @@ function open(file: string, what: string): DatabaseSync {
   }
 }
 
-/**
- * Empties the log. Where another process is at the file, or the disk fails, that is left to the
- * next time.
- */
+/** Truncates the WAL. If another process uses the file or the disk fails, the next run retries. */
 function truncate(database: DatabaseSync): void {
   try {
     database.exec("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
-    // The next write reports what is wrong.
+    // The next write reports the error.
   } finally {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
 function prepareLayout(database: DatabaseSync, what: string): void {
-  // Immediate: of two processes that start at once, one makes the table and the other finds it.
+  // IMMEDIATE: if two processes start at once, one creates the table and the other finds it.
   database.exec("BEGIN IMMEDIATE");
   try {
     const layout = database.prepare("PRAGMA user_version").get()?.["user_version"];
@@ -204,9 +201,9 @@ function prepareLayout(database: DatabaseSync, what: string): void {
 }
 
 /**
- * The result of a write, from all rows that it returned. A write must be stepped to its end, as
- * `all` does and `get` does not: SQLite checkpoints its log only after a statement that was, so the
- * log would grow for ever.
+ * Returns the result of a write from all rows that it returned. A statement must run to completion,
+ * which `all` does and `get` does not: SQLite checkpoints the WAL only after such a statement, so
+ * with `get` the WAL would grow without bound.
  */
 function written([row]: readonly unknown[]): WriteResult {
   if (row === undefined) return { kind: "conflict" };
@@ -221,7 +218,7 @@ function documentOf(row: Row): Document {
   };
 }
 
-/** Sixteen digits hold every whole number that a double does. */
+/** Sixteen digits hold every integer that a double represents exactly. */
 function versionOf(number: number): Version {
   return String(number).padStart(16, "0") as Version;
 }
