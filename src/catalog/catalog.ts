@@ -92,9 +92,7 @@ export type Catalog = AsyncDisposable & {
   deleteApiKey(log: LogKey, id: string): Promise<void>;
 
   // Class filters and options
-  /**
-   * Sorted by key. The same array until it changes, so callers can cache a compiled matcher by it.
-   */
+  /** Sorted by key. The same array until it changes, so callers can key caches by it. */
   classFilters(log: LogKey): readonly ClassFilter[];
   /**
    * @throws LoggiaError `bad_parameter` (names the field and its limit), `class_filter_exists`,

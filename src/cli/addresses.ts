@@ -3,10 +3,7 @@ import { Option } from "commander";
 import { SETTINGS } from "../settings/table.ts";
 import { CommandError } from "./request.ts";
 
-/**
- * A setting of the service, which says where it listens, and the option that names the same address
- * to a command.
- */
+/** Address settings of the service, and the command-line options of the same address. */
 const OPTION_OF = { LOGGIA_API: "--api", LOGGIA_POST: "--post" } as const;
 type Setting = keyof typeof OPTION_OF;
 
@@ -16,9 +13,7 @@ export function standardOf(setting: Setting): string {
   return SETTINGS.find(({ name }) => name === setting)!.standard;
 }
 
-/**
- * The option of an address, which the setting of the service gives where the command line does not.
- */
+/** Returns the option for an address. It defaults to the service's setting in the environment. */
 export function addressOption(setting: Setting, what: string): Option {
   return new Option(`${OPTION_OF[setting]} <address>`, `${what}, host:port or a URL`)
     .env(setting)
@@ -27,9 +22,9 @@ export function addressOption(setting: Setting, what: string): Option {
 }
 
 /**
- * The base of a service's URLs: of `host:port`, as the service's settings have it, or of a URL,
- * with or without `/1`. An address that means all of the machine is asked at its loopback.
- * @throws CommandError where `text` is no address of a service
+ * Returns the base URL of a service, from `host:port` as in its settings or from a URL, with or
+ * without `/1`. A wildcard address is replaced by the loopback address.
+ * @throws CommandError if `text` is not the address of a service
  */
 export function parseBase(setting: Setting | "LOGGIA_OPS", text: string): URL {
   const url = URL.parse(/^(?:\[[0-9a-f:.]+\]|[^\s:/[\]]+):\d{1,5}$/i.test(text) ? `http://${text}` : text);

@@ -12,7 +12,7 @@ import { printable } from "./terminal.ts";
 const SILENT = pino({ level: "silent" });
 
 /**
- * Resets a password in the catalog that the environment names, whether a service runs on it or not.
+ * Resets a password in the catalog named by the environment, whether or not a service is running.
  * @throws CommandError, StartError
  */
 export async function reset(
@@ -28,7 +28,7 @@ export async function reset(
 }
 
 /**
- * Accepts a hold without an API, in every process on the engines that the environment names.
+ * Accepts a hold without the API, in every process that uses the engines named by the environment.
  * @throws CommandError, StartError
  */
 export async function acceptHold(word: string, environment: NodeJS.ProcessEnv): Promise<string> {
@@ -40,7 +40,7 @@ export async function acceptHold(word: string, environment: NodeJS.ProcessEnv): 
   });
 }
 
-/** Runs a command on the service's engines, with files that are for its user alone. */
+/** Runs a command on the service's engines. Files it creates are readable by this user only. */
 async function onMachine(
   environment: NodeJS.ProcessEnv,
   work: (settings: Settings, closing: AsyncDisposableStack) => Promise<string>,

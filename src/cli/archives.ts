@@ -2,16 +2,16 @@ import { type FileHandle, open } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
-/** Bytes of a signature, each as the least and the greatest that it may be. */
+/** Bytes of a signature, each with its smallest and largest value. */
 type Signature = readonly (readonly [least: number, greatest: number])[];
 
 const exactly = (...bytes: readonly number[]): Signature => bytes.map((byte) => [byte, byte]);
 
-/** What archives begin with, whatever their names are. */
+/** Leading bytes of archive formats, whatever the file name. */
 const SIGNATURES: readonly { readonly format: Format; readonly signature: Signature }[] = [
   { format: "gzip", signature: exactly(0x1f, 0x8b, 0x08) },
   { format: "zstd", signature: exactly(0x28, 0xb5, 0x2f, 0xfd) },
-  // A skippable frame, with which some programs begin.
+  // A skippable frame, which some programs write first.
   { format: "zstd", signature: [[0x50, 0x5f], ...exactly(0x2a, 0x4d, 0x18)] },
   { format: "xz", signature: exactly(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00) },
   { format: "bzip2", signature: [...exactly(0x42, 0x5a, 0x68), [0x31, 0x39], ...exactly(0x31, 0x41, 0x59, 0x26)] },
@@ -22,10 +22,10 @@ const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length))
 export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
 
 const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
-/** So little may still unpack to some megabytes, of zstd to some dozens. */
+/** Bytes fed to a decoder at a time. Even these can decompress to several megabytes. */
 const FEED_BYTES = 1024;
 
-/** An archive that can't be read, or not to its end. */
+/** An archive that cannot be read, or not to its end. */
 export class ArchiveError extends Error {
   readonly code = "ARCHIVE";
   constructor(message: string, options?: ErrorOptions) {
@@ -35,13 +35,12 @@ export class ArchiveError extends Error {
 }
 
 /**
- * The bytes of a stream: unpacked where it is gzip or zstd, of any number of members, and as they
- * are where it is no archive. It holds no more of them than a few chunks and what the format itself
- * looks back to.
+ * Decompresses a stream of gzip or zstd with any number of members; other data is passed through.
+ * It buffers only a few chunks and the decoder's window.
  *
- * @param name of the file, whose ending may promise an archive
- * @throws ArchiveError where the archive is cut off, damaged or of another format; what stands
- *   before the damage is given first
+ * @param name file name, whose extension may declare an archive
+ * @throws ArchiveError if the archive is truncated, damaged or of another format; the data before
+ * the damage is yielded first
  */
 export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGenerator<Buffer> {
   const source = chunks[Symbol.asyncIterator]();
@@ -61,7 +60,7 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
   }
 }
 
-/** @throws ArchiveError where the file is an archive: what is appended to one is no line */
+/** @throws ArchiveError if the file is an archive: data appended to one does not form lines */
 export async function refuseArchive(path: string): Promise<void> {
   await using file = await open(path);
   const format = await formatOfFile(file);
@@ -69,7 +68,7 @@ export async function refuseArchive(path: string): Promise<void> {
     throw new ArchiveError(`it is a ${format} archive, which can't be followed; ship it without --follow`);
 }
 
-/** What kind of archive a file is, or is named as; null where it is none. */
+/** Returns the archive format of a file by content, or by name; null if it is not an archive. */
 export async function formatOfFile(file: FileHandle, name = ""): Promise<Format | null> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST), 0, LONGEST, 0);
   const format = formatOf(buffer.subarray(0, bytesRead));
@@ -77,7 +76,7 @@ export async function formatOfFile(file: FileHandle, name = ""): Promise<Format 
   return NAMED_AS_ARCHIVE.test(name) ? "gzip" : null;
 }
 
-/** Reads no more than it needs to tell: who types the first lines does not wait for it. */
+/** Reads only as much as needed to detect the format, so that interactive input is not delayed. */
 async function readHead(source: AsyncIterator<Buffer>): Promise<{ head: Buffer; format: Format | null }> {
   let head = Buffer.alloc(0);
   for (;;) {
@@ -98,8 +97,8 @@ function formatOf(head: Buffer): Format | null | "unclear" {
 }
 
 /**
- * Feeds the decoder a little at a time, and takes all that comes of it before the next: a stream
- * that fails drops what was not taken of it.
+ * Feeds the decoder in small pieces and takes all output before the next one, as a failing stream
+ * discards output that was not taken.
  */
 async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd"): AsyncGenerator<Buffer> {
   const decoder = format === "gzip" ? createGunzip() : createZstdDecompress();
@@ -108,7 +107,7 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
   let size_bytes = 0;
   let wake = (): void => {};
   decoder.on("data", (chunk: Buffer) => unpacked.push(chunk));
-  // A write that fails is not called back.
+  // A failed write does not call back.
   decoder.on("error", (error) => {
     fault = error;
     wake();
@@ -127,7 +126,7 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
     await finished(decoder).catch(() => {});
     yield* unpacked.splice(0);
     if (fault !== null) throw archiveFault(fault, format);
-    // Node passes over what stands behind the last member of zstd.
+    // Node ignores data after the last zstd member.
     const rest_bytes = format === "zstd" ? size_bytes - decoder.bytesWritten : 0;
     if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes behind its end`);
   } finally {

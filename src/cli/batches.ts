@@ -1,13 +1,10 @@
-/**
- * Where a batch ends: at so many items, so many bytes (one larger item comes alone), or so long
- * after its first item.
- */
+/** Limits of a batch: items, bytes (a larger item is sent alone), and time since its first item. */
 export type BatchBounds = { readonly items: number; readonly size_bytes: number; readonly age_ms: number };
 
 /**
- * Gathers items into batches, in order. An item that stands for several, by `countOf`, is not
- * parted. While nobody asks for the next one, one item at most is read ahead. An item that comes
- * late does not hold up those before it; where the source fails, what it gave before comes first.
+ * Groups items into batches, in order. An item that counts as several (`countOf`) is not split. At
+ * most one item is read ahead of the consumer. A late item does not delay those before it; if the
+ * source fails, items read before are yielded first.
  */
 export async function* batchesOf<T>(
   items: AsyncIterable<T>,
@@ -21,7 +18,7 @@ export async function* batchesOf<T>(
   let count = 0;
   const ask = (): Promise<IteratorResult<T>> => {
     const answer = source.next();
-    // It is waited for later, where it fails too, or never.
+    // The rejection is handled where the result is awaited, which may be never.
     answer.catch(() => {});
     return answer;
   };
@@ -64,7 +61,7 @@ export async function* batchesOf<T>(
     throw error;
   } finally {
     due.clear();
-    // The source may be waiting for an item that never comes: nobody waits for it.
+    // The source may wait for an item that never comes, so its return is not awaited.
     source.return?.().catch(() => {});
   }
 }

@@ -4,13 +4,13 @@ import { printable, printableLines } from "./terminal.ts";
 
 export type ServiceOptions = {
   readonly api: string;
-  /** `e-mail:password` of the account that acts. */
+  /** `e-mail:password` of the account to act as. */
   readonly as: string;
 };
 
 /**
- * Calls the running service's HTTP API as one account.
- * @throws CommandError with the service's own words where it refuses
+ * Calls the HTTP API of the running service as one account.
+ * @throws CommandError with the service's message if it refuses the call
  */
 export async function call(
   options: ServiceOptions,
@@ -42,7 +42,7 @@ export async function call(
   }
 }
 
-/** @throws CommandError where the account is not given as it must be */
+/** @throws CommandError if the account is malformed */
 export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly Authorization: string } {
   if (!as.includes(":")) throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
   return { Authorization: `Basic ${Buffer.from(as).toString("base64")}` };

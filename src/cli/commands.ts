@@ -12,12 +12,12 @@ import * as operate from "./operate.ts";
 import * as questions from "./questions.ts";
 import { applyClasses } from "./reclassify.ts";
 
-/** What was given on the command line: the service's address and account, and the options of the command. */
+/** Values from the command line: address and account of the service, and the command's options. */
 type Given = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
     Record<string, string | undefined>
   >;
 
-/** Adds the commands of analysts: queries in LQL, and those that are saved under a name. */
+/** Adds the commands for querying: LQL queries and saved queries. */
 export function addQuestions(program: Command): void {
   const inZone = (command: Command): Command =>
     inLog(command).option("--tz <zone>", "hours from UTC, or a time zone such as Europe/Berlin");
@@ -43,7 +43,7 @@ export function addQuestions(program: Command): void {
     .action(async (query: string | undefined, given: ServiceOptions & { log: string; last: number; json?: true }) => {
       const stop = new AbortController();
       process.once("SIGINT", () => stop.abort());
-      // Loaded when it is needed, as other commands print one answer and end.
+      // Loaded on demand, as other commands do not need it.
       const { tail } = await import("./tail.ts");
       const print = (line: string): void => console.log(line);
       await tail({ ...given, query, json: given.json === true }, print, stop.signal);
@@ -65,10 +65,7 @@ export function addQuestions(program: Command): void {
   );
 }
 
-/**
- * Adds the commands that talk to the running service: all of its management API, a group of
- * commands for each kind of record.
- */
+/** Adds the commands for the management API of the running service, grouped by kind of record. */
 export function addManagement(program: Command): void {
   const group = (name: string, what: string): Command =>
     program.command(name).description(`${what} (talks to the running service)`);
@@ -84,10 +81,7 @@ export function addManagement(program: Command): void {
   );
 }
 
-/**
- * Adds the commands that act on the machine itself, with the service's settings and without its
- * API.
- */
+/** Adds the commands that act on the machine itself, with the service's settings but no API. */
 export function addMachine(program: Command): void {
   const admin = program
     .command("admin")
@@ -101,7 +95,7 @@ export function addMachine(program: Command): void {
     .addOption(passwordFromStdin())
     .action(async (email: string | undefined, { passwordStdin }: { passwordStdin?: true }) => {
       const password = passwordStdin === true ? await readPassword(process.stdin) : undefined;
-      // Loaded when it is needed, as it needs the engines' clients.
+      // Loaded on demand, as it needs the clients of the engines.
       console.log(await (await import("./admin.ts")).reset({ email, password }, process.env));
     });
   admin
@@ -114,10 +108,7 @@ export function addMachine(program: Command): void {
     .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
 }
 
-/**
- * Adds the commands of operators: what lies in the dead letters, replays and backups of the running
- * service.
- */
+/** Adds the commands for operators: dead letters, replays and backups of the running service. */
 export function addOperations(program: Command): void {
   const letters = program
     .command("deadletters")
@@ -352,8 +343,8 @@ function inLog(command: Command): Command {
 }
 
 /**
- * Gives a command its options of address and account, and prints what its action answers. Every
- * argument of a command is required.
+ * Adds the address and account options to a command, and prints the result of its action. All
+ * arguments of a command are required.
  */
 function acting(
   command: Command,
@@ -367,7 +358,7 @@ function acting(
       const given = await withPassword(command.opts<Given>());
       const [first = "", second = "", ...more] = command.args;
       const answer = await action(given, first, second, ...more);
-      // In JSON, what is made visible is still the same value: it is escaped as JSON would.
+      // In JSON, the escapes of `printableLines` are valid JSON escapes of the same value.
       const text = printableLines(given.json === true ? JSON.stringify(answer.value, null, 2) : answer.text);
       console.log(given.json === true ? text : painted(text, answer.paint));
     });

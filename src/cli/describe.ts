@@ -2,11 +2,11 @@ import type { FirstStart } from "../bootstrap.ts";
 import type { Loggia } from "../main.ts";
 import type { Address } from "../settings/values.ts";
 
-/** Which secrets the operator gave. They are not shown: what is printed may be kept as a log. */
+/** Secrets given by the operator. They are not printed, as the output may end up in a log. */
 export type Given = { readonly password: boolean; readonly apiKey: boolean };
 const NOTHING_GIVEN: Given = { password: false, apiKey: false };
 
-/** What the first start makes, with the secrets that it drew, this once. */
+/** Describes the records created by the first start, with their generated secrets. */
 export function describeFirst({ admin, log }: FirstStart, given: Given, isResumed: boolean): string {
   const cut = admin === null ? "made no log" : "does not count";
   const lines = [
@@ -22,10 +22,7 @@ export function describeFirst({ admin, log }: FirstStart, given: Given, isResume
   return [...lines, ""].join("\n");
 }
 
-/**
- * What an operator needs to see at a start: the addresses; after the first one also two lines to
- * try.
- */
+/** Describes a start for the operator: addresses, and after the first start commands to try. */
 export function describe({
   api,
   post,
@@ -64,7 +61,7 @@ export function describe({
   return lines.join("\n");
 }
 
-/** An address that means all of the machine is asked at its loopback. */
+/** Replaces a wildcard address by the loopback address. */
 function onThisMachine({ host, port }: Address): Address {
   const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   return { host: loopback[host] ?? host, port };
@@ -74,7 +71,7 @@ function urlOf({ host, port }: Address, scheme = "http"): string {
   return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** A word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,9 +1,9 @@
-/** A message of an event stream: what happened, if anything did, and the id to resume after. */
+/** A message of an event stream: the event, if there is one, and the id to resume after. */
 export type Message = { readonly id: string | null; readonly event: string; readonly data: string | null };
 
 /**
- * The messages of a `text/event-stream` as the service writes one: a line of data at most. Comments
- * are left out, and so is a message that the stream broke off amid.
+ * Parses a `text/event-stream` as the service writes it, with at most one data line per message.
+ * Comments are skipped, and so is a truncated last message.
  */
 export async function* readMessages(body: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
   const decoder = new TextDecoder();

@@ -10,7 +10,7 @@ import { printable, table } from "./terminal.ts";
 export const KINDS = HOOK_KINDS;
 export const SIGNATURES = HOOK_SIGNATURES;
 
-/** Settings of a hook that the command line names. */
+/** Hook settings given on the command line. */
 type Settings = {
   readonly kind?: string;
   readonly signature?: string;
@@ -23,11 +23,11 @@ type Hook = {
   readonly signature: string;
   readonly template: object | null;
   readonly path: string;
-  /** What was drawn; absent where hooks are listed. */
+  /** The generated secret; absent in lists. */
   readonly secret?: string | null;
 };
 
-/** Reads the settings of a hook, those that are given. @throws CommandError */
+/** Reads the hook settings that are given. @throws CommandError */
 export async function readSettings(given: Readonly<Record<string, string | undefined>>): Promise<Settings> {
   const { kind, signature, template, secretStdin } = given;
   if (secretStdin !== undefined && given["secret"] !== undefined) {
@@ -56,7 +56,7 @@ export async function addHook(options: ServiceOptions, log: string, name: string
   return { value, text: `hook ${describe(value, log)} added: POST ${value.path}${secretOf(value)}` };
 }
 
-/** Changes the settings that are given, and leaves the others as they are. */
+/** Changes the given settings and keeps the others. */
 export async function changeHook(
   options: ServiceOptions,
   log: string,

@@ -4,16 +4,16 @@ import { firstCharacters } from "../events/text.ts";
 import { severityOf } from "../ingest/protocols/severity.ts";
 import { readTime } from "./times.ts";
 
-/** What a line says: fields as an event has them, and all else. */
+/** Content of a line: event fields, and everything else. */
 export type Said = { readonly fields: SaidFields; readonly others: object };
 type SaidFields = {
   readonly text?: string;
-  /** As it was written. */
+  /** As written in the line. */
   readonly created?: string;
   readonly [field: string]: unknown;
 };
 
-/** The fields that a line may name. */
+/** Event fields that a line may set. */
 export const FIELDS: ReadonlySet<string> = new Set([
   "text",
   "tags",
@@ -25,16 +25,16 @@ export const FIELDS: ReadonlySet<string> = new Set([
   "data",
   "created",
 ]);
-/** What loggers name the text and the time of an event, the first that is one counts. */
+/** Names that loggers use for text and time of an event. The first with a valid value is used. */
 const TEXT_NAMES = ["text", "message", "msg"];
 const TIME_NAMES = ["created", "time", "timestamp", "@timestamp", "ts"];
 const SOURCE_NAMES = ["name", "logger", "logger_name"];
-/** What is nested deeper becomes text. */
+/** Values nested deeper become text. */
 const MAX_DEPTH = 20;
 
 /**
- * What a line of JSON says; null where it is no object. A member that has the name of a field and
- * could be posted as it becomes that field, and all others become attributes.
+ * Parses a JSON line; null if it is not an object. A member becomes an event field if it has the
+ * name of one and a valid value. All others become attributes.
  */
 export function jsonFields(line: string): Said | null {
   const object = parseObject(line);
@@ -63,23 +63,23 @@ export function jsonFields(line: string): Said | null {
 }
 
 /**
- * The name that pino, bunyan and zap give their logger, or the class of logback's: the member stays
- * an attribute, by which it is known.
+ * Copies the logger name of pino, bunyan and zap, or logback's class, into `source`. The member
+ * also stays an attribute, under the name that users know.
  */
 function copySource(fields: Record<string, unknown>, others: ReadonlyMap<string, unknown>): void {
   const name = SOURCE_NAMES.find((name) => isText(others.get(name)) && isWithin(others.get(name), "source"));
   if (name !== undefined && others.has("level")) fields["source"] = others.get(name);
 }
 
-/** The severity as one word: pino and bunyan count it, zap and logback spell it. */
+/** Sets the severity as a word: pino and bunyan log a number, zap and logback a word. */
 function copySeverity(fields: Record<string, unknown>, others: ReadonlyMap<string, unknown>): void {
   const severity = severityOf(others.get("level"));
   if (severity !== null) fields["tags"] = severity;
 }
 
 /**
- * Members of `attributes`, as an export has them, become attributes themselves, unless there is one of
- * that name already.
+ * Moves the members of `attributes`, the form of exports, to the top level, unless the name is
+ * already in use.
  */
 function unpackAttributes(others: Map<string, unknown>): void {
   const given = others.get("attributes");
@@ -102,7 +102,7 @@ function parseObject(line: string): object | null {
   }
 }
 
-/** Of the fields but text and created: whether a value could be posted as one. */
+/** Whether a value is valid for a field, except `text` and `created`. */
 const IS_FIELD: Readonly<Record<string, (value: unknown) => boolean>> = {
   tags: (value) => isWithin(Array.isArray(value) && value.every(isString) ? value.join(" ") : value, "tags"),
   source: (value) => isWithin(value, "source"),
@@ -135,7 +135,7 @@ function isGeo(value: unknown): boolean {
   return typeof lat === "number" && typeof lon === "number" && Math.abs(lat) <= 90 && Math.abs(lon) <= 180;
 }
 
-/** Lists of other things than scalars, and what is nested too deep, as their JSON. */
+/** Converts lists of non-scalars and too deeply nested values to JSON text. */
 function flattened(value: unknown, depth: number): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) return String(value);
   if (typeof value !== "object" || value === null) return value;
@@ -150,7 +150,7 @@ function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    // Nested deeper than calls can be.
+    // Nested deeper than the call stack allows.
     return "…";
   }
 }

@@ -14,7 +14,7 @@ import { printableLines } from "./terminal.ts";
 const program = new Command("loggia")
   .description("An event log service: one form post in; lists, filters and groups out.")
   .version(manifest.version)
-  // Subcommands inherit it: a wrong word is told back, and may have come from anywhere.
+  // Subcommands inherit this: errors repeat invalid words, which may come from an untrusted source.
   .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
   .showHelpAfterError();
 
@@ -22,7 +22,7 @@ program
   .command("start")
   .description("run the service; see below for its settings")
   .addHelpText("after", () => `\nSettings, by environment:\n${settingsHelp()}`)
-  // Loaded when it is needed: commands that only call a service need none of its engines.
+  // Loaded on demand: commands that only call a service need no engines.
   .action(async () => (await import("./start.ts")).start(process.env));
 
 program

@@ -4,15 +4,15 @@ import { call, type ServiceOptions } from "./call.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 
-/** What a call answered, and how a person reads it. */
+/** Result of a call: its value, and its text for people. */
 export type Answer = {
   readonly value: unknown;
   readonly text: string;
-  /** Colours a line of the text, by its number from 0, where a terminal shows it. */
+  /** Colours a line of the text, given its index from 0, on a terminal. */
   readonly paint?: (line: string, index: number) => string;
 };
 
-/** Fields of a class filter that the command line names; weight is a number in words. */
+/** Class filter fields given on the command line. The others are set by the service. */
 export type ClassFields = Partial<Record<"display" | "color" | "tag" | "text" | "link" | "source", string>> & {
   readonly weight?: number;
 };
@@ -38,7 +38,7 @@ type TrackedUser = {
   readonly count: number;
 };
 
-/** Segments of a path, encoded. */
+/** Builds a path of the management API from encoded segments. */
 export function at(...segments: readonly string[]): string {
   return `/manage/1/${segments.map(encodeURIComponent).join("/")}`;
 }
@@ -74,7 +74,7 @@ export async function setPassword(options: ServiceOptions, email: string, given:
   return { value, text: `password of user ${printable(email)} set${drawn}` };
 }
 
-/** The password that was given, or a drawn one and the words that tell it. */
+/** Returns the given password, or a generated one with a message that shows it. */
 function passwordOf(given: string | undefined): { password: string; drawn: string } {
   if (given !== undefined) return { password: given, drawn: "" };
   const password = randomBytes(12).toString("base64url");
@@ -130,7 +130,7 @@ export async function listShares(options: ServiceOptions, log: string): Promise<
   return { value, text: table(["EMAIL", "ROLE"], rows) };
 }
 
-/** A page of the users that the producer told of. */
+/** Lists a page of the users reported by the producer. */
 export async function listTracked(options: ServiceOptions, log: string, page: number): Promise<Answer> {
   const value = (await call(options, "GET", `${at("logs", log, "users")}?pagenum=${page}`)) as TrackedUser[];
   const rows = value.map(({ user, email, page: last, seen, count }) => [
@@ -143,7 +143,7 @@ export async function listTracked(options: ServiceOptions, log: string, page: nu
   return { value, text: table(["USER", "EMAIL", "PAGE", "SEEN", "COUNT"], rows) };
 }
 
-/** ISO 8601 of `/Date(ms)/`. */
+/** Converts `/Date(ms)/` to ISO 8601. */
 export function readMoment(text: string): string {
   const ms = /^\/Date\((-?\d+)\)\/$/.exec(text)?.[1];
   return ms === undefined ? text : new Date(Number(ms)).toISOString();
@@ -185,7 +185,7 @@ export async function addClass(
   return { value, text: `class ${printable(key)} of log ${printable(log)} added` };
 }
 
-/** Changes the fields that are given, and leaves the others as they are. */
+/** Changes the given fields and keeps the others. */
 export async function changeClass(
   options: ServiceOptions,
   log: string,
@@ -213,7 +213,7 @@ export async function removeClass(options: ServiceOptions, log: string, key: str
   return { value, text: `class ${printable(key)} of log ${printable(log)} removed` };
 }
 
-// One's own options for a class
+// The caller's own options for a class
 
 export async function showOptions(options: ServiceOptions, log: string, key: string): Promise<Answer> {
   const value = (await call(options, "GET", at("logs", log, "classFilters", key, "options"))) as Record<
@@ -223,7 +223,7 @@ export async function showOptions(options: ServiceOptions, log: string, key: str
   return { value, text: table(["ALERT", "NOTIFY", "HIDE"], [OPTIONS.map((option) => (value[option] ? "on" : "off"))]) };
 }
 
-/** Turns one of the caller's own options on or off, and leaves the others as they are. */
+/** Turns one of the caller's own options on or off and keeps the others. */
 export async function setOption(
   options: ServiceOptions,
   log: string,

@@ -40,7 +40,7 @@ export async function listDeadLetters(
     `${origin.partition}/${origin.offset}/${origin.line}`,
     key,
     redriven === null ? "" : showMoment(redriven),
-    // The record's first line names the log alone.
+    // The record's first line only names the log.
     shorten(content.slice(content.indexOf("\n") + 1)),
   ]);
   const headings = ["ID", "WHEN", "STAGE", "REASON", "PARTITION/OFFSET/LINE", "LOG", "REDRIVEN", "CONTENT"];
@@ -48,7 +48,7 @@ export async function listDeadLetters(
   return { value: page, text: `${table(headings, rows)}\n${page.open} open${more}` };
 }
 
-/** @param words ids of letters, or `all` */
+/** @param words ids of dead letters, or `all` */
 export async function redriveDeadLetters(options: ServiceOptions, words: readonly string[]): Promise<Answer> {
   const json = words.length === 1 && words[0]?.toLowerCase() === "all" ? { all: true } : { ids: words };
   const value = (await call(options, "POST", "/manage/1/deadletters/redrive", { json })) as {
@@ -121,7 +121,7 @@ function showRebuilt(replay: Replay, { rebuilt, copied, markers }: Built): strin
   return table(["WHAT", "COUNT"], rows);
 }
 
-/** @param folder on the disk of the service; a relative one is of this command's own folder */
+/** @param folder on the service's disk; relative to this command's working directory */
 export async function backup(options: ServiceOptions, folder: string, stderr: NodeJS.WriteStream): Promise<Answer> {
   const show = ({ files }: Backup): string => {
     const size_mb = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0) / 1e6;
@@ -131,7 +131,7 @@ export async function backup(options: ServiceOptions, folder: string, stderr: No
   return { value, text: `${show(value)} to ${value.to}` };
 }
 
-/** Starts a job of the service and shows how far it is, until it ends. */
+/** Starts a job of the service and shows its progress until it ends. */
 async function waitFor<T extends Job>(
   options: ServiceOptions,
   path: string,
@@ -149,8 +149,8 @@ async function waitFor<T extends Job>(
 }
 
 /**
- * Restores a backup into the data folder that the environment names.
- * @throws StartError
+ * Restores a backup into the data folder named by the environment.
+ * @throws CommandError, StartError
  */
 export async function restoreBackup(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const { data, engines } = readSettings(environment);
@@ -160,7 +160,7 @@ export async function restoreBackup(folder: string, environment: NodeJS.ProcessE
   return `restored ${files.map(({ name }) => name).join(", ")} of ${begun} into ${data}`;
 }
 
-/** `/Date(1308491673911)/` as a person reads it. */
+/** Formats `/Date(1308491673911)/` for people. */
 function showMoment(text: string): string {
   const ms = msOf(text);
   return Number.isFinite(ms) ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : text;

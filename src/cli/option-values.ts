@@ -3,10 +3,10 @@ import { InvalidArgumentError } from "commander";
 import type { ClassFields } from "./manage.ts";
 import { CommandError } from "./request.ts";
 
-/** The options of a command, as they were given. */
+/** Options of a command as given. */
 type Given = Readonly<Record<string, string | undefined>>;
 
-/** Reads the fields of a class, those that are given. @throws CommandError */
+/** Reads the class filter fields that are given. @throws CommandError */
 export function readFields(given: Given): ClassFields {
   const fields: Record<string, string | number> = {};
   for (const name of ["display", "color", "tag", "text", "link", "source"]) {
@@ -16,7 +16,7 @@ export function readFields(given: Given): ClassFields {
   return fields;
 }
 
-/** Reads what is to change of a log. @throws CommandError */
+/** Reads the log settings that are given. @throws CommandError */
 export function readLogChange(given: Given): { display?: string; retentionDays?: number | null } {
   const { display, retentionDays } = given;
   return {
@@ -44,7 +44,7 @@ function readWhole(option: string, text: string, least: number, most: number): n
   throw new CommandError(`${option} is ${JSON.stringify(text)}; a whole number from ${least} to ${most} is expected`);
 }
 
-/** Reads a whole number in these bounds, as commander reads the values of options. */
+/** Returns a parser for commander that accepts integers in these bounds. */
 export function wholeFrom(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = parseWhole(text, least, most);

@@ -1,17 +1,14 @@
 import { printable } from "./terminal.ts";
 
-/** How long a service may be busy or silent before the command reports it. */
+/** Time without success after which an outage is reported, in milliseconds. */
 const SILENT_MS = 4_000;
 
-/**
- * What a run knows of a service that takes no posts: it says so once, and once more when it takes
- * them again.
- */
+/** Reports once that a service takes no posts, and once more when it recovers. */
 export type Outage = {
-  /** An attempt failed: the service is away, or it asks for patience. */
+  /** Records a failed attempt: the service is unreachable, or asks the client to wait. */
   failed(kind: "away" | "busy", why: string): void;
   succeeded(): void;
-  /** Watches an attempt, which may stay without an answer. */
+  /** Watches an attempt, which may never be answered. */
   watch<T>(attempt: Promise<T>): Promise<T>;
 };
 

@@ -1,4 +1,4 @@
-/** The colours of CSS that people choose for classes, by the nearest of a terminal's own. */
+/** CSS colours commonly used for classes, mapped to the nearest terminal colour. */
 const NAMED: Readonly<Record<string, number>> = {
   black: 90,
   gray: 90,
@@ -27,7 +27,7 @@ const NAMED: Readonly<Record<string, number>> = {
 };
 const HEX = /^#(?:([0-9a-f])([0-9a-f])([0-9a-f])|([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2}))$/i;
 
-/** Paints text in a colour of CSS; as it is where the colour is not known. */
+/** Returns a function that colours text; an unknown CSS colour leaves the text unchanged. */
 export function painter(color: string | undefined): (text: string) => string {
   const code = color === undefined ? null : codeOf(color.trim().toLowerCase());
   return code === null ? (text) => text : (text) => `\u001b[${code}m${text}\u001b[39m`;

@@ -8,17 +8,17 @@ import type { ShipCounts } from "./progress.ts";
 import { CommandError, messageOf, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
 import type { PendingBatch } from "./ship/state.ts";
 
-/** Smaller bodies fit a few packets anyway. */
+/** Smallest body that is compressed. Smaller ones fit a few packets anyway. */
 const ZIP_BYTES = 4_096;
 const FIRST_BACKOFF_MS = 100;
 const LAST_BACKOFF_MS = 5_000;
-/** The last attempt of a run's patience gets at least so long for its answer. */
+/** Minimum timeout of the last attempt, in milliseconds. */
 const LAST_REPLY_MS = 1_000;
 
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
-/** A line, and the JSON of its event. */
+/** A line and the JSON of its event. */
 export type Item = { readonly line: string; readonly json: string };
 
 export type Posting = {
@@ -32,9 +32,9 @@ export type Posting = {
 };
 
 /**
- * Posts a batch, and tries it again while the service is busy or away and the patience lasts.
- * @returns `given up` where it did not last: the service will not take the next batch either
- * @throws CommandError where the service refuses the key
+ * Posts a batch, and retries it while the service is busy or unreachable, up to `patience_s`.
+ * @returns `given up` after that time: the service would not take the next batch either
+ * @throws CommandError if the service rejects the key
  */
 export async function postBatch(
   batch: readonly Item[],
@@ -64,7 +64,7 @@ export async function postBatch(
     }
     outage.failed(outcome.kind, outcome.why);
     const left_ms = until_ms - performance.now();
-    // The last wait ends with the patience, so that all of it is used.
+    // The last wait ends with `patience_s`, so that all of it is used.
     const pause_ms = Math.min(backoff_ms * (0.5 + Math.random() / 2), left_ms);
     const wait_ms = Math.max(pause_ms, outcome.retryAfter_ms ?? 0);
     if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) {
@@ -78,16 +78,16 @@ export async function postBatch(
 
 type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
 
-/** The body that posts a batch, compressed where that makes it smaller. */
+/** Encodes a batch as a request body, compressed if that makes it smaller. */
 export async function bodyOf(batch: readonly Item[]): Promise<{ body: Buffer; isZipped: boolean }> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
-  // The service refuses what is compressed beyond that ratio.
+  // The service rejects higher compression ratios.
   const pays = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
   return { body: pays ? zipped : plain, isZipped: pays };
 }
 
-/** The lines of a body that an earlier run kept: as they were sent. */
+/** Decodes the lines of a stored body, as they were sent. */
 export async function itemsOf({ body, isZipped }: PendingBatch): Promise<Item[]> {
   const plain = isZipped ? await unzip(body) : body;
   return plain
@@ -96,7 +96,7 @@ export async function itemsOf({ body, isZipped }: PendingBatch): Promise<Item[]>
     .map((json) => ({ line: json, json }));
 }
 
-/** The request that posts a batch, with a key that all its attempts share. */
+/** Builds the request of a batch. All attempts share its idempotency key. */
 function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Message {
   const headers = {
     Authorization: `Bearer ${apiKey}`,
@@ -107,11 +107,11 @@ function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Mess
   return { method: "POST", headers, body };
 }
 
-/** Of a batch without any event the service shows the first faults alone. */
+/** Used for lines without a listed fault: without valid events only the first are listed. */
 const NO_OUTCOME = "the service took no line of the batch";
 
 type Outcome =
-  /** `faults`: of each line, in order; null where it was posted. */
+  /** `faults`: one per line, in order; null if it was posted. */
   | { readonly kind: "taken"; readonly faults: readonly (string | null)[] }
   | { readonly kind: "busy" | "away"; readonly why: string; readonly retryAfter_ms: number | null }
   | { readonly kind: "refused"; readonly why: string };
@@ -133,7 +133,7 @@ async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms
   }
 }
 
-/** A host of several addresses that all refuse has an error without words of its own. */
+/** If all addresses of a host refuse, the error has no message of its own. */
 function faultOf(error: Error): string {
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [];
   return error.message || causes.map(({ message }) => message).join("; ") || error.name;

@@ -1,11 +1,11 @@
 /**
- * `unread`: files that could not be read, or not to their end. `isUnmatched`: `--pattern` matched
- * no line of any.
+ * Counts of a run. `unread`: files that could not be read completely. `isUnmatched`: no line
+ * matched the pattern.
  */
 export type ShipCounts = { posted: number; failed: number; retried: number; unread: number; isUnmatched: boolean };
 
 export type Progress = {
-  /** Writes a line above the one that shows the counts. */
+  /** Writes a line above the line of counts. */
   readonly note: (text: string) => void;
   close(): void;
 };
@@ -13,10 +13,7 @@ export type Progress = {
 const TERMINAL_MS = 200;
 const REPORT_MS = 10_000;
 
-/**
- * Shows the counts: in one line that changes where there is a terminal, else by a line every ten
- * seconds.
- */
+/** Shows the counts: on a terminal in one line that is updated, else a line every ten seconds. */
 export function showProgress(counts: ShipCounts, stderr: NodeJS.WriteStream): Progress {
   const started_ms = performance.now();
   const line = (): string => {

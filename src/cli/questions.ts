@@ -4,7 +4,7 @@ import { CommandError } from "./request.ts";
 import { painter } from "./paint.ts";
 import { printable, table } from "./terminal.ts";
 
-/** A record of an answer, as the API's JSON has it. */
+/** A record of a response, as in the API's JSON. */
 type Fields = Readonly<Record<string, unknown>>;
 type SavedQuery = {
   readonly name: string;
@@ -14,7 +14,7 @@ type SavedQuery = {
   readonly owner: string;
 };
 
-/** A query as the command line gives it: its text, or the name under which it was saved. */
+/** A query given by its text or by the name of a saved query. */
 export type Question = {
   readonly log: string;
   readonly text: string | undefined;
@@ -22,13 +22,13 @@ export type Question = {
   readonly tz: string | undefined;
 };
 
-/** Fields that are wide or seldom there: `--json` and COLUMNS show them. */
+/** Wide or rarely set fields, which only `--json` and COLUMNS show. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["id", "hash", "log", "link", "data", "filter", "bookmarks", "alerts"]);
 const BAR_CHARACTERS = 40;
 const LEAST_BAR_CHARACTERS = 5;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
-/** Asks a query, and shows records as a table, groups with a bar for each count. */
+/** Runs a query. Shows records as a table, and groups with a bar for each count. */
 export async function ask(options: ServiceOptions, { log, text, saved, tz }: Question): Promise<Answer> {
   if ((text === undefined) === (saved === undefined)) {
     throw new CommandError(
@@ -67,14 +67,14 @@ export async function removeSaved(options: ServiceOptions, log: string, name: st
   return { value, text: `query ${printable(name)} of log ${printable(log)} removed` };
 }
 
-/** The colour of each class of a log, as CSS has it. */
+/** Returns the CSS colour of each class of a log. */
 export async function colorsOf(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
   const path = `/1/logs/${encodeURIComponent(log)}/classFilters`;
   const filters = (await call(options, "GET", path)) as { readonly key: string; readonly color: string }[];
   return new Map(filters.map(({ key, color }) => [key, color]));
 }
 
-/** Only groups have a count that is text. */
+/** Only groups have a count of type text. */
 function isGrouped(records: readonly Fields[]): boolean {
   return records.every((record) => !("text" in record) && !("user" in record) && hasTexts(record));
 }
@@ -87,19 +87,19 @@ function recordTable(records: readonly Fields[]): string {
   const first = records[0]!;
   const isWhole = "id" in first && "alerts" in first;
   const names = Object.keys(first).filter((name) => !isWhole || !LEFT_OUT.has(name));
-  // The text is the widest, and reads best at the end.
+  // The text is the widest column, so it comes last.
   const columns = names.includes("text") ? [...names.filter((name) => name !== "text"), "text"] : names;
   const used = columns.filter((name) => !isWhole || records.some((record) => show(record[name]) !== ""));
   const rows = records.map((record) => used.map((name) => show(record[name])));
   return table(used.map(heading), rows);
 }
 
-/** Names of attributes mind case. */
+/** Attribute names are case-sensitive. */
 function heading(name: string): string {
   return name.includes("@") ? name : name.toUpperCase();
 }
 
-/** Groups as a table, and a bar for each count as wide as the terminal has room for it. */
+/** Formats groups as a table with a bar for each count, as wide as the terminal allows. */
 export function chart(answer: readonly Fields[], width = process.stdout.columns ?? Infinity): string {
   const groups = answer.map(flat);
   const columns = Object.keys(groups[0]!);
@@ -114,7 +114,7 @@ export function chart(answer: readonly Fields[], width = process.stdout.columns 
   return table([...headings, ""], rows.map((row, i) => [...row, bar(counts[i]! / most, room)])); // prettier-ignore
 }
 
-/** A group with each of its keys, and each column of what it is compared with, in a column of its own. */
+/** Flattens a group: one column for each key and for each column of the earlier time. */
 function flat(group: Fields): Fields {
   const fields = Object.entries(group).flatMap(([name, value]): [string, unknown][] => {
     if (name === "key" && "keys" in group) return [];
@@ -125,7 +125,7 @@ function flat(group: Fields): Fields {
   return Object.fromEntries(fields);
 }
 
-/** @param share from 0 to 1 */
+/** @param share fraction from 0 to 1 */
 function bar(share: number, characters: number): string {
   const eighths = Math.round(share * characters * 8);
   return "█".repeat(eighths >> 3) + EIGHTHS[eighths & 7];

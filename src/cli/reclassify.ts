@@ -12,7 +12,7 @@ type Reclassification = Job & {
   readonly changed: number;
 };
 
-/** Gives stored events of a log the class of today's filters, and waits for the end unless told otherwise. */
+/** Reclassifies stored events of a log by the current filters, and by default waits until done. */
 export async function applyClasses(
   options: ServiceOptions & { readonly from?: string; readonly wait?: boolean },
   log: string,

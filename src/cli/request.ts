@@ -5,11 +5,11 @@ export type Reply = {
   readonly status: number;
   readonly body: string;
   readonly retryAfter_ms: number | null;
-  /** What the service thinks was meant. */
+  /** The service's suggestion for what the client meant. */
   readonly hint: string | null;
 };
 
-/** `timeout_ms`: how long the connection may stay silent. */
+/** `timeout_ms`: longest time without traffic on the connection. */
 export type Request = {
   readonly method: string;
   readonly headers?: Record<string, string>;
@@ -18,14 +18,14 @@ export type Request = {
 };
 
 export type Sender = {
-  /** Sends one request over a kept-alive connection. Rejects where no whole answer came. */
+  /** Sends a request over a kept-alive connection. Rejects without a complete response. */
   send(url: URL, message: Request): Promise<Reply>;
   close(): void;
 };
 
 export const REPLY_TIMEOUT_MS = 30_000;
 
-/** @param connections how many requests can be under way at once */
+/** @param connections most concurrent requests */
 export function createSender(connections: number): Sender {
   const http = new HttpAgent({ keepAlive: true, maxSockets: connections });
   const https = new HttpsAgent({ keepAlive: true, maxSockets: connections });
@@ -69,7 +69,7 @@ export function createSender(connections: number): Sender {
   };
 }
 
-/** What the command was asked to do can't be done: its message is for the person at the terminal, exit code 1. */
+/** An error that is reported to the user by its message, with exit code 1. */
 export class CommandError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -77,7 +77,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The message of an error answer, or what there is of it. */
+/** Returns the message of an error response, or the start of its body. */
 export function messageOf(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: { message?: string } };

@@ -11,22 +11,22 @@ export type EventOptions = {
   readonly tags?: string;
   readonly source?: string;
   readonly user?: string;
-  /** An expression whose named groups become fields and attributes of the event. */
+  /** Regular expression whose named groups become fields and attributes of the event. */
   readonly pattern?: string;
-  /** Whether lines are objects of JSON, whose members become fields and attributes. */
+  /** Whether lines are JSON objects, whose members become fields and attributes. */
   readonly json?: boolean;
-  /** A line longer than this many characters is posted cut, with the line as data; 0: never. */
+  /** Longest text in characters. A longer line is cut, with the line as `data`; 0: no limit. */
   readonly cut: number;
-  /** So many characters of such a line are posted as data. */
+  /** Most characters of such a line that become `data`. */
   readonly data: number;
 };
 
-/** What a line says; null where it is none of those that were meant. */
+/** Parses a line; null if it does not match the expected form. */
 export type ReadLine = (line: string) => Said | null;
 
 const NOTHING: Said = { fields: {}, others: {} };
 
-/** How lines are read, by `--pattern` or `--json`; null where each is a text as a whole. */
+/** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
 export function lineReader({ pattern, json = false }: EventOptions): { name: string; read: ReadLine } | null {
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
   if (json) return { name: "--json found no JSON object in", read: jsonFields };
@@ -55,7 +55,7 @@ function groupsOf(expression: RegExp, line: string): Said | null {
   };
 }
 
-/** Makes the JSON of the event that a line becomes. `beside` is what is known of it without its text. */
+/** Converts a line to the JSON of its event. `beside`: metadata of the line besides its text. */
 export type WriteEvent = (line: string, beside?: Said) => string;
 
 export function eventWriter(
@@ -71,7 +71,7 @@ export function eventWriter(
   const begin = `${JSON.stringify(fixed).slice(0, -1)}${Object.keys(fixed).length === 0 ? "" : ","}"text":`;
   return (line, beside) => {
     const isShort = options.cut === 0 || line.length <= options.cut;
-    // Most lines: texts as they are.
+    // The common case: plain text.
     if (read === null && beside === undefined && isShort) return `${begin}${JSON.stringify(line)}}`;
     return eventOf(line, fixed, { said: read?.(line) ?? NOTHING, beside: beside ?? NOTHING }, options, unreadTime);
   };
@@ -90,7 +90,7 @@ function eventOf(
   Object.assign(event, rest);
   if (created !== undefined) {
     const moment_ms = readTime(created, Date.now());
-    // The service takes none before 1970.
+    // The service refuses times before 1970.
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
     else unreadTime(created);
   }
@@ -103,7 +103,7 @@ function eventOf(
   return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;
 }
 
-/** As many attributes as an event may have, in their order, long values cut. */
+/** Returns the attributes that fit the limits, in order, with long values cut. */
 function fitting(given: Attributes): { attributes: Attributes; isWhole: boolean } {
   const { attributes: most, attributeName, attributeValue, attributesBytes } = DEFAULT_LIMITS;
   const attributes = new Map<string, AttributeValue | readonly AttributeValue[]>();

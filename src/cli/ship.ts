@@ -14,39 +14,37 @@ import { printable } from "./terminal.ts";
 
 export type ShipOptions = EventOptions &
   SourceOptions & {
-    /** Where the service takes posts. */
+    /** Address that accepts posts. */
     readonly post: string;
     readonly log: string;
     readonly key: string;
-    /** Batches under way at once. */
+    /** Most batches in flight. */
     readonly inFlight: number;
-    /** How long the service may take no posts before the run ends. */
+    /** How long the service may be unavailable before the run ends, in seconds. */
     readonly patience_s: number;
-    /** The folder of the positions; `none` keeps none. Default: one of this command's own. */
+    /** Folder of the positions; `none` stores none. Default: a folder derived from the command. */
     readonly state?: string;
   };
 
 type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.ReadStream };
 
-/** Batches grow from the first bound to the last while the service takes them. */
+/** Items per batch. The bound grows from the first value to the last while batches are full. */
 const FIRST_ITEMS = 1_000;
 const MOST_ITEMS = 5_000;
 const BATCH_BOUNDS = { size_bytes: 1_000_000, age_ms: 200 } as const;
-/** Faults shown one by one; the rest are only counted. */
+/** Faults that are printed; further ones are only counted. */
 const SHOWN_FAULTS = 10;
 
-/** So many lines in a row without a match, from the start, are no accident. */
+/** Lines without a match from the start after which the pattern is reported as wrong. */
 const UNMATCHED_LINES = 100;
 
 /**
- * Posts each line of the files (of standard input where there are none) as an event, many in one
- * request, until they end or `signal` fires. A batch is retried while the service is busy or away.
- * Where that takes longer than the patience, its lines count as failed and the run ends; where
- * positions are kept, the next run sends them first. Lines that the service refuses count as
- * failed, and files that can't be read as unread; the run goes on.
+ * Posts each line of the files, or of standard input, as an event until the input ends or `signal`
+ * fires. Batches are retried while the service is busy or unreachable. After `patience_s` the lines
+ * count as failed and the run ends; stored batches are sent first by the next run. Refused lines
+ * count as failed and unreadable files as unread, and the run continues.
  *
- * A batch whose answer got lost is retried too, under the same key, by which the service knows it:
- * no line is there twice.
+ * A batch without a response is retried with the same idempotency key, so no line is duplicated.
  */
 export async function ship(
   files: readonly string[],
@@ -84,7 +82,7 @@ export async function ship(
         `loggia: no time that can be read: ${printable(time.slice(0, 80))}: such lines get that of their post`,
       );
   };
-  /** Fires as well where the service refuses all: who follows a file would not look before the next line. */
+  /** Also stops the reader when the service refuses a batch: a followed file may stay silent. */
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
@@ -123,7 +121,7 @@ export async function ship(
 function folderOf(files: readonly string[], options: ShipOptions, url: URL): string | null {
   if (options.journal === true) return stateFolder(options.state, url.href, ["--journal", ...files], process.env);
   const named = options.docker === undefined ? files : ["--docker", String(options.docker)];
-  // What came by standard input can't be read again.
+  // Standard input cannot be read again.
   if (named.length === 0) return null;
   return stateFolder(
     options.state,
@@ -141,7 +139,7 @@ function countOf({ items }: Piece): number {
   return items.length;
 }
 
-/** The last position of each. */
+/** Returns the last position of each source. */
 function latestOf(positions: readonly Position[]): Position[] {
   return [...new Map(positions.map((position) => [position.id, position])).values()];
 }
@@ -153,7 +151,7 @@ type PostsOptions = {
   readonly note: Note;
 };
 
-/** The batches that are under way. */
+/** Tracks the batches in flight. */
 function createPosts({ state, posting, stop, note }: PostsOptions) {
   const running = new Set<Promise<void>>();
   const faults: CommandError[] = [];
@@ -177,7 +175,7 @@ function createPosts({ state, posting, stop, note }: PostsOptions) {
       running.add(post);
       return post;
     },
-    /** Resolves once fewer than so many are under way. */
+    /** Resolves once fewer than `limit` are in flight. */
     async room(limit: number): Promise<void> {
       while (running.size >= limit) await Promise.race(running);
     },
@@ -187,7 +185,7 @@ function createPosts({ state, posting, stop, note }: PostsOptions) {
   };
 }
 
-/** Reads lines, and notices where none is as was meant: its author meant other lines. */
+/** Counts matches, and reports a pattern that matches no line: it is probably wrong. */
 function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>>, counts: ShipCounts, note: Note) {
   let lines = 0;
   let matched = 0;

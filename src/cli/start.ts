@@ -11,18 +11,18 @@ import { readSettings, type Settings } from "../settings.ts";
 import { describe, describeFirst } from "./describe.ts";
 import { printableLines } from "./terminal.ts";
 
-/** Longer than the roles may take to finish, so that they are cut off by their own clocks and say so. */
+/** Longer than the roles' own shutdown limits, so that they time out first and log it. */
 const CLOSE_DELAY_MS = 9_500;
 
 /**
- * By how much the heap may have grown since the last collection when the next one begins. V8's own
- * rule goes by the memory of the machine, of which an embedded engine wants some.
+ * Heap growth since the last collection that triggers the next one. V8's default depends on the
+ * machine's memory, part of which an embedded engine needs.
  */
 const HEAP_GROWTH_PERCENT = 100;
 
 /**
- * Runs the service until it is stopped, or one of its roles dies. Addresses go to standard output,
- * the log to standard error. A start that fails is a line of the log and exit code 1.
+ * Runs the service until it is stopped or one of its roles fails. Addresses go to standard output,
+ * the log to standard error. A failed start is logged in one line, with exit code 1.
  */
 export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: true });
@@ -37,9 +37,7 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/**
- * A person at a terminal reads a sentence; whatever collects the log reads a line like the others.
- */
+/** Reports a failed start: as a sentence on a terminal, else as a log line. */
 function sayFailed(error: unknown, log: Logger): void {
   const isExpected = error instanceof StartError;
   if (isExpected && (process.stderr.isTTY || !log.isLevelEnabled("fatal")))
@@ -52,11 +50,11 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   const about = { version: manifest.version, roles: [...settings.roles], engines: settings.engines.kind };
   log.info(about, "Starting");
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  // What is made under the data folder holds everybody's events: it is for this user alone.
+  // Files under the data folder hold users' events, so only this user may read them.
   process.umask(0o077);
   let loggia: Loggia | null = null;
   let death: string | null = null;
-  // From here on a signal ends the process in good order, and says why.
+  // From here on a signal ends the process cleanly and is logged.
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
     const reason = err ? "an error that nothing caught" : (death ?? signal ?? "a request to stop");
     if (err) log.fatal({ ...about, reason, err }, "Stopping");
@@ -75,14 +73,11 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   const { api, post, listeners, monitoring } = loggia;
   log.info({ ...about, api, post, listeners, ops: monitoring }, "Started");
   console.log(describe({ ...loggia, given }));
-  // By itself it is written at the end, which may be a sudden one.
+  // By default it is only written at exit, which may be abrupt.
   flushCompileCache();
 }
 
-/**
- * Resolves once the text has left the process. @throws StartError where standard output takes
- * nothing
- */
+/** Resolves once the text was written. @throws StartError if standard output fails */
 function print(text: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (error: Error): void =>

@@ -11,10 +11,10 @@ import { printable, printableLines } from "./terminal.ts";
 
 export type TailOptions = ServiceOptions & {
   readonly log: string;
-  /** LQL; undefined: all events. */
+  /** LQL query; undefined: all events. */
   readonly query: string | undefined;
   readonly last: number;
-  /** Print the service's own JSON, an event a line. */
+  /** Print the service's JSON, one event per line. */
   readonly json: boolean;
 };
 
@@ -24,10 +24,10 @@ type Print = (line: string) => void;
 const RETRY_MS = 1_000;
 
 /**
- * Prints events as they are stored, until `signal` aborts. Where the connection breaks it goes on after
- * the last event that was printed. It reads the event stream, which has the id to resume after whatever
- * columns are shown.
- * @throws CommandError where the service refuses
+ * Prints events as they are stored, until `signal` aborts. After a broken connection it resumes
+ * after the last printed event. It reads the event stream, whose messages carry the id to resume
+ * after whatever columns are shown.
+ * @throws CommandError if the service refuses
  */
 export async function tail(options: TailOptions, print: Print, signal: AbortSignal): Promise<void> {
   const line = options.json ? (record: Fields) => JSON.stringify(withIsoTime(record)) : await lineOf(options);
@@ -40,7 +40,7 @@ export async function tail(options: TailOptions, print: Print, signal: AbortSign
       }
     } catch (error) {
       if (error instanceof CommandError) throw error;
-      // Also where the service is away for a while.
+      // The connection broke, or the service is unreachable for a while: try again.
     }
     await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }
@@ -56,7 +56,7 @@ function withIsoTime(record: Fields): Fields {
   return typeof created === "string" ? { ...record, created: readMoment(created) } : record;
 }
 
-/** A line as people read it, in the colour of the event's class where the output is a terminal. */
+/** Formats an event for people, in the colour of its class if the output is a terminal. */
 async function lineOf(options: TailOptions): Promise<(record: Fields) => string> {
   const isColored = process.stdout.isTTY && process.stdout.hasColors();
   const colors = isColored ? await colorsOf(options, options.log) : new Map<unknown, string>();

@@ -1,10 +1,10 @@
 /**
- * What could move a terminal's cursor, change its title or hide text: control characters, and marks
- * that reverse the direction of text.
+ * Characters that could move the cursor, change the terminal's title or hide text: control
+ * characters and bidirectional controls.
  */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** `text` as it can be shown on a terminal: whatever could steer the terminal becomes visible. */
+/** Escapes text for a terminal, so that it cannot control the terminal. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {
     if (character === "\n" || character === "\t") return " ";
@@ -12,12 +12,12 @@ export function printable(text: string): string {
   });
 }
 
-/** The same of a text of several lines, which stay lines. */
+/** Like `printable`, for text of several lines. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
-/** Rows under their headings, in columns as wide as they need. */
+/** Formats rows under headings, in columns as wide as needed. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map(printable));
   const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));

@@ -9,26 +9,26 @@ const WEEKDAY = String.raw`(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +)?`;
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const MONTH = String.raw`(?<name>${MONTHS.join("|")})`;
 
-/** Times as log files have them. */
+/** Time formats of log files. */
 const FORMS: readonly RegExp[] = [
-  // ISO 8601 and its kin: 2011-06-19T13:54:33.911Z, 2011-06-19 13:54:33,911, 2011/06/19 13:54:33, 2011-06-19
+  // ISO 8601 and similar: 2011-06-19T13:54:33.911Z, 2011-06-19 13:54:33,911, 2011/06/19 13:54:33,
+  // 2011-06-19
   String.raw`(?<year>\d{4})(?<dash>[-/])(?<month>\d\d)\k<dash>(?<day>\d\d)(?:(?:T| +)${TIME}${ZONE})?`,
   // Access logs: 19/Jun/2011:13:54:33 +0200
   String.raw`(?<day>\d{1,2})/${MONTH}/(?<year>\d{4}):${TIME}${ZONE}`,
   // Mail (RFC 5322): Sun, 19 Jun 2011 13:54:33 +0200
   String.raw`${WEEKDAY}(?<day>\d{1,2}) ${MONTH} (?<year>\d{4}) +${TIME}${ZONE}`,
-  // syslog (RFC 3164), which names no year, and ctime, which may end with it: Sun Jun 19 13:54:33 2011
+  // syslog (RFC 3164) without a year, and ctime, which may end with it: Sun Jun 19 13:54:33 2011
   String.raw`${WEEKDAY}${MONTH} +(?<day>\d{1,2}) +${TIME}${ZONE}(?: +(?<year>\d{4}))?`,
 ].map((form) => new RegExp(String.raw`^\[?${form}\]?$`, "i"));
 
-/** Seconds since 1970, maybe with a fraction, or as many digits more as milli-, micro- or nanoseconds take. */
+/** Seconds since 1970, with an optional fraction, or milli-, micro- or nanoseconds. */
 const COUNTED = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){1,3}))?$/;
 
 /**
- * The moment that a line of a log file tells, in milliseconds since the Unix epoch: ISO 8601,
- * access logs, mail, syslog, ctime, and seconds, milli-, micro- or nanoseconds since 1970. Without
- * a zone it is this machine's time, as log files have it; without a year the latest that is not
- * more than a day ahead. Null where it is none of these.
+ * Parses the time of a log line, in milliseconds since the Unix epoch: ISO 8601, access logs, mail,
+ * syslog, ctime, and seconds to nanoseconds since 1970. Without a zone it is local time. Without a
+ * year it is the latest such date that is at most a day ahead. Null for anything else.
  */
 export function readTime(text: string, now_ms: number): number | null {
   const trimmed = text.trim();
@@ -38,7 +38,8 @@ export function readTime(text: string, now_ms: number): number | null {
     const groups = form.exec(trimmed)?.groups;
     if (groups !== undefined) return groups["year"] === undefined ? readYearless(groups, now_ms) : momentOf(groups);
   }
-  // What else names a year and a time, such as Jun 19, 2011 1:54:33 PM, V8 reads; of less it makes what it likes.
+  // `Date.parse` reads other formats, such as Jun 19, 2011 1:54:33 PM. Without a year and a time it
+  // guesses, so both are required.
   const ms = /\b\d{4}\b/.test(trimmed) && /\d:\d\d/.test(trimmed) ? Date.parse(trimmed) : NaN;
   return Number.isNaN(ms) ? null : ms;
 }
@@ -52,7 +53,7 @@ function readCounted(text: string): number | null {
 
 function readYearless(groups: Groups, now_ms: number): number | null {
   const year = new Date(now_ms).getFullYear();
-  // On the last of December it may be next year's already; the last of February 29 may be years ago.
+  // On 31 December it may already be next year's; 29 February may be up to eight years ago.
   for (let back = -1; back <= 8; back += 1) {
     const ms = momentOf({ ...groups, year: String(year - back) });
     if (ms !== null && ms <= now_ms + DAY_MS) return ms;
@@ -70,7 +71,7 @@ function momentOf({ year, month, name, day, time, zone }: Groups): number | null
   return zone === undefined ? localOf(date.at) : date.at;
 }
 
-/** The moment at which this machine's clocks show what those of UTC do at another. */
+/** Returns the time at which local clocks show what UTC clocks show at `ms`. */
 function localOf(ms: number): number {
   const at = new Date(ms);
   const [hour, minute, second] = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()];

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "./request.ts";
 import { printable } from "./terminal.ts";
 
-/** A job of the service, as it tells of it. */
+/** A job of the service, as returned by the API. */
 export type Job = { readonly state: string; readonly reason: string | null };
 
-/** What shells make of a command that Ctrl-C ended. */
+/** Exit code of shells for a command ended by Ctrl-C. */
 const INTERRUPTED = 130;
 const LOOK_FIRST_MS = 50;
 const LOOK_LAST_MS = 1000;
-/** Where there is no terminal, a line says how far it is. */
+/** Interval of progress lines without a terminal, in milliseconds. */
 const REPORT_MS = 10_000;
 
 /**
- * Shows how far a job of the service is, until it ends. Stopping the command leaves the job running.
- * @throws CommandError where it has failed
+ * Shows the progress of a job until it ends. Stopping the command leaves the job running.
+ * @throws CommandError if the job failed
  */
 export async function untilEnded<T extends Job>(
   started: T,

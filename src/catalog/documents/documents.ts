@@ -9,10 +9,7 @@
 export type Documents = AsyncDisposable & {
   /** Creates a document, also one that was removed before. Conflict if it exists. */
   create(id: string, body: Body): Promise<WriteResult>;
-  /**
-   * Replaces the version `expected`. Conflict if the document has another version or does not
-   * exist.
-   */
+  /** Replaces the version `expected`. Conflict if the document has another version or is gone. */
   replace(id: string, body: Body, expected: Version): Promise<WriteResult>;
   /**
    * Removes the version `expected` and leaves an empty marker for the feed. Conflict if the

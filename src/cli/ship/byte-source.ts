@@ -3,20 +3,20 @@ import { type FileHandle, open } from "node:fs/promises";
 
 import { type Format, formatOfFile, unpack } from "../archives.ts";
 
-/** Bytes by their position. */
+/** Random access to the bytes of a file, decompressed if it is an archive. */
 export type ByteSource = AsyncDisposable & {
   readonly dev: string;
   readonly ino: string;
   readonly isArchive: boolean;
-  /** As many bytes as there are now, at most `length`. Archives are fastest read in order. */
+  /** Reads up to `length` bytes; fewer only at the end. Archives are fastest in order. */
   read(position: number, length: number): Promise<Buffer>;
-  /** What ended it before its end, once all before that was read. */
+  /** The error that cut an archive short, once everything before it was read. */
   readonly fault: () => Error | null;
-  /** The size in bytes; of an archive unknown before its end was read. */
+  /** Size in bytes; Infinity for an archive whose end was not read yet. */
   size(): Promise<number>;
 };
 
-/** Opens a file, also one that is packed. @throws ArchiveError where it is an archive of another kind */
+/** Opens a file or a gzip or zstd archive. @throws ArchiveError for archives of other formats */
 export async function openBytes(path: string): Promise<ByteSource> {
   const file = await open(path, constants.O_RDONLY);
   try {
@@ -54,7 +54,7 @@ function plainBytes(file: FileHandle, known: Known): ByteSource {
   };
 }
 
-/** Unpacks as it is read, and holds what was asked for last; begins anew for what is before it. */
+/** Decompresses on demand and keeps the last window. Reading before it starts over. */
 function archiveBytes(path: string, known: Known): ByteSource {
   let chunks: AsyncIterator<Buffer> | null = null;
   let start = 0;

@@ -4,15 +4,15 @@ import { basename, dirname, join } from "node:path";
 import type { Said } from "../json-lines.ts";
 import type { DockerLine } from "./framing.ts";
 
-/** Where Docker's json-file driver writes, unless its `data-root` is set. */
+/** Folder of Docker's json-file driver, unless `data-root` is set. */
 export const DOCKER_FOLDER = "/var/lib/docker/containers";
 
 type Container = { readonly source: string; readonly attributes: Readonly<Record<string, string>> };
 
-/** Names of containers are read once and kept, this many of them. */
+/** Most containers whose names are cached. */
 const MAX_KEPT = 1_000;
 
-/** What is known of the lines of a container's file: its name, image, stream and time. */
+/** Creates a function that returns the container, stream and time of a line of Docker's. */
 export function createContainers(): (path: string, line: DockerLine | null) => Promise<Said> {
   const known = new Map<string, Container>();
   return async (path, line) => {
@@ -31,7 +31,7 @@ export function createContainers(): (path: string, line: DockerLine | null) => P
   };
 }
 
-/** From the configuration that Docker keeps beside the file; the id alone where it can't be read. */
+/** Reads the container from its configuration beside the file; only its id if that fails. */
 async function readContainer(folder: string): Promise<Container> {
   const id = basename(folder);
   const attributes: Record<string, string> = { "container.id": id };

@@ -14,25 +14,25 @@ export type FilesOptions = {
   readonly state: ShipState;
   readonly signal: AbortSignal;
   readonly unreadable: (path: string, error: Error) => void;
-  /** Called once, with how many files go on where an earlier run stopped. */
+  /** Called once with the number of files that resume where an earlier run stopped. */
   readonly resumed: (files: number) => void;
 };
 
 export type FilePiece = LanePiece & { readonly path: string };
 
-/** Few enough that a batch ends near its bounds. */
+/** Records per piece: few enough that batches end near their bounds. */
 const PIECE_RECORDS = 250;
-/** So many pieces of one file, then the others have their turn. */
+/** Pieces read from one file before the others get a turn. */
 const TURN_PIECES = 40;
 const POLL_MS = 250;
 const SCAN_MS = 1_000;
-/** Beyond that, files that stand still are closed, and opened again to look at them. */
+/** With more files than this, a file is closed after its turn and reopened for the next. */
 const MAX_OPEN = 200;
 
 /**
- * The records of all files that the words name: files, folders and globs. Where they are followed,
- * new files are found, and it goes on until `signal` fires. One piece is held at a time, whatever
- * the number of files.
+ * Yields the records of all files named by `words`: files, folders and globs. When following, it
+ * also finds new files and runs until `signal` fires. At most one piece is in memory, however many
+ * files there are.
  */
 export async function* readFiles(words: readonly string[], options: FilesOptions): AsyncGenerator<FilePiece> {
   const { isFollowed, signal } = options;
@@ -72,7 +72,7 @@ async function* turnOf(lane: Lane, most: number): AsyncGenerator<LanePiece> {
   }
 }
 
-/** Finds the files that the words name, each look those that are new. */
+/** Creates a scan that adds the files named by `words`, on each run those that are new. */
 function createLook(words: readonly string[], options: FilesOptions, lanes: Map<string, Lane>) {
   let isFirst = true;
   const known = new Set<string>();
@@ -100,7 +100,7 @@ function createLook(words: readonly string[], options: FilesOptions, lanes: Map<
     }
   };
   const look = {
-    /** Whether files may come that are not there yet. */
+    /** Whether new files may appear later. */
     isOpen: false,
     async again(): Promise<void> {
       let resumed = 0;
@@ -130,7 +130,7 @@ function createLook(words: readonly string[], options: FilesOptions, lanes: Map<
 
 const GLOB = /[*?[{]/;
 
-/** The files in a folder and those below it, but for hidden ones. */
+/** Lists the files in a folder and its subfolders, except hidden ones. */
 async function filesUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const found: string[] = [];
@@ -153,14 +153,14 @@ async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isFile() === true;
 }
 
-/** The files without those that are earlier generations of others, which are read with these. */
+/** Drops files that are earlier generations of others, which are read with those. */
 function withoutRotations(paths: readonly string[]): Map<string, boolean> {
   const names = Map.groupBy(paths.toSorted(), dirname);
   const found = new Map<string, boolean>();
   for (const [folder, inFolder] of names) {
     const latest: string[] = [];
     for (const name of inFolder.map((path) => basename(path))) {
-      // Sorted, a name stands before those that rotation made of it, but for dates before an ending.
+      // Sorted, a name precedes its rotations, except those with a date before the extension.
       const base = latest.find((one) => isRotationOf(one, name));
       if (base === undefined) {
         for (const one of latest.filter((one) => isRotationOf(name, one))) {

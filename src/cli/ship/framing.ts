@@ -1,12 +1,12 @@
-/** A longer line is cut there: without a bound one file without line breaks would fill the memory. */
+/** Longest line; longer ones are cut. It bounds the memory for files without line breaks. */
 export const LINE_MAX_BYTES = 1024 * 1024;
 
-/** One line, or several that belong together. */
+/** A line, or several lines that form one record. */
 export type TextRecord = {
   readonly text: string;
-  /** What Docker wrote beside the text. */
+  /** Metadata that Docker wrote with the text. */
   readonly docker: DockerLine | null;
-  /** Where it ends in the bytes, behind its line break. */
+  /** Offset in the bytes just after its line break. */
   readonly end: number;
 };
 
@@ -16,37 +16,37 @@ export type DockerLine = {
   readonly attrs: Readonly<Record<string, string>>;
 };
 
-/** How bytes become records. */
+/** How bytes are split into records. */
 export type Framing = {
-  /** A line that matches begins a record, and those that don't go on with the one before. */
+  /** Matches the first line of a record; other lines continue it. null: no grouping. */
   readonly start: RegExp | null;
-  /** Whether each line is an object of Docker's json-file driver. */
+  /** Whether each line is a JSON object of Docker's json-file driver. */
   readonly isDocker: boolean;
 };
 
 export const PLAIN_LINES: Framing = { start: null, isDocker: false };
 
 export type FrameOptions = {
-  /** Whether the bytes are the first of their file, and may begin with a byte order mark. */
+  /** Whether the bytes start a file, where a byte order mark is skipped. */
   readonly isFirst: boolean;
-  /** Whether the bytes begin inside a line that was cut, the rest of which is passed over. */
+  /** Whether the bytes start inside a line that was cut, whose rest is skipped. */
   readonly isWithin: boolean;
-  /** What becomes a record without being ended: nothing, groups of whole lines, or the last line as well. */
+  /** Unfinished data that becomes records: none, groups of whole lines, or the last line too. */
   readonly flush: "nothing" | "groups" | "all";
   readonly mostRecords: number;
 };
 
 export type Framed = {
   readonly records: readonly TextRecord[];
-  /** Bytes that need not be given again. */
+  /** Bytes that the caller can drop. */
   readonly consumed: number;
-  /** Whether these end inside a line that was cut. */
+  /** Whether the consumed bytes end inside a line that was cut. */
   readonly isWithin: boolean;
 };
 
 type Line = { readonly text: string; readonly end: number; readonly isEnded: boolean };
 
-/** The records that stand in the bytes. */
+/** Splits bytes into records. */
 export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): Framed {
   let at = 0;
   if (options.isWithin) {
@@ -69,7 +69,7 @@ export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): F
   return { records, consumed, isWithin };
 }
 
-/** The line that begins there; null where it has no end yet and may still get one. */
+/** Returns the line at an offset; null if it has no line break yet and may still get one. */
 function lineAt(bytes: Buffer, at: number, isFirst: boolean, isFlushed: boolean): Line | null {
   const found = bytes.indexOf(10, at);
   const isEnded = found !== -1;
@@ -85,7 +85,7 @@ const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
 type Open = { texts: string[]; size_bytes: number; docker: DockerLine | null; begin: number };
 
-/** Puts lines together: the parts of a line of Docker, then lines by the expression. */
+/** Joins lines into records: first the parts of a Docker line, then lines by `start`. */
 function createGroups({ start, isDocker }: Framing, records: TextRecord[]) {
   let part: Open | null = null;
   let group: Open | null = null;
@@ -95,7 +95,7 @@ function createGroups({ start, isDocker }: Framing, records: TextRecord[]) {
     group = null;
     return end;
   };
-  /** Takes a whole line; returns up to where all is in records. */
+  /** Takes a complete line. Returns the offset up to which all lines are in records. */
   const take = (text: string, docker: DockerLine | null, { begin, end }: { begin: number; end: number }): number => {
     if (start === null) {
       records.push({ text, docker, end });

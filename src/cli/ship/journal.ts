@@ -14,7 +14,7 @@ export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly
 type Mark = { readonly cursor: string };
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that are addresses of the entry, and those that become fields of the event. */
+/** Journal fields that do not become attributes: positions, and those mapped to event fields. */
 const LEFT_OUT = new Set([
   "MESSAGE",
   "__REALTIME_TIMESTAMP",
@@ -25,11 +25,11 @@ const LEFT_OUT = new Set([
 ]);
 
 /**
- * The entries of systemd's journal, by journalctl as a child, from behind the last one that the
- * state knows; without one, all that the journal holds.
+ * Yields the entries of systemd's journal after the stored cursor, or all entries without one. It
+ * runs journalctl as a child process.
  *
  * @param more arguments of journalctl, such as `-u nginx`
- * @throws CommandError where journalctl can't be run, or ends with an error
+ * @throws CommandError if journalctl cannot be run, or exits with an error
  */
 export async function* readJournal(
   more: readonly string[],
@@ -63,11 +63,11 @@ export async function* readJournal(
   }
 }
 
-/** What one line of `journalctl --output=json` says. */
+/** Converts a line of `journalctl --output=json`. */
 function entryOf(line: string): JournalEntry & { readonly cursor: string } {
   const fields = parse(line);
   if (fields === null) {
-    // Longer than a line may be, it was cut. The cursor stands at its beginning.
+    // The line exceeded the limit and was cut. The cursor is near its start.
     const cursor = /"__CURSOR"\s*:\s*"([^"]+)"/.exec(line)?.[1] ?? "";
     return { text: line, said: { fields: {}, others: {} }, cursor };
   }
@@ -98,7 +98,7 @@ function parse(line: string): Fields | null {
   }
 }
 
-/** A field that is no text is a list of its bytes; one that an entry has many times a list of these. */
+/** Decodes a value. Binary fields are arrays of bytes; repeated fields are arrays of values. */
 function valueOf(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.every((one) => typeof one === "number") ? Buffer.from(value).toString("utf8") : value.map(textOf);

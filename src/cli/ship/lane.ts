@@ -8,31 +8,31 @@ import type { Position, ShipState } from "./state.ts";
 export type LaneOptions = {
   readonly path: string;
   readonly isFollowed: boolean;
-  /** Whether generations that are older than the first run are read as well. */
+  /** Whether rotated generations from before the first run are read too. */
   readonly hasOlder: boolean;
-  /** Whether the path was found in a folder or by a glob: it is not waited for once it is gone. */
+  /** Whether the path came from a folder or a glob; then it is dropped once the file is gone. */
   readonly isFound: boolean;
   readonly framing: Framing;
   readonly state: ShipState;
-  /** Called where a file can't be read, or not to its end. */
+  /** Called if a file cannot be read, or not to its end. */
   readonly unreadable: (path: string, error: Error) => void;
 };
 
 export type LanePiece = { readonly records: readonly TextRecord[]; readonly position: Position };
 
 const READ_BYTES = 256 * 1024;
-/** A line and its break, and some more. */
+/** Largest read: the longest line with its line break, and some more. */
 const READ_MAX_BYTES = LINE_MAX_BYTES + READ_BYTES;
 /**
- * Who writes a file may do so for a while after another was put in its place: so long it is read
- * on, and then to its end.
+ * How long a replaced file is still read before it is finished. Its writer may go on writing for a
+ * while after the rotation.
  */
 const REPLACED_MS = 2_000;
-/** Lines that may belong to a record that has begun are waited for so long. */
+/** How long an unfinished record waits for more lines, in milliseconds. */
 const GROUP_MS = 1_000;
-/** A look after that, at which what is not ended becomes records. */
+/** Time for one more read after `REPLACED_MS`, which turns the unfinished rest into records. */
 const FLUSHED_MS = 1;
-/** Marks of generations that nobody saw for so long are forgotten. */
+/** After this time without being seen, the mark of a generation is removed. */
 const FORGET_MS = 30 * 86_400_000;
 
 type Stored = { readonly id: number; mark: FileMark };
@@ -41,26 +41,25 @@ type Current = {
   readonly id: number;
   readonly source: ByteSource;
   readonly path: string;
-  /** Bytes that were read at the position, and not framed yet. */
-  /** Whether it is what the path of the lane names, or an earlier generation. */
+  /** Whether it is the lane's path itself rather than an earlier generation. */
   readonly isLatest: boolean;
   mark: FileMark;
-  /** What was read behind the position; where it is less than `read_bytes`, it reaches the end. */
+  /** Bytes read from the position. Fewer than `read_bytes`: they reach the end of the file. */
   bytes: Buffer;
   read_bytes: number;
-  /** Its size when it was looked at last, and since when it has that. */
+  /** File size at the last check, and when it last changed. */
   size_bytes: number;
   idleSince_ms: number;
-  /** When another was seen in its place. */
+  /** When the file was first seen replaced; Infinity if it was not. */
   replacedAt_ms: number;
 };
 
 /**
- * Reads one file and what becomes of it: appended lines, the generations that rotation puts in its
- * place, and where the run stopped before, those that were put aside meanwhile.
+ * Reads one log file across rotations: appended lines, the generations that replace it, and the
+ * rotated ones that a previous run did not finish.
  *
- * Generations are told apart by inode and by what they hold, see `FileMark`. While a file is waited
- * for no bytes of it are held: what is not a whole record yet is read again.
+ * Generations are told apart by inode and content, see `FileMark`. No bytes are kept while waiting
+ * for a file to grow: an unfinished record is read again.
  */
 export class Lane {
   readonly path: string;
@@ -77,12 +76,12 @@ export class Lane {
     this.#stored = options.state.marks(options.path) as Stored[];
   }
 
-  /** Whether an earlier run left a position. */
+  /** Whether an earlier run stored a position. */
   get isKnown(): boolean {
     return this.#stored.length > 0;
   }
 
-  /** Forgets what is long gone; on a first run notes which generations were there before it. */
+  /** Removes old marks. On the first run, marks existing generations as read. */
   async begin(): Promise<void> {
     const before_ms = Date.now() - FORGET_MS;
     for (const { id } of this.#stored.filter(({ mark }) => mark.seen_ms < before_ms)) this.#options.state.remove(id);
@@ -99,8 +98,8 @@ export class Lane {
   }
 
   /**
-   * The next records, and the position behind them; null where there are none now.
-   * `isGone` is set once none will come any more.
+   * Returns the next records and the position after them; null if there are none now. Sets `isGone`
+   * once no more can come.
    */
   async next(mostRecords: number): Promise<LanePiece | null> {
     while (!this.isGone) {
@@ -129,7 +128,7 @@ export class Lane {
     await current?.source[Symbol.asyncDispose]();
   }
 
-  /** What is read next of what is open; `renewed` where the file holds other bytes than those that were read. */
+  /** Reads the next records; `renewed` if the file's content before the position has changed. */
   async #read(current: Current, mostRecords: number): Promise<LanePiece | "renewed" | null> {
     for (;;) {
       if (current.bytes.length === 0 && !(await this.#fill(current))) return "renewed";
@@ -145,7 +144,7 @@ export class Lane {
         return { records: framed.records, position: { source: this.path, id, mark } };
       }
       if (isAll) {
-        // It is read again once there is more.
+        // Read again once the file has grown.
         current.bytes = Buffer.alloc(0);
         return null;
       }
@@ -154,7 +153,7 @@ export class Lane {
     }
   }
 
-  /** Reads what stands behind the position; false where what stands before it is not what was read. */
+  /** Reads from the position on; false if the bytes before it are not those that were read. */
   async #fill(current: Current): Promise<boolean> {
     const { source, mark } = current;
     const { size_bytes } = mark.tail;
@@ -166,7 +165,7 @@ export class Lane {
     return false;
   }
 
-  /** Sets the position of what is open in memory. The piece that is read carries it to the state. */
+  /** Moves the position in memory. The piece carries it to the state. */
   async #move(current: Current, consumed: number, isWithin: boolean): Promise<void> {
     const { mark, bytes, source } = current;
     const position = mark.position + consumed;
@@ -189,7 +188,7 @@ export class Lane {
     return performance.now() - idleSince_ms >= GROUP_MS ? "groups" : "nothing";
   }
 
-  /** Whether all was read that will ever stand in what is open. */
+  /** Whether the open file is finished: everything was read and nothing more will be written. */
   async #isOver(current: Current): Promise<boolean> {
     const { source, isLatest } = current;
     const fault = source.fault();
@@ -210,14 +209,14 @@ export class Lane {
     return now_ms - current.replacedAt_ms >= REPLACED_MS + FLUSHED_MS;
   }
 
-  /** Says in the state, in the order of the pieces, that an archive was read to its end. */
+  /** Records, in order with the pieces, that an archive was read to its end. */
   #ended({ id, mark }: Current): LanePiece {
     const done = { ...mark, isDone: true, seen_ms: Date.now() };
     this.#find(id).mark = done;
     return { records: [], position: { source: this.path, id, mark: done } };
   }
 
-  /** Opens the oldest generation that holds what was not read; null where there is none now. */
+  /** Opens the oldest generation with unread bytes; null if there is none now. */
   async #advance(): Promise<Current | null> {
     const earlier = await earlierGenerations(this.path);
     const latest = await generationAt(this.path);
@@ -276,7 +275,7 @@ export class Lane {
     let source: ByteSource | null = null;
     try {
       source = await openBytes(path);
-      // Whether an archive can be read shows when it is.
+      // An archive may open and still be unreadable, so read a byte of it.
       await source.read(0, 1);
       const fault = source.fault();
       if (fault !== null && (await source.size()) === 0) throw fault;
@@ -285,7 +284,7 @@ export class Lane {
       if (!isFileError(error)) throw error;
       if (error.code !== "ENOENT") this.#giveUp(path, ino, error);
     }
-    // It was moved since its folder was listed, and is found at the next look.
+    // It was renamed since the folder was listed. The next call finds it.
     await source?.[Symbol.asyncDispose]();
     return null;
   }
@@ -300,7 +299,7 @@ export class Lane {
     return this.#stored.find(({ mark }) => mark.ino === ino && mark.dev === dev);
   }
 
-  /** The mark of a file that was compressed or copied since: its inode is another's. */
+  /** Finds the mark of a file that was compressed or copied, and so has another inode. */
   async #byContent(source: ByteSource, claimed: ReadonlySet<Stored>): Promise<Stored | null> {
     for (const stored of this.#stored) {
       const { position, isDone } = stored.mark;
@@ -309,7 +308,7 @@ export class Lane {
     return null;
   }
 
-  /** Parts a mark from its inode, which holds something else now: what it held may lie elsewhere as a copy. */
+  /** Removes a reused inode from its mark, whose content may exist elsewhere as a copy. */
   #detach(id: number): void {
     const stored = this.#find(id);
     stored.mark = { ...stored.mark, ino: "" };
@@ -332,7 +331,7 @@ function newMark({ dev, ino }: Pick<FileMark, "dev" | "ino">): FileMark {
   return { dev, ino, position: 0, ...none, seen_ms: Date.now() };
 }
 
-/** Whether an archive holds what another file here holds. */
+/** Whether an archive is a copy of another generation. */
 async function isCopy(source: ByteSource, claimed: ReadonlySet<Stored>): Promise<boolean> {
   for (const { mark } of claimed) {
     if (mark.head.size_bytes > 0 && (await hasHead(mark, source))) return true;

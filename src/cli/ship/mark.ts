@@ -3,20 +3,20 @@ import { createHash } from "node:crypto";
 import type { ByteSource } from "./byte-source.ts";
 
 /**
- * How far one generation of a file was read. A file is known by device and inode, and by what it
- * holds: an inode is given again, and a file that is compressed or copied gets another.
+ * How far one generation of a file was read. A file is identified by device, inode and content, as
+ * inodes are reused and a compressed or copied file has another inode.
  */
 export type FileMark = {
   readonly dev: string;
   readonly ino: string;
-  /** Bytes read, of an archive those that it unpacks to. */
+  /** Bytes read; of an archive, decompressed bytes. */
   readonly position: number;
   readonly head: Print;
-  /** What stands just before the position. */
+  /** Fingerprint of the bytes just before the position. */
   readonly tail: Print;
-  /** Whether the position is inside a line whose beginning was posted already, cut. */
+  /** Whether the position is inside a line that was posted cut. */
   readonly isWithin: boolean;
-  /** Whether this inode is an archive that was read to its end. */
+  /** Whether it is an archive that was read to its end. */
   readonly isDone: boolean;
   readonly seen_ms: number;
 };
@@ -32,7 +32,7 @@ export function printOf(bytes: Buffer): Print {
 
 export const NO_PRINT = printOf(Buffer.alloc(0));
 
-/** Whether the source holds what the mark says was read of it. */
+/** Whether the source starts with the content that the mark describes. */
 export async function isOf(mark: FileMark, source: ByteSource): Promise<boolean> {
   return (await hasHead(mark, source)) && (await hasTail(mark, source));
 }

@@ -14,15 +14,15 @@ import { recordsOf } from "./streams.ts";
 
 export type SourceOptions = {
   readonly follow?: boolean;
-  /** An expression that matches the first line of each event of several lines. */
+  /** Regular expression that matches the first line of each event of several lines. */
   readonly multilineStart?: string;
-  /** Whether the journal of systemd is read; words are arguments of journalctl then. */
+  /** Whether to read systemd's journal; the words are then arguments of journalctl. */
   readonly journal?: boolean;
-  /** The folder of Docker's containers; true where it is where Docker puts it. */
+  /** Folder of Docker's containers; true for Docker's default. */
   readonly docker?: string | true;
 };
 
-/** Events that are posted together or not, and the position behind them; null where nothing of it is kept. */
+/** Events, and the position after them; null for sources without positions. */
 export type Piece = { readonly items: readonly Item[]; readonly position: Position | null };
 
 export type Reading = {
@@ -34,7 +34,7 @@ export type Reading = {
   readonly resumed: (files: number) => void;
 };
 
-/** The events of all that a command reads. */
+/** Yields the events of all sources of a command. */
 export function readPieces(words: readonly string[], options: SourceOptions, reading: Reading): AsyncIterable<Piece> {
   if (options.journal === true) {
     if (options.docker !== undefined) throw new CommandError("--journal and --docker exclude each other");
@@ -68,7 +68,7 @@ async function* filePieces(
   const { state, signal, unreadable, resumed, write } = reading;
   const files: string[] = [];
   for (const word of words) {
-    // Pipes and the like, which are read once and have no position.
+    // Pipes and devices are read once and have no position.
     if (await isStream(word)) yield* streamPieces(word, framing, reading);
     else files.push(word);
     if (signal.aborted) return;

@@ -2,8 +2,8 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * What rotation puts behind a name, such as .1, -20260101, .2026-01-01.3 and .old; worker-2.log is
- * a log of its own.
+ * Suffixes added by rotation, such as .1, -20260101, .2026-01-01.3 and .old. A name such as
+ * worker-2.log is a log of its own.
  */
 const MARK = String.raw`(?:\.\d[\w.:-]*?|[._-]\d{4}[\w.:-]*?|\.old)`;
 const PACKED = String.raw`(?:\.(?:gz|zst|zstd))?`;
@@ -11,7 +11,7 @@ const BEHIND = new RegExp(`^${MARK}${PACKED}$`);
 const BETWEEN = /^[._-]\d{4}[\w.:-]*$/;
 const PACKING = new RegExp(`^${PACKED}$`);
 
-/** Whether a file's name is that of an earlier generation of `base`: a.log.1, a.log-20260101.gz, a-2026-01-01.log. */
+/** Whether a name is a rotation of `base`: a.log.1, a.log-20260101.gz, a-2026-01-01.log. */
 export function isRotationOf(base: string, name: string): boolean {
   if (name.length <= base.length) return false;
   const dot = base.lastIndexOf(".");
@@ -31,8 +31,8 @@ export type Generation = {
 };
 
 /**
- * The earlier generations of a file that lie beside it, oldest first. An archive whose origin is
- * still there is left out: it is being written.
+ * Lists the earlier generations beside a file, oldest first. An archive whose uncompressed file
+ * still exists is left out: it is being written.
  */
 export async function earlierGenerations(path: string): Promise<Generation[]> {
   const base = basename(path);

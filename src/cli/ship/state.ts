@@ -6,14 +6,14 @@ import { DatabaseSync } from "node:sqlite";
 
 import { CommandError } from "../request.ts";
 
-/** A request that was on its way, as it was sent. `key` is its Idempotency-Key. */
+/** A batch as it was sent, without a response yet. `key` is its Idempotency-Key. */
 export type PendingBatch = {
   readonly key: string;
   readonly isZipped: boolean;
   readonly body: Buffer;
 };
 
-/** How far something was read: `mark` is what its reader wrote, as JSON. */
+/** How far a source was read. `mark` is written by its reader and stored as JSON. */
 export type Position = { readonly source: string; readonly id: number; readonly mark: object };
 
 type MarkRow = { readonly id: number; readonly mark: string };
@@ -29,13 +29,12 @@ const LAYOUT = `
 `;
 
 /**
- * What a run leaves to the next one, in one SQLite file: how far each file was read, and the
- * requests of which no answer came.
+ * State kept between runs in one SQLite file: the position in each source, and the batches without
+ * a response.
  *
- * A position and the request that carries the lines before it are written in one transaction,
- * before the request is sent. A run that follows sends these requests first, as they were and under
- * their keys, by which the service knows them. So nothing between two positions is lost or doubled,
- * wherever a run was ended. The file is locked for the length of a run.
+ * A position and the batch of the lines before it are written in one transaction, before the batch
+ * is sent. The next run first sends the stored batches unchanged, with the same idempotency keys.
+ * So no line is lost or duplicated, wherever a run stops. The file is locked during a run.
  */
 export class ShipState implements Disposable {
   readonly #database: DatabaseSync;
@@ -45,9 +44,10 @@ export class ShipState implements Disposable {
   }
 
   /**
-   * @param folder where the file lies; null keeps nothing beyond the run
-   * @param target the address and the log that positions count for
-   * @throws CommandError where another run uses the file, or it belongs to another log
+   * Opens the state.
+   * @param folder folder of the file; null keeps nothing after the run
+   * @param target address and log that the positions are valid for
+   * @throws CommandError if another run uses the file, or it belongs to another log
    */
   static open(folder: string | null, target: string): ShipState {
     if (folder === null) {
@@ -76,7 +76,7 @@ export class ShipState implements Disposable {
     return new ShipState(database);
   }
 
-  /** The marks of a source, oldest first. */
+  /** Returns the marks of a source, oldest first. */
   marks(source: string): { id: number; mark: unknown }[] {
     const rows = this.#database.prepare("SELECT id, mark FROM marks WHERE source = ? ORDER BY id").all(source);
     return (rows as MarkRow[]).map(({ id, mark }) => ({ id, mark: JSON.parse(mark) as unknown }));
@@ -88,7 +88,7 @@ export class ShipState implements Disposable {
     return row!.id;
   }
 
-  /** Changes members of a mark. What was read is said by `begin` and `move` alone. */
+  /** Changes members of a mark other than its position, which only `begin` and `move` change. */
   patch(id: number, members: object): void {
     this.#database.prepare("UPDATE marks SET mark = json_patch(mark, ?) WHERE id = ?").run(JSON.stringify(members), id);
   }
@@ -97,7 +97,7 @@ export class ShipState implements Disposable {
     this.#database.prepare("DELETE FROM marks WHERE id = ?").run(id);
   }
 
-  /** Keeps a request that is about to be sent, and the positions behind what it carries. */
+  /** Stores a batch before it is sent, and the positions after its lines. */
   begin(body: Buffer, isZipped: boolean, positions: readonly Position[]): PendingBatch {
     const key = randomUUID();
     this.#inOne(() => {
@@ -109,7 +109,7 @@ export class ShipState implements Disposable {
     return { key, isZipped, body };
   }
 
-  /** Keeps positions behind which nothing needs to be sent. */
+  /** Stores positions that need no batch. */
   move(positions: readonly Position[]): void {
     if (positions.length > 0) this.#inOne(() => this.#replace(positions));
   }
@@ -119,12 +119,12 @@ export class ShipState implements Disposable {
     for (const { id, mark } of positions) update.run(JSON.stringify(mark), id);
   }
 
-  /** The service answered: the request need not be sent again. */
+  /** Removes a batch that the service has answered. */
   settle(key: string): void {
     this.#database.prepare("DELETE FROM pending WHERE key = ?").run(key);
   }
 
-  /** What earlier runs sent, or meant to send, without hearing an answer. */
+  /** Yields the batches of earlier runs that have no response. */
   *pending(): Generator<PendingBatch> {
     const next = this.#database.prepare("SELECT id, key, zipped, body FROM pending WHERE id > ? ORDER BY id LIMIT 1");
     for (let after = 0; ;) {
@@ -162,7 +162,7 @@ function stateFault(folder: string, error: unknown): CommandError {
   );
 }
 
-/** The folder of the positions of one command: that of the same service, log and files is the same. */
+/** Returns the state folder of a command. The same service, log and files give the same folder. */
 export function stateFolder(
   given: string | undefined,
   target: string,

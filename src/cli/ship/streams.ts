@@ -3,8 +3,8 @@ import { frame, type Framing, LINE_MAX_BYTES, PLAIN_LINES, type TextRecord } fro
 const PIECE_RECORDS = 250;
 
 /**
- * The records of a stream, as soon as they are there; what it ends with need not end in a line
- * break. Lines that may belong to a record that has begun are waited for until the stream ends.
+ * Yields the records of a stream as they arrive. The last line needs no line break. An unfinished
+ * record waits for more lines until the stream ends.
  */
 export async function* recordsOf(
   stream: AsyncIterable<Buffer>,
@@ -25,13 +25,13 @@ export async function* recordsOf(
   }
   for await (const chunk of stream) {
     bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
-    // A line that is long is looked through once more as it comes to its bound, and not each time.
+    // A long line is scanned again only when it reaches the limit, not with every chunk.
     if (chunk.includes(10) || bytes.length >= LINE_MAX_BYTES) yield* framed("nothing");
   }
   yield* framed("all");
 }
 
-/** The lines of a stream, without their line breaks and a byte order mark at the start. */
+/** Yields the lines of a stream without line breaks and byte order mark. */
 export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
   for await (const records of recordsOf(stream, PLAIN_LINES)) yield* records.map(({ text }) => text);
 }
