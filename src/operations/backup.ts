@@ -10,13 +10,13 @@ import type { Manifest } from "./files.ts";
 import type { BackupProgress } from "./operations.ts";
 
 export type BackupOptions = {
-  /** The data folder, with the files of `bus` and `store` and those that `documents` names. */
+  /** Data folder with the files of `bus`, `store` and `documents`. */
   readonly folder: string;
   readonly bus: Pick<SqliteBus, "hold">;
   readonly store: Pick<DuckdbStore, "copyTo">;
-  /** SQLite files that more than one connection may open. One that is not there is left out. */
+  /** SQLite files that allow several connections. A missing one is skipped. */
   readonly documents: readonly string[];
-  /** An absolute path of a folder that is not there, or empty. */
+  /** Absolute path of a folder that is missing or empty. */
   readonly to: string;
   readonly report?: (progress: BackupProgress) => void;
   readonly signal?: AbortSignal;
@@ -25,12 +25,12 @@ export type BackupOptions = {
 export const STORE_FILE = "events.duckdb";
 
 /**
- * Copies the files of the embedded engines while they work. The store goes first and the bus after
- * it, so that whatever was acknowledged before the backup began is in the one or the other, and the
- * pipeline of a restored service goes on where its store ends.
+ * Copies the files of the embedded engines while they run. The store is copied before the bus, so
+ * everything acknowledged before the backup began is in one of them, and the pipeline of a restored
+ * service continues where its store ends.
  *
- * @throws LoggiaError `bad_parameter` where the folder can't take a backup; then, and after any
- * other failure, nothing of the backup is left in it
+ * @throws LoggiaError `bad_parameter` if the folder cannot take a backup. After any failure nothing
+ * of the backup remains in it
  */
 export async function backup(options: BackupOptions): Promise<BackupProgress> {
   const { folder, bus, store, documents, to, report, signal } = options;
@@ -86,7 +86,7 @@ function prepareFolder(to: string): void {
   throw new LoggiaError("bad_parameter", `${to} is not empty: a backup wants a folder of its own`);
 }
 
-/** A catalog is small: copying it in one go blocks for milliseconds. */
+/** Copies a catalog in one blocking step, which is fast as catalogs are small. */
 function copyDocuments(from: string, to: string): void {
   const source = new DatabaseSync(from, { readOnly: true, timeout: 5_000 });
   try {
@@ -97,9 +97,8 @@ function copyDocuments(from: string, to: string): void {
 }
 
 /**
- * Only what the disk says is for those who asked; all else is a fault of ours. Backups are for
- * service admins alone, who named the folder: what engines keep from other callers, the cause, is
- * for them.
+ * Adds the cause to engine and disk errors. Backups are for service admins only, who chose the
+ * folder, so they may see causes that engines hide from other callers. Other errors are internal.
  */
 function explain(error: unknown, to: string): unknown {
   if (error instanceof LoggiaError) {

@@ -22,12 +22,12 @@ const TODO: Readonly<Record<Part, string>> = {
     "itself where no account is left: accounts, logs and keys that are missing stay missing",
 };
 
-/** Behind the reason of a hold that a replay did not end. */
+/** Suffix of the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
 const UNCOMPARED = "what it holds has not been compared yet with what was known of it before";
 const RETRY_MS = 1_000;
 const REMOVAL_MS = 300_000;
-/** To write marks that other processes write too. */
+/** Attempts at writing the marks, which other processes write too. */
 const ATTEMPTS = 5;
 
 export type ContinuityOptions = {
@@ -35,30 +35,29 @@ export type ContinuityOptions = {
   readonly store: Pick<Store, "nextOffset" | "parts" | "prepareEvents" | "writeEvents">;
   readonly catalog: Pick<Catalog, "accounts" | "logs" | "refresh">;
   readonly marks: MarksFile;
-  /** Whether the store keeps the offsets that it covers. */
+  /** Whether the store keeps the offsets up to which it holds the bus's records. */
   readonly keepsOffsets: boolean;
   readonly holds: Pick<Holds, "set" | "clear">;
-  /** The group of the pipeline. */
+  /** Consumer group of the pipeline. */
   readonly group: string;
   readonly log: Logger;
   readonly interval_ms: number;
-  /** How soon to try again where a comparison failed and none was made before. */
+  /** Delay before retrying a failed comparison if none has succeeded yet, in milliseconds. */
   readonly retry_ms?: number;
-  /** How long a removal may be under way. */
+  /** Longest duration of a removal, in milliseconds. */
   readonly removal_ms?: number;
 };
 
 /**
- * Compares what the engines hold with each other and with what was known of them before, again and
- * again. What does not fit holds readiness back until a person decides, or a replay has brought
- * back what the store had lost.
+ * Compares the engines with each other and with their stored marks, periodically. A mismatch holds
+ * back readiness until a person accepts it, or until a replay has restored what the store lost.
  */
 export type Continuity = AsyncDisposable & {
-  /** Compares at once, as at the start, or where a replay may have put parts in place of lost ones. */
+  /** Compares now: at startup, or after a replay may have replaced lost parts. */
   look(): Promise<void>;
-  /** A replay of all that the bus holds has ended. */
+  /** Called after a replay of everything the bus holds. */
   replayed(): Promise<void>;
-  /** Why nothing is known of the engines yet, for readiness; null once they were compared. */
+  /** Why the engines were not compared yet, for readiness; null after the first comparison. */
   fault(): string | null;
   /** Resolves after the first comparison. */
   readonly compared: Promise<void>;
@@ -85,7 +84,7 @@ class Watch {
   readonly #options: ContinuityOptions;
   readonly #compared = Promise.withResolvers<void>();
   readonly compared = this.#compared.promise;
-  /** Parts that are there although retention was about to remove them, and since when. */
+  /** Parts that still exist although retention announced their removal, and since when. */
   readonly #spared = new Map<string, number>();
   #acceptedDamage: string | null = null;
   #last: Promise<void> = Promise.resolve();
@@ -113,14 +112,14 @@ class Watch {
     return this.#inTurn(() => this.#look());
   }
 
-  /** What is there now is what is known from now on of this part. */
+  /** Accepts the current state of a part as the new reference. */
   accept(part: Part): Promise<void> {
     return this.#inTurn(() => this.#change((before) => this.#accepted(part, before)));
   }
 
   /**
-   * Ends a hold of the store, unless it lost more than a replay brings back: that is still for a
-   * person to accept.
+   * Ends a hold of the store, unless it lost more than a replay restores; a person has to accept
+   * the rest.
    */
   replayed(): Promise<void> {
     return this.#inTurn(() =>
@@ -144,8 +143,8 @@ class Watch {
   }
 
   /**
-   * Never rejects: readiness reports engines that are away, and the next look tries again. Marks
-   * follow during a hold too, so that a further loss is compared with what was there meanwhile.
+   * Never rejects: readiness reports unreachable engines, and the next comparison retries. Marks
+   * are updated during a hold too, so that a further loss is compared with the latest state.
    */
   async #look(): Promise<void> {
     const { marks, log } = this.#options;
@@ -162,7 +161,7 @@ class Watch {
       this.#compared.resolve();
     } catch (error) {
       const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNFORESEEN}`;
-      // Tried again soon, so it is logged once.
+      // Comparisons are retried soon, so each reason is logged once.
       if (this.#fault !== why)
         log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
       if (this.#fault !== null) this.#fault = why;
@@ -214,7 +213,7 @@ class Watch {
     }
   }
 
-  /** @param before to find what changed since then; null: nothing is known */
+  /** @param before marks to find changes since; null: there are none */
   async #read(before: Marks | null): Promise<State> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
     const reached: Found[] = [];
@@ -222,8 +221,8 @@ class Watch {
       const covered = await store.nextOffset("events", partition);
       reached.push({ partition, first, end, acknowledged: next, covered });
     }
-    // Ends are read again, last: events are taken meanwhile, and the store must not seem to be
-    // ahead of the bus.
+    // Read the ends again, last: events arrive meanwhile, and the store must not seem ahead of the
+    // bus.
     const latest = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
     const partitions = reached.map((found) => ({ ...found, end: latest.get(found.partition) ?? found.end }));
     const ends = Object.fromEntries(partitions.map(({ partition, end }) => [partition, end]));
@@ -231,7 +230,7 @@ class Watch {
     const moment = (isSame ? before?.moment : null) ?? (await this.#moment());
     const logs = catalog.logs();
     const parts = (await store.parts?.()) ?? [];
-    // Another process may have made the first account, and taken events, since the last refresh.
+    // Another process may have created the first account and taken events since the last refresh.
     if (catalog.accounts().length === 0) await catalog.refresh();
     return {
       partitions,
@@ -239,7 +238,7 @@ class Watch {
       ends,
       moment,
       damage: this.#damage(),
-      // After the new moment was read: what happens in between is noticed too.
+      // Read after the new moment, so that a change in between is noticed too.
       replaced: before === null ? null : await this.#replaced(before),
       ...(await marks.catalog()),
       hasAccounts: catalog.accounts().length > 0,
@@ -252,15 +251,15 @@ class Watch {
     };
   }
 
-  /** What was accepted is not told again by this process. */
+  /** Accepted damage is not reported again by this process. */
   #damage(): string | null {
     const found = this.#options.bus.damage?.() ?? null;
     return found === this.#acceptedDamage ? null : found;
   }
 
   /**
-   * The host's clock need not be right: it may be that a loss goes unnoticed then, and never that
-   * one is made up.
+   * Returns a moment and its offsets. A wrong clock of the host may hide a loss, but never reports
+   * one that did not happen.
    */
   async #moment(): Promise<Marks["moment"]> {
     const at = Date.now();
@@ -277,7 +276,7 @@ class Watch {
     return null;
   }
 
-  /** Parts that were lost before are reported again, until a person decides. */
+  /** Returns the lost parts. Those lost before stay in the list until a person accepts them. */
   async #lost(parts: readonly StorePart[], before: Marks): Promise<StorePart[]> {
     const now = new Map(parts.map((part) => [part.place, part]));
     const known = new Set(before.lost.map(({ id }) => id));
@@ -285,7 +284,7 @@ class Watch {
       const part = now.get(place);
       return !known.has(id) && part?.id !== id && (part === undefined || part.generation <= generation);
     });
-    // Read after the parts: whatever had been removed by then has its note.
+    // Read after the parts, so that every part removed by then has its note.
     const removed = parts.length === 0 && missing.length === 0 ? [] : await this.#options.marks.removed();
     await this.#forgetSpared(parts, removed);
     const wasRemoved = ({ place, id, generation }: StorePart): boolean =>
@@ -294,8 +293,8 @@ class Watch {
   }
 
   /**
-   * A part that is still there after any removal of it would have ended was not removed: its note
-   * must not hide that it is lost later.
+   * Deletes the notes of parts that still exist after the longest duration of a removal. Such a
+   * note would hide a later loss of the part.
    */
   async #forgetSpared(parts: readonly StorePart[], removed: readonly StorePart[]): Promise<void> {
     const { marks, removal_ms = REMOVAL_MS } = this.#options;

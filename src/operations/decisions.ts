@@ -11,12 +11,12 @@ const COUNTS = z.partialRecord(z.enum(HOLDS), z.number());
 type Counts = Readonly<z.infer<typeof COUNTS>>;
 
 /**
- * How often operators have accepted holds past the API, by the hold's name. Kept beside the
- * engines, where every process finds it: one without an API, or one whose accounts are lost.
+ * Counts of holds accepted outside the API, by name. They are stored beside the engines, where
+ * every process finds them, even one without an API or without accounts.
  */
 export type Decisions = {
   read(): Promise<Counts>;
-  /** Accepts the holds of this name that processes have now. */
+  /** Accepts the current holds of this name in all processes. */
   add(name: HoldName): Promise<void>;
 };
 
@@ -64,8 +64,8 @@ function increment(counts: Counts, name: HoldName): Counts {
 const POLL_MS = 1_000;
 
 /**
- * Accepts holds of this process as operators decide past its API. A decision counts for holds that
- * were there before it, as nobody can have meant a later one.
+ * Accepts holds of this process when an operator does so outside its API. A decision only applies
+ * to holds that existed before it.
  */
 export function followDecisions(options: {
   readonly decisions: Decisions;
@@ -74,7 +74,7 @@ export function followDecisions(options: {
   readonly poll_ms?: number;
 }): AsyncDisposable & { look(): Promise<void> } {
   const { decisions, holds, log, poll_ms = POLL_MS } = options;
-  /** The count at which each hold of this process was first seen. */
+  /** The count when each current hold was first seen. */
   const since = new Map<HoldName, number>();
   const closing = new AbortController();
   let last = Promise.resolve();

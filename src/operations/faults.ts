@@ -2,7 +2,7 @@ import type { Marks, Part, State } from "./marks.ts";
 
 const SHOWN = 5;
 
-/** What does not fit, and why. */
+/** Returns the mismatches and their reasons, by part. */
 export function faultsOf(state: State, before: Marks | null): Partial<Record<Part, string>> {
   const faults: Partial<Record<Part, string>> = {};
   for (const { partition, first, end, acknowledged, covered } of state.partitions) {
@@ -12,14 +12,13 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
       faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    // Marks may be older than the store's first events. A store that keeps offsets took one before
-    // it was acknowledged.
+    // Marks may be older than the store's first events, so this goes by the offsets: a store that
+    // keeps offsets stores one before the pipeline acknowledges it.
     if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
       faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
     }
   }
-  // Where the parts are known, each of them is compared, and an empty store may be one that
-  // retention has emptied.
+  // If the parts are known, each is compared by itself, and retention may have emptied the store.
   if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
     faults.store ??= "the store is empty, and held events before";
   }
@@ -38,7 +37,7 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
       "the bus was made anew or cut: " +
       `from record ${offset} of partition ${partition} on it holds other records than before`;
   }
-  // Marks may be older than the first accounts. Events need an account that owns their log.
+  // Marks may be older than the first accounts. Events imply an account that owns their log.
   const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);
   const version = before?.catalog ?? null;
   if (!state.hasAccounts && isUsed && before?.mayLackAccounts !== true) {

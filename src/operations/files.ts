@@ -6,13 +6,13 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 
 export const BUS_FILE = "bus.sqlite";
-/** Each service has these from its first start, so a copy without them is none. */
+/** Files that every service has from its first start; a backup without them is invalid. */
 const NEEDED: readonly string[] = [BUS_FILE, "catalog.sqlite"];
 
-/** What a backup folder says about itself. It is written last: a folder without it is no whole backup. */
+/** Manifest of a backup. It is written last: a folder without it is an incomplete backup. */
 export const Manifest = z.object({
   version: z.literal(1),
-  /** When the backup began: whatever was acknowledged before is in it. */
+  /** Start of the backup, which contains everything acknowledged before. */
   begun: z.iso.datetime(),
   files: z
     .array(
@@ -27,17 +27,17 @@ export const Manifest = z.object({
 export type Manifest = z.infer<typeof Manifest>;
 
 export const MANIFEST = "backup.json";
-/** Stands in a data folder while a backup is being restored into it. */
+/** Marker in a data folder while a backup is restored into it. */
 export const RESTORING = "restore-not-finished";
 
-/** The SHA-256 of a file, in hex. */
+/** Returns the SHA-256 of a file, in hex. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
 
-/** Copies a file that nobody else has open, and makes the copy durable. @returns its SHA-256, in hex */
+/** Copies a file that is not open elsewhere and syncs the copy. @returns its SHA-256, in hex */
 export async function copyDurably(from: string, to: string): Promise<string> {
   const hash = createHash("sha256");
   const source = createReadStream(from).on("data", (chunk) => hash.update(chunk));
@@ -46,8 +46,8 @@ export async function copyDurably(from: string, to: string): Promise<string> {
 }
 
 /**
- * Like `mkdir -p`, for this user alone. Node's own recursive form never ends where the file system
- * denies that there can be such a folder (`/proc/x`).
+ * Creates a folder and its parents for this user only. Node's recursive `mkdir` never returns if
+ * the file system does not allow the folder (`/proc/x`).
  * @param folder an absolute path
  */
 export function makeFolders(folder: string): void {
@@ -56,7 +56,7 @@ export function makeFolders(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
 }
 
-/** Makes a file, or what a folder lists, durable. */
+/** Syncs a file, or the entries of a folder. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

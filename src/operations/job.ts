@@ -8,14 +8,14 @@ export type JobOptions<Order, Progress> = {
   /** For messages and the log: "a replay". */
   readonly name: string;
   readonly log: Logger;
-  /** Before anything is done. */
+  /** Progress before the job has done anything. */
   readonly none: Progress;
-  /** @param report takes the progress so far */
+  /** @param report receives the progress */
   readonly run: (order: Order, report: (progress: Progress) => void, signal: AbortSignal) => Promise<Progress>;
 };
 
 export type ClosableJob<Order, Progress> = Job<Order, Progress> & {
-  /** Ends what is under way, and waits for that. */
+  /** Aborts a running job and waits for its end. */
   close(): Promise<void>;
 };
 
@@ -57,7 +57,7 @@ export function createJob<Order, Progress>(options: JobOptions<Order, Progress>)
   return {
     start(order) {
       closing.signal.throwIfAborted();
-      // Who asks again for what is under way, having lost the answer or sight of it, is shown that.
+      // Repeating the order of a running job, such as after a lost response, returns that job.
       if (record?.state === "running" && isDeepStrictEqual(record.order, order)) return record;
       if (record?.state === "running")
         throw new LoggiaError("conflict", `There is ${name} under way: wait for its end`);
@@ -71,7 +71,7 @@ export function createJob<Order, Progress>(options: JobOptions<Order, Progress>)
   };
 }
 
-/** Only failures that are meant for callers are told; the log has all of them. */
+/** Only messages of LoggiaErrors are shown to callers; the log has all errors. */
 function explain(error: unknown, name: string): string {
   return error instanceof LoggiaError
     ? error.message

@@ -24,8 +24,8 @@ const MARKS = z.object({
 });
 
 /**
- * Marks in a file beside those that they are about. It need not be durable: after a loss of power
- * an older mark, or none, is no more than a comparison that is not made.
+ * Stores marks in a file beside the engines. It need not be durable: if a power loss leaves an
+ * older file or none, only a comparison is skipped.
  */
 export function marksInFile(file: string, catalog: Pick<Documents, "changes">): MarksFile {
   let cursor: Cursor | null = null;
@@ -55,9 +55,9 @@ const ID = "continuity";
 const REMOVED = "removed-";
 
 /**
- * Marks in a document of the cluster, which several processes write, beside one for each part that
- * retention removed: these are kept, as any process may yet compare the part's absence with older
- * marks.
+ * Stores marks in a document of the cluster, which several processes write, and one document for
+ * each part removed by retention. These are kept, as any process may still compare the part's
+ * absence with older marks.
  */
 export function marksInDocument(
   documents: Pick<Documents, "create" | "replace" | "remove" | "read" | "changes">,
@@ -75,7 +75,7 @@ export function marksInDocument(
       return kind === "done";
     },
     async removing(part) {
-      // A conflict means that the note is there already.
+      // A conflict means that the note exists already.
       await documents.create(REMOVED + part.id, part);
     },
     async removed() {
@@ -93,7 +93,7 @@ export function marksInDocument(
   };
 }
 
-/** Marks that can't be read count as none. */
+/** Unreadable marks count as none. */
 function parse(text: string): Marks | null {
   try {
     return MARKS.parse(JSON.parse(text));

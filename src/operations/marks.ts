@@ -2,75 +2,72 @@ import type { HoldName } from "../monitoring/holds.ts";
 import type { StorePart } from "../store/store.ts";
 
 /**
- * What was last known of the engines. Kept beside them, so that an engine that lost something does
- * not agree with it.
+ * Last known state of the engines. It is stored beside them, so that an engine that lost data does
+ * not match it.
  */
 export type Marks = {
-  /** The end of the topic of events, by partition. */
+  /** End offset of the topic `events`, by partition. */
   readonly ends: Readonly<Record<string, number>>;
-  /** How far the catalog had been written; null where that can't be told. */
+  /** Number of changes of the catalog; null if unknown. */
   readonly catalog: number | null;
-  /** What tells the catalog from one that was made anew; null where nothing does. */
+  /** Changes if the catalog is recreated; null if the engine has no such id. */
   readonly catalogId: string | null;
   readonly hasAccounts: boolean;
-  /** A person has accepted a catalog without accounts, and none was made since. */
+  /** A person accepted a catalog without accounts, and none was created since. */
   readonly mayLackAccounts: boolean;
   readonly hasEvents: boolean;
   /** The parts of the store. */
   readonly parts: readonly StorePart[];
-  /** Parts whose loss waits for a decision. */
+  /** Lost parts that no person has accepted yet. */
   readonly lost: readonly StorePart[];
-  /**
-   * A moment, and for each partition the first offset since then: a topic that was made anew has
-   * lower ones.
-   */
+  /** A time and each partition's first offset since then. A recreated topic has lower offsets. */
   readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
-  /** What did not fit and waits for a decision, with the reason. */
+  /** Mismatches that no person has accepted yet, with their reasons. */
   readonly pending: Readonly<Partial<Record<Part, string>>>;
 };
 
 export type MarksFile = {
   read(): Promise<Marks | null>;
-  /** False, and nothing is written, where another process has written since {@link read}. */
+  /** False without writing if another process has written since {@link read}. */
   write(marks: Marks): Promise<boolean>;
   /** See {@link Marks}. The number never falls, whatever is written. */
   catalog(): Promise<{ readonly catalog: number; readonly catalogId: string | null }>;
-  /** Parts of the store that retention has removed, or was about to. */
+  /** Parts of the store that retention has removed or announced to remove. */
   removed(): Promise<readonly StorePart[]>;
-  /** The part was not removed after all. */
+  /** Deletes the note of a part that was not removed after all. */
   forgetRemoved(id: string): Promise<void>;
 };
 
 export type Part = Extract<HoldName, "bus" | "store" | "catalog">;
 export const PARTS: readonly Part[] = ["bus", "store", "catalog"];
 
-/** Of one partition of the topic of events. */
+/** State of one partition of the topic `events`. */
 export type Found = {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
-  /** What the bus knows that the pipeline has acknowledged. */
+  /** Offset up to which the pipeline has acknowledged, by the bus. */
   readonly acknowledged: number;
-  /** What the store itself says that it covers; null where it says nothing. */
+  /** Offset up to which the store holds the records, by the store; null if it keeps none. */
   readonly covered: number | null;
 };
 
-/** What the engines hold now. */
+/** Current state of the engines. */
 export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
-  /** Records of a partition that begin where they did before, and were other ones then. */
+  /** Set if the first offset of a known moment has fallen: records from it on were replaced. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly Found[];
-  /** What the bus's engine said of damage to its file. */
+  /** Damage to the bus's file reported by its engine. */
   readonly damage: string | null;
   readonly keepsOffsets: boolean;
-  /**
-   * Whether an empty store is one that lost something: it keeps offsets, or a log keeps its events
-   * for ever.
-   */
+  /** Whether an empty store has lost data: it keeps offsets, or a log keeps its events forever. */
   readonly isNeverEmpty: boolean;
 };
 
-/** In the order in which marks are read, so that equal ones have equal texts. */
+/**
+ * Returns the marks of a state, with members in the order of reading, so that equal marks serialize
+ * equally.
+ */
 export function known(state: State, before: Marks | null): Omit<Marks, "pending"> {
   const { ends, catalog, catalogId, hasAccounts, hasEvents, parts, lost, moment } = state;
   const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;

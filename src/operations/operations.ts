@@ -2,30 +2,30 @@ import type { Holds } from "../monitoring/holds.ts";
 import type { RebuildProgress } from "../store/store.ts";
 
 /**
- * What an operator can ask of a running service, as the management API offers it: the bus and the
- * embedded files belong to the running processes alone, so whatever is done with them is done by
- * one of these.
+ * Operations on a running service, as offered by the management API. Only its processes can access
+ * the bus and the embedded files, so one of them has to perform the operation.
  */
 export type Operations = {
   readonly deadLetters: DeadLetters;
-  /** What waits for a person, see `src/monitoring/holds.ts`. */
+  /** What waits for a person's decision, see `src/monitoring/holds.ts`. */
   readonly holds: Pick<Holds, "list" | "accept">;
-  /** Reads the bus once more, see `pipelines/replay/`. */
+  /** Reads the bus again, see `pipelines/replay/`. */
   readonly replay: Job<ReplayOrder, ReplayProgress>;
-  /** Whether a replay can go into a new store. */
+  /** Whether a replay can build a new store. */
   readonly rebuilds: boolean;
-  /** Copies the embedded files, see `backup.ts`; null on a cluster, whose engines have their own ways. */
+  /** Backup of embedded files, see `backup.ts`; null on a cluster: use its engines' tools. */
   readonly backup: Job<{ readonly to: string }, BackupProgress> | null;
 };
 
-/** Something that takes a while and runs at most once at a time. */
+/** A long-running operation, of which at most one runs at a time. */
 export type Job<Order, Progress> = {
   /**
-   * Begins, and does not wait for the end. The same order once more, while it is under way, begins nothing.
-   * @throws LoggiaError `conflict` where it is still at another order
+   * Starts the job without waiting for its end. Repeating the order of a running job starts
+   * nothing.
+   * @throws LoggiaError `conflict` if another order is running
    */
   start(order: Order): JobRecord<Order, Progress>;
-  /** The last order since this process began, or null. */
+  /** Returns the last order since this process started, or null. */
   last(): JobRecord<Order, Progress> | null;
 };
 
@@ -36,59 +36,59 @@ export type JobRecord<Order, Progress> = {
   readonly started: number;
   readonly ended: number | null;
   readonly progress: Progress;
-  /** Why it failed, for a person to read. */
+  /** Reason of a failure, for people. */
   readonly reason: string | null;
 };
 
 export type ReplayOrder = {
-  /** Milliseconds since the Unix epoch, 0 for all that the bus holds. */
+  /** Milliseconds since the Unix epoch; 0: everything that the bus holds. */
   readonly since: number;
-  /** `old`: what the store lacks is added. `new`: it is built anew beside the old one, which it then replaces. */
+  /** `old`: adds missing data to the store. `new`: builds a new store that replaces the old one. */
   readonly into: "old" | "new";
 };
 
-/** `rebuild` is null where the replay went into the old store, and before a new one is begun. */
+/** `rebuild` is null for a replay into the old store, and before a new one is started. */
 export type ReplayProgress = BusProgress & { readonly rebuild: RebuildProgress | null };
 
 export type BusProgress = {
-  /** Read from the bus. */
+  /** Records read from the bus. */
   readonly records: number;
   readonly events: number;
   readonly visits: number;
-  /** Of these, those that are older than their logs keep them: they were not written. */
+  /** Of these, items older than their log's retention, which were not written. */
   readonly expired: number;
-  /** Lines that the pipeline could not take. They stay on the bus, and make no new dead letters. */
+  /** Lines the pipeline could not process. They stay on the bus and create no new dead letters. */
   readonly refused: number;
 };
 
 export type BackupProgress = {
-  /** Copied so far, in order. */
+  /** Files copied so far, in order. */
   readonly files: readonly { readonly name: string; readonly size_bytes: number }[];
 };
 
 export type DeadLetters = {
   /**
-   * Dead letters in the order in which they were written.
-   * @param page.after the id of the last letter of the page before
-   * @param page.state `open`: those that nobody has sent through again since
+   * Lists dead letters in the order of writing.
+   * @param page.after id of the last letter of the previous page
+   * @param page.state `open`: only letters that were not redriven
    */
   list(page: { after: string | null; limit: number; state: "open" | "all" }): Promise<LetterPage>;
-  /** Sends letters through the pipeline again: those of some ids, or all that are open. */
+  /** Sends letters through the pipeline again: those with the given ids, or all open ones. */
   redrive(which: "all" | readonly string[]): Promise<Redriven>;
 };
 
 export type LetterPage = {
   readonly letters: readonly Letter[];
-  /** Pass it as `after` for the next page; null: there is none. */
+  /** Pass it as `after` for the next page; null: this is the last page. */
   readonly next: string | null;
   readonly open: number;
   readonly total: number;
 };
 
 export type Letter = {
-  /** Where the letter lies on its topic: `17`, or `1-17` in another partition than the first. */
+  /** Position of the letter on its topic: `17`, or `1-17` in a partition other than the first. */
   readonly id: string;
-  /** When the pipeline gave up, and when it was sent through again; milliseconds since the Unix epoch. */
+  /** Times of the failure and of the redrive; milliseconds since the Unix epoch. */
   readonly time: number;
   readonly redriven: number | null;
   readonly stage: string;
@@ -99,7 +99,7 @@ export type Letter = {
     readonly offset: number;
     readonly line: number;
   };
-  /** The key of the record that it came from: as a rule the log's. */
+  /** Key of the original record: normally the log's. */
   readonly key: string;
   /** The first characters. */
   readonly content: string;
@@ -107,6 +107,6 @@ export type Letter = {
 
 export type Redriven = {
   readonly redriven: number;
-  /** Ids that no letter has, or not all of whose parts are there. */
+  /** Ids without a letter, or with a part of the letter missing. */
   readonly missing: readonly string[];
 };

@@ -4,53 +4,54 @@ import type { LogKey } from "../events/event.ts";
 import type { ClassifiedUpTo } from "../store/store.ts";
 
 /**
- * The order to give stored events of a log the classes of today's filters, and how far it is. There is one document a
- * log, which the processes that play the pipeline carry out: see `pipelines/reclassify/`.
+ * Order to reclassify stored events of a log by the current filters, with its progress. Each log
+ * has one document, which the pipeline processes carry out: see `pipelines/reclassify/`. Times are
+ * milliseconds since the Unix epoch.
  */
 export type Reclassification = {
   readonly log: LogKey;
-  /** `waiting`: no process has begun yet. */
+  /** `waiting`: no process has started yet. */
   readonly state: "waiting" | "running" | "done" | "failed";
-  /** Events created earlier stay as they are; null: none. All moments are milliseconds since the Unix epoch. */
+  /** Events created earlier are not reclassified; null: no lower bound. */
   readonly from: number | null;
   readonly started: number;
   readonly finished: number | null;
-  /** Events that there were as it began; null until they are counted. */
+  /** Number of events at the start; null until they are counted. */
   readonly total: number | null;
-  /** Of these, those that were looked at since it began, or began again as the filters had changed. */
+  /** Events examined since the start, or since it restarted because the filters changed. */
   readonly done: number;
-  /** How often an event got another class. */
+  /** Number of class changes. */
   readonly changed: number;
-  /** Why it failed, for a person to read. */
+  /** Reason of a failure, for people. */
   readonly reason: string | null;
 };
 
-/** What only those who carry it out need to know. */
+/** The parts of an order that only its executors need. */
 export type StoredReclassification = Reclassification & {
-  /** Tells the filters that are applied from others; null until it has begun. */
+  /** Identifies the applied filters; null before the start. */
   readonly filters: string | null;
   readonly upTo: ClassifiedUpTo | null;
-  /** Whether all that was classified by earlier filters was in the store as it began. */
+  /** Whether all events classified by earlier filters were in the store at the start. */
   readonly isSettled: boolean;
-  /** The process that is at it. */
+  /** The process that carries it out. */
   readonly holder: string | null;
-  /** How often it was ordered while it was under way. */
+  /** Number of times it was ordered while running. */
   readonly asked: number;
 };
 
-/** Where orders lie, for those who carry them out: what is needed of the document store beneath the catalog. */
+/** Storage of orders for their executors: part of the document store beneath the catalog. */
 export type OrderDocuments = Pick<Documents, "read" | "replace" | "changes">;
 export type OrderVersion = Version;
 export type OrderCursor = Cursor;
 
-/** What the API does with such orders. */
+/** Operations of the API on these orders. */
 export type Reclassifications = {
   /**
-   * Orders it. The same order once more, while that is under way, begins nothing.
-   * @throws LoggiaError `conflict` where one with another `from` is under way; `store_unavailable`
+   * Orders a reclassification. Repeating the order of a running one starts nothing.
+   * @throws LoggiaError `conflict` if one with another `from` is running; `store_unavailable`
    */
   order(log: LogKey, from: number | null): Promise<Reclassification>;
-  /** The last order, or null. @throws LoggiaError `store_unavailable` */
+  /** Returns the last order, or null. @throws LoggiaError `store_unavailable` */
   last(log: LogKey): Promise<Reclassification | null>;
 };
 
@@ -65,7 +66,7 @@ export function createReclassifications(
         const current = found === null ? null : reclassificationOf(found.body);
         const ordered = current !== null && isUnderWay(current) ? again(current, from) : fresh(log, from, now());
         const written = found === null ? documents.create(log, ordered) : replace(documents, ordered, found.version);
-        // Else whoever carries it out has just written, or somebody else has ordered it.
+        // A conflict means that its executor or another caller has just written: read again.
         if ((await written).kind === "done") return ordered;
       }
     },
@@ -86,7 +87,7 @@ function fresh(log: LogKey, from: number | null, started: number): StoredReclass
   return { log, state: "waiting", from, started, ...none, ...nobody };
 }
 
-/** Noted, so that one which is about to end looks once more whether the filters have changed. */
+/** Counts a repeated order, so that one about to finish checks once more for changed filters. */
 function again(current: StoredReclassification, from: number | null): StoredReclassification {
   if (current.from === from) return { ...current, asked: current.asked + 1 };
   const which = current.from === null ? "all its events" : `events from ${new Date(current.from).toISOString()} on`;
@@ -100,7 +101,7 @@ export function isUnderWay({ state }: Pick<Reclassification, "state">): boolean 
   return state === "waiting" || state === "running";
 }
 
-/** What a document holds that this module wrote; null where it was removed. */
+/** Casts a document written by this module; null if it was removed. */
 export function reclassificationOf(body: Body | null): StoredReclassification | null {
   return body as StoredReclassification | null;
 }

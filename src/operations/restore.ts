@@ -6,15 +6,15 @@ import { StartError } from "../errors.ts";
 import { BUS_FILE, copyDurably, flush, makeFolders, Manifest, MANIFEST, RESTORING } from "./files.ts";
 
 /**
- * Copies a backup into a data folder, in which no service has ever run.
- * @throws StartError in one line: `from` holds no whole and undamaged backup, or `data` is not
- * empty. What was copied of a damaged backup is taken away again
+ * Copies a backup into an empty data folder.
+ * @throws StartError with one line if `from` holds no complete and undamaged backup, or `data` is
+ * not empty. Files copied from a damaged backup are removed again
  */
 export async function restore(from: string, data: string): Promise<Manifest> {
   const manifest = readManifest(from);
   requireEmpty(data);
   const marker = join(data, RESTORING);
-  // Should this process end on the way, no service starts on half of a backup.
+  // The marker keeps a service from starting on a partial restore if this process dies.
   writeFileSync(marker, "", { flag: "wx", flush: true });
   await flush(data);
   const copied: string[] = [];
@@ -37,7 +37,7 @@ export async function restore(from: string, data: string): Promise<Manifest> {
   return manifest;
 }
 
-/** @throws StartError where a restore into this folder was cut off */
+/** @throws StartError if a restore into this folder was interrupted */
 export function refuseHalfRestored(data: string): void {
   if (!existsSync(join(data, RESTORING))) return;
   throw new StartError(`A restore into ${data} was cut off: empty the folder and restore again`);
@@ -86,7 +86,7 @@ function requireEmpty(data: string): void {
   throw new StartError(`${data} is not empty: nothing is ever overwritten, so name an empty folder in LOGGIA_DATA`);
 }
 
-/** Whether a running service has the bus: it locks its file for as long as it has it open. */
+/** Whether a running service has the bus open, which keeps its file locked. */
 function isHeld(file: string): boolean {
   if (!existsSync(file)) return false;
   let database: DatabaseSync | null = null;
