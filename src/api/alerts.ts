@@ -89,14 +89,14 @@ export function alertRoutes(context: Context): Route[] {
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
       await deletions.append([{ log: log.key, event: row.id, alertOf: account.id }]);
-      // The pipeline may have been faster.
+      // The pipeline may have deleted it already.
       await store.deleteAlert(account.id, log.key, row.id);
       return NO_CONTENT;
     }),
   ];
 }
 
-/** What the store does not take now, the pipeline carries out: the bus has it. */
+/** Applies deletions now. The pipeline applies those that fail here, as the bus has them. */
 async function carryOut(store: Store, deletions: readonly Deletion[]): Promise<void> {
   const outcomes = await store.writeDeletions(deletions);
   const left = outcomes.find(({ kind }) => kind !== "done");
@@ -105,7 +105,7 @@ async function carryOut(store: Store, deletions: readonly Deletion[]): Promise<v
   await store.refresh();
 }
 
-/** Marks alerts of some logs as seen, or takes back what such a call has marked. */
+/** Marks alerts of some logs as seen, or reverts an earlier call that did. */
 async function markAll(
   context: Context,
   call: ApiCall,
@@ -121,7 +121,7 @@ async function markAll(
   return { status: 200, body };
 }
 
-/** The alerts that the parameter `state` asks for. @throws LoggiaError `bad_parameter` */
+/** Returns the alerts selected by the parameter `state`. @throws LoggiaError `bad_parameter` */
 function readSource({ query }: ApiCall, user: UserId): Source {
   const state = query.get("state") ?? "";
   if (state === "") return alertsOf(user);

@@ -44,29 +44,29 @@ export type ApiOptions = {
   readonly store: Store;
   readonly deletions: DeletionLog;
   readonly log: Logger;
-  /** Milliseconds since the Unix epoch: what a query means by NOW and TODAY. */
+  /** Current time in milliseconds since the Unix epoch, for NOW and TODAY in queries. */
   readonly now?: () => number;
   readonly limits?: ConnectionLimits;
   readonly observe?: Observer;
   readonly cut?: NonNullable<HttpServerOptions["cut"]>;
-  /** What each request passes. Default: one of its own */
+  /** Applied to every request. Default: a new limiter */
   readonly limiter?: RateLimiter;
-  /** Default: one that knows loopback names and the machine's own alone. */
+  /** Default: a guard that allows only loopback names and the machine's own names. */
   readonly browsers?: BrowserGuard;
-  /** Answers some requests before the routes are asked; true where it did. */
+  /** Handles some requests before routing; returns true if it did. */
   readonly front?: NonNullable<HttpServerOptions["front"]>;
-  /** Owned by the caller. Default: null, for one process that accepts and indexes in one order. */
+  /** Owned by the caller. Default: null, for one process that accepts and indexes in order. */
   readonly readWatermark?: ReadWatermark | null;
-  /** Default: at the standard port. */
+  /** Default: the standard port. */
   readonly posting?: () => PostingAddress;
   readonly operations?: Operations;
   readonly reclassifications?: Reclassifications;
 };
 
-/** Forms and JSON of this API are small; what producers post goes to another address. */
+/** Limits of request bodies. Forms and JSON are small here; events go to another listener. */
 const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
-/** Every route of the API. */
+/** Returns all routes of the API. */
 export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] {
   const context: Context = { ...parts, attributes: new KnownAttributes(parts.store), body: BODY };
   const routes = [
@@ -94,7 +94,7 @@ export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] 
   return [...routes, openApiRoute(routes)];
 }
 
-/** The API for reading (`/1`) and management (`/manage/1`), which listens where it is told to. */
+/** Creates the server of the reading API (`/1`) and the management API (`/manage/1`). */
 export function createApi(options: ApiOptions): HttpServer {
   const {
     catalog,

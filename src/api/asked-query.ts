@@ -5,13 +5,13 @@ import { shorten } from "../events/quote.ts";
 import { isFilter } from "../query/filters.ts";
 import type { ApiCall, Context } from "./context.ts";
 
-/** A query in LQL and the parameter `tz` that it is asked with. */
+/** An LQL query with its parameter `tz`. */
 export type AskedQuery = { readonly text: string; readonly tz: string | null };
 
 /**
- * The query that a call asks: `query`, or the saved query that `saved` names; null where there is
- * neither. The parameter `tz` wins over the zone that was saved.
- * @throws LoggiaError `bad_parameter` for both at once, `saved_query_not_found`
+ * Returns the query of a call: `query`, or the saved query named by `saved`; null if neither is
+ * given. The parameter `tz` overrides the saved zone.
+ * @throws LoggiaError `bad_parameter` if both are given, `saved_query_not_found`
  */
 export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiCall, log: LogKey): AskedQuery | null {
   const text = call.query.get("query");
@@ -29,8 +29,9 @@ export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiC
 }
 
 /**
- * As {@link readAskedQuery}, where a call without a query is one with list parameters.
- * @throws LoggiaError `bad_parameter` for both at once: a filter that is ignored would show more than was asked for
+ * Like {@link readAskedQuery}, for calls that take list parameters if no query is given.
+ * @throws LoggiaError `bad_parameter` if both are given: ignoring a filter would return more than
+ * requested
  */
 export function readQueryOrFilters(context: Pick<Context, "catalog">, call: ApiCall, log: LogKey): AskedQuery | null {
   const asked = readAskedQuery(context, call, log);

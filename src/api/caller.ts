@@ -35,7 +35,7 @@ export type AuthenticationOptions = GrantOptions & {
   >;
   readonly browsers: BrowserGuard;
   readonly body: BodyOptions;
-  /** Whether the body belongs to the call (a form, or JSON), and cannot hold credentials. */
+  /** Whether the body belongs to the call (form or JSON) and so cannot contain credentials. */
   readonly takesBody: boolean;
 };
 
@@ -45,12 +45,12 @@ type Pair = { readonly email: string; readonly password: string };
 const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
 
 /**
- * Who calls. A session's cookie with the page's header comes first, and a ticket second: browsers
- * add the Basic credentials that they remember. Then HTTP Basic, `apikey` in the query, and
- * credentials as the whole body of a call that takes none; a cookie beside these counts for nothing.
+ * Authenticates a request. A session cookie with the page's header takes precedence, then a ticket,
+ * as browsers add stored Basic credentials to both. Then HTTP Basic, `apikey` in the query, and
+ * credentials as the body of a call that takes none. With these, a cookie is ignored.
  * @throws LoggiaError `unauthorized`; `too_many_requests` after too many wrong credentials or
- *   requests; `forbidden` where a browser sends a person's credentials for another site; what
- *   {@link readBody} throws
+ * requests; `forbidden` if a browser sends a user's credentials for another site; errors of {@link
+ * readBody}
  */
 export async function authenticate(call: Call, options: AuthenticationOptions): Promise<Caller> {
   const { body, takesBody, browsers } = options;
@@ -62,8 +62,8 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   if (ticket !== null) return await checkTicket(ticket, cookies, call, options);
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
-    // A browser adds the Basic credentials that it remembers to what another site's page asks for
-    // by an API key.
+    // Browsers add stored Basic credentials to a request that another site's page makes with an API
+    // key.
     if (refusal !== null && key !== "") return await checkKey(key, call, options);
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);
@@ -82,9 +82,9 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
 }
 
 /**
- * The person whose session a cookie names.
- * @throws LoggiaError `forbidden` where it is not the page that asks, or asks for JSONP;
- *   `unauthorized` where the session is over; `too_many_requests`
+ * Returns the account of a session cookie.
+ * @throws LoggiaError `forbidden` if the request is not from the page, or is for JSONP;
+ * `unauthorized` if the session has ended; `too_many_requests`
  */
 export async function checkSession(
   cookies: readonly string[],
@@ -96,15 +96,15 @@ export async function checkSession(
   if (refusal !== null) throw refusal;
   refuseJsonp(call);
   const [secret, ...others] = cookies;
-  // Where a page of a sibling domain has set another one, none tells whose is meant.
+  // A page of a sibling domain may have set another cookie. Then it is unknown which one is valid.
   const found = secret === undefined || others.length > 0 ? null : await catalog.session(secret);
   if (found === null) throw new LoggiaError("unauthorized", "There is no such session, or it has ended; sign in again");
   return calledBy(found, options);
 }
 
 /**
- * The person whose session stands behind a ticket, which is used up. Where a cookie comes along, as
- * from the page, it has to be one of the same person.
+ * Returns the account of a ticket and consumes the ticket. A cookie sent along, as the page does,
+ * must belong to the same account.
  */
 async function checkTicket(
   ticket: string,
@@ -142,13 +142,13 @@ type SessionOptions = Pick<AuthenticationOptions, "catalog" | "limiter" | "brows
 
 export type SessionCaller = PersonCaller & { readonly session: Session };
 
-/** The person that a caller's requests count for: an API key counts for the owner of its log. */
+/** Returns the account that a caller's requests count for: of an API key, its log's owner. */
 export function personOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
   return caller.kind === "account" ? caller.account.id : personOf(catalog, caller.grant.log);
 }
 
 /**
- * The account with this e-mail and password; a wrong pair counts as a guess.
+ * Returns the account of an e-mail and password. A wrong pair counts as a guess.
  * @throws LoggiaError `unauthorized`, `too_many_requests`, `overloaded`
  */
 export async function checkPair(
@@ -193,14 +193,14 @@ async function checkKey(secret: string, call: Call, options: AuthenticationOptio
 }
 
 /**
- * `e-mail:password`, as `curl -d` sends it; or a form with an `apikey`, as a post has it that was
- * sent to this address by mistake.
+ * Authenticates by the body: `e-mail:password`, as `curl -d` sends it, or a form with `apikey`,
+ * such as a post sent to this address by mistake.
  */
 async function checkBody(body: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const key = parseForm(body).get("apikey");
   if (key !== null) return await checkKey(key, call, options);
   const pair = splitPair(body.replace(/[\r\n]+$/, ""));
-  // What has not the form of a pair is no guess.
+  // A malformed pair does not count as a guess.
   if (pair === null) throw wrongPair();
   const refusal = options.browsers.refusalOf(call.request);
   if (refusal !== null) throw refusal;

@@ -30,7 +30,7 @@ export function classFilterRoutes(context: Context): Route[] {
   ];
 }
 
-/** Answers the class filters of one log. */
+/** Returns the class filters of one log as a response. */
 export async function writeClassFilters(
   { memory, format, request }: ApiCall,
   filters: readonly ClassFilter[],

@@ -23,43 +23,43 @@ import type { ReadWatermark } from "./read-watermark.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
 import { AnswerMemory } from "./memory.ts";
 
-/** Where producers post: at `url`, or where that is null at `port` of the host that serves the API. */
+/** Address for producers: `url`, or if it is null, `port` on the host that serves the API. */
 export type PostingAddress = { readonly url: string | null; readonly port: number };
 
-/** What the handlers of the API work with. */
+/** Dependencies of the API's handlers. */
 export type Context = {
   readonly catalog: Catalog;
   readonly store: Store;
-  /** Makes deletions durable before they are carried out. */
+  /** Makes deletions durable before they are applied. */
   readonly deletions: DeletionLog;
   readonly log: Logger;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly body: BodyOptions;
-  /** Where lists with `sinceid` end; null where all that is visible is complete, as in one process. */
+  /** End of lists with `sinceid`; null if all that is visible is complete, as in one process. */
   readonly readWatermark: ReadWatermark | null;
   readonly limiter: RateLimiter;
   readonly browsers: BrowserGuard;
   readonly attributes: KnownAttributes;
   readonly posting: () => PostingAddress;
-  /** Orders to reclassify stored events; absent: it takes none. */
+  /** Orders to reclassify stored events; absent: not available. */
   readonly reclassifications?: Reclassifications | undefined;
-  /** What service admins can ask of this process; absent: nothing. */
+  /** Operations for service admins; absent: not available. */
   readonly operations?: Operations | undefined;
 };
 
-/** A request whose caller is known. */
+/** An authenticated request. */
 export type ApiCall = Call & { readonly caller: Caller; readonly memory: AnswerMemory };
 
 export type ApiHandler = (call: ApiCall) => Reply | Promise<Reply>;
 
 export type RouteOptions = {
-  /** Whether the handler reads the body, so that it cannot hold credentials. Default: false */
+  /** Whether the handler reads the body, which then cannot contain credentials. Default: false */
   readonly takesBody?: boolean;
   readonly formats?: Route["formats"];
 };
 
-/** A route that nobody passes without credentials. */
+/** Creates a route that requires credentials. */
 export function authenticated(
   context: Context,
   method: Method,
@@ -81,7 +81,7 @@ export function authenticated(
       const memory = new AnswerMemory(limiter, person, call.gone);
       const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
       try {
-        // A GET may take the store's time, so all of it counts as a query.
+        // A GET may occupy the store, so all of it counts as a query.
         const reply =
           method === "GET"
             ? withHints(await limiter.query(person, answer, call.gone), parameterHints(call.query, known))
@@ -95,7 +95,7 @@ export function authenticated(
   };
 }
 
-/** The log that the path names. @throws LoggiaError `log_not_found` where that can be no log's key */
+/** Returns the log key in the path. @throws LoggiaError `log_not_found` if it is malformed */
 export function logKeyOf(call: Call): LogKey {
   const key = parseLogKey(call.params["log"] ?? "");
   if (key !== null) return key;
@@ -105,7 +105,7 @@ export function logKeyOf(call: Call): LogKey {
   );
 }
 
-/** The event that the path names, or null where that can be no event's id. */
+/** Returns the event id in the path, or null if it is malformed. */
 export function eventIdOf(call: Call): EventId | null {
   return parseEventId(call.params["id"] ?? "");
 }
@@ -113,9 +113,9 @@ export function eventIdOf(call: Call): EventId | null {
 export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
 
 /**
- * Answers a call that the service does not offer, once the caller is known: to callers who may know of
- * the log that the path names, where it names one.
- * @param message what would be right
+ * Creates a handler for calls that the service does not offer. It authenticates first, and for a
+ * path with a log requires that the caller may know the log.
+ * @param message what to do instead
  */
 export function unsupported({ catalog }: Context, message: string): ApiHandler {
   return (call) => {

@@ -15,7 +15,7 @@ import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 const DEFAULT_NEIGHBOURS = 20;
 const MAX_NEIGHBOURS = 250;
 
-/** What happened around an event: its neighbours by (`created`, `id`), with the filters of lists or without. */
+/** Returns an event with its neighbours by (`created`, `id`), optionally with list filters. */
 export function eventContextRoute(context: Context): Route {
   const { catalog, store } = context;
   return authenticated(context, "GET", "/1/logs/:log/events/:id/context", async (call) => {
@@ -40,7 +40,7 @@ export function eventContextRoute(context: Context): Route {
 
 type Side = { readonly where: Condition; readonly direction: "asc" | "desc"; readonly take: number };
 
-/** The events next to one of them, the nearest first. */
+/** Returns the events next to an event, nearest first. */
 async function neighbours(
   { store }: Pick<Context, "store">,
   event: EventRow,

@@ -11,26 +11,26 @@ import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
 import type { Marks } from "../store/store.ts";
 import { pick, results } from "./view.ts";
 
-/** What is shown of an event. */
+/** The parts of an event that are shown. */
 export type EventShape = {
-  /** In order; null: all {@link EVENT_FIELDS}. */
+  /** Columns in order; null: all {@link EVENT_FIELDS}. */
   readonly columns: readonly EventColumn[] | null;
-  /** Whether all attributes are shown behind them. */
+  /** Whether all attributes are shown after them. */
   readonly attributes: boolean;
 };
 
 const PLAIN: EventShape = { columns: null, attributes: false };
 
 /**
- * Whether all attributes are shown: where columns are named, among them, else where the parameter
- * `attributes` is true. @throws LoggiaError `bad_parameter`
+ * Whether to show all attributes: if columns are given, they must include `attributes`; otherwise
+ * the parameter `attributes` decides. @throws LoggiaError `bad_parameter`
  */
 export function showsAttributes(query: URLSearchParams, columns: EventShape["columns"] = null): boolean {
   const isAsked = readFlag(query, "attributes");
   return columns === null ? isAsked : columns.includes("attributes");
 }
 
-/** XML keeps an order of its own. Marks are in it only where a query names them. */
+/** Field order of XML. It includes marks only if a query names them. */
 const XML_EVENT_FIELDS = [
   "id",
   "text",
@@ -49,7 +49,7 @@ const XML_EVENT_FIELDS = [
 ] as const satisfies readonly EventField[];
 const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern"] as const;
 
-/** A page of events. */
+/** Formats a page of events. */
 export function showEvents(
   rows: readonly EventRow[],
   marks: ReadonlyMap<EventId, Marks>,
@@ -69,9 +69,9 @@ export function showEvent(row: EventRow, marks: Marks | undefined, shape: EventS
 }
 
 /**
- * The fields of an event in the order of {@link EVENT_FIELDS}, then its pattern and attributes. It is
- * put together from texts, because V8 is fast with what is plain alone. Neither an id nor a moment
- * nor attributes have anything to escape.
+ * Formats an event as JSON: fields in the order of {@link EVENT_FIELDS}, then pattern and
+ * attributes. It concatenates strings, as V8 serializes only plain data fast. Ids, moments and
+ * attributes contain nothing to escape.
  */
 export function eventAsJson(
   row: EventRow,
@@ -97,7 +97,7 @@ function columnsAsJson(row: EventRow, rest: Rest, columns: readonly EventColumn[
   return JSON.stringify(Object.assign(shown, attributeColumns(row, columns)));
 }
 
-/** The attributes that columns name; null where the event has none of the name. */
+/** Returns the attributes named by columns; null for those that the event lacks. */
 export function attributeColumns(row: EventRow, columns: readonly EventColumn[]): Readonly<Record<string, XmlValue>> {
   const named = columns.filter(isAttribute);
   if (named.length === 0) return {};
@@ -109,7 +109,7 @@ function nameOf(column: AttributeField): string {
   return column.slice(1);
 }
 
-/** All fields of an event but its id and its moment, in the order of {@link EVENT_FIELDS}. */
+/** Returns all fields except id and created, in the order of {@link EVENT_FIELDS}. */
 export function restOfEvent(row: EventRow, marks: Marks | undefined) {
   const alerts = marks?.alerts ?? [];
   return {
@@ -151,7 +151,7 @@ export function eventElement(row: EventRow, marks: Marks | undefined, { columns,
   };
 }
 
-/** One element for each value: a name need not be one that an element may have. */
+/** Returns one element per value, with the name as data: it may be no valid element name. */
 function attributeElements(row: EventRow, named: readonly AttributeField[] | null): NamedText[] {
   const attributes = parseAttributes(row.attributes);
   const names = named === null ? [...attributes.keys()] : named.map(nameOf);

@@ -49,7 +49,7 @@ export function eventRoutes(context: Context): Route[] {
       const row = id === null ? null : await store.find({ kind: "events" }, log.key, id);
       if (row === null) throw eventNotFound(call);
       await deletions.append([{ log: log.key, event: row.id, alertOf: null }]);
-      // The pipeline may have been faster.
+      // The pipeline may have deleted it already.
       await store.deleteEvent(log.key, row.id);
       return NO_CONTENT;
     }),

@@ -14,7 +14,7 @@ import { roomForFields, sizeOfFields } from "./memory.ts";
 const VALUES = { default: 10, limit: 100 };
 const PREFIX_LIMIT = 1_000;
 
-/** `GET /1/logs/{k}/fields`: which fields and attributes the events of a log have, for completion and facets. */
+/** `GET /1/logs/{k}/fields`: fields and attributes of a log's events, for completion and facets. */
 export function fieldRoutes(context: Context): Route[] {
   const { catalog, store } = context;
   return [
@@ -44,7 +44,7 @@ function readValues(query: URLSearchParams): number {
   throw badParameter("values", text, `a whole number from 0 to ${VALUES.limit}`);
 }
 
-/** Counts are texts, as those of groups. */
+/** Formats fields. Counts are strings, as in groups. */
 function showFields(fields: readonly FieldFacts[]): LongList {
   const shown = (from: number, to: number) =>
     fields.slice(from, to).map(({ name, kind, count, values }) => ({

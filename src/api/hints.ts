@@ -6,20 +6,20 @@ import type { Store } from "../store/store.ts";
 import type { KnownAttributes } from "./known-attributes.ts";
 import { OPERATIONS } from "./openapi/document.ts";
 
-/** The header that a reply tells its hints in. */
+/** Response header for hints. */
 const HEADER = "X-Loggia-Hint";
-/** How many classes of a question are looked for, and among how many filters a similar one is. */
+/** Most classes of a query that are checked, and most filters searched for a similar name. */
 const MOST_CLASSES = 3;
 const MOST_FILTERS = 1_000;
 
-/** The parameters that an address knows, besides those of every address. */
+/** Returns the parameters of a route, besides those of every route. */
 export function parametersOf(method: string, path: string): readonly string[] {
   const names = Object.keys(OPERATIONS[`${method} ${path}`]?.query?.shape ?? {});
-  // These are pairs with names of their own.
+  // A group of parameters, whose own names have this prefix.
   return names.map((name) => (name === "attributeFilters" ? ATTRIBUTE_PREFIX : name));
 }
 
-/** A reply with further hints. */
+/** Adds hints to a response. */
 export function withHints(reply: Reply, hints: readonly string[]): Reply {
   if (hints.length === 0) return reply;
   const before = reply.headers?.[HEADER];
@@ -27,10 +27,7 @@ export function withHints(reply: Reply, hints: readonly string[]): Reply {
   return { ...reply, headers: { ...reply.headers, ...hintHeaders(all) } };
 }
 
-/**
- * Hints about a question that found nothing: classes that no event and no class filter of its logs
- * has.
- */
+/** Returns hints for a query without results: classes that no event and no class filter has. */
 export async function classHints(
   { catalog, store }: { readonly catalog: Pick<Catalog, "classFilters">; readonly store: Pick<Store, "list"> },
   { logs, where }: Pick<ListPlan, "logs" | "where">,
@@ -47,7 +44,7 @@ export async function classHints(
   return hints;
 }
 
-/** Hints about a question whose answer is a stream: they are told before it is known what it finds. */
+/** Returns hints for a streamed response, before its results are known. */
 export async function hintsAhead(
   context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<KnownAttributes, "hints"> },
   plan: Pick<ListPlan, "logs" | "where"> & Partial<Pick<ListPlan, "columns">>,
@@ -56,7 +53,7 @@ export async function hintsAhead(
   return [...attributes, ...classes];
 }
 
-/** The classes that a condition asks for, folded; one that it excludes is none. */
+/** Returns the folded classes that a condition requires; excluded ones are not included. */
 function classesIn(condition: Condition): string[] {
   if (condition.kind === "and" || condition.kind === "or") return condition.conditions.flatMap(classesIn);
   const isOfClass = "field" in condition && condition.field === "class";

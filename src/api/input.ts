@@ -9,7 +9,7 @@ import type { Context } from "./context.ts";
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
-/** Other types of body can be sent by a form of any page, without the browser asking first. */
+/** Requires JSON. A form on any website can send other types without a CORS preflight. */
 export function requireJson(request: IncomingMessage): void {
   const type = request.headers["content-type"];
   if (!hasBody(request) || (type !== undefined && JSON_TYPE.test(type))) return;
@@ -18,8 +18,9 @@ export function requireJson(request: IncomingMessage): void {
 }
 
 /**
- * The JSON body of a request. Fields that the schema does not know are ignored.
- * @throws LoggiaError `bad_body` where it is not JSON; `bad_parameter` naming each field at fault and what it must be
+ * Reads the JSON body of a request. Unknown fields are ignored.
+ * @throws LoggiaError `bad_body` if it is not JSON; `bad_parameter`, which names each invalid field
+ * and what it must be
  */
 export async function readJson<T>(context: Context, call: Call, schema: z.ZodType<T>): Promise<T> {
   const text = (await readBody(call.request, context.body)).toString("utf8");
@@ -27,8 +28,8 @@ export async function readJson<T>(context: Context, call: Call, schema: z.ZodTyp
 }
 
 /**
- * The form of a request, whatever its content type. Of a repeated field the first counts; fields
- * that the schema does not know are ignored.
+ * Reads the form of a request, whatever its content type. The first value of a repeated field is
+ * used; unknown fields are ignored.
  * @throws LoggiaError `bad_parameter`
  */
 export async function readForm<T>(context: Context, call: Call, schema: z.ZodType<T>): Promise<T> {
@@ -74,7 +75,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function kindOf(issue: z.core.$ZodIssue): string {
-  // Words of a schema's own say more.
+  // A schema's own message is more specific.
   if (issue.code === "invalid_type" && issue.message.startsWith("Invalid input")) {
     return KINDS[issue.expected] ?? issue.expected;
   }

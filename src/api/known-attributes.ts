@@ -4,17 +4,17 @@ import { isAttribute } from "../query/plan.ts";
 import type { Plan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 
-/** How many names of a question are looked for, and in how many logs. */
+/** Most attribute names of a query that are checked, and most logs they are checked in. */
 const MOST_NAMES = 5;
 const MOST_LOGS = 20;
-/** A similar name is looked for among so many. */
+/** Most names searched for a similar one. */
 const MOST_SIMILAR = 2_000;
-/** Names that are remembered, of all logs. */
+/** Most cached names, over all logs. */
 const MOST_REMEMBERED = 200_000;
 
 /**
- * Tells of attributes that no event has. Names that were found once are remembered, so that usual
- * questions cost the store nothing; a name that is not among them is looked up each time.
+ * Finds attributes that no event has. Known names are cached, so that most queries cost the store
+ * nothing; an unknown name is looked up every time.
  */
 export class KnownAttributes {
   readonly #store: Pick<Store, "attributeNames">;
@@ -25,7 +25,10 @@ export class KnownAttributes {
     this.#store = store;
   }
 
-  /** A hint for each attribute of a plan that no event of its logs has. Never rejects: an answer is worth more. */
+  /**
+   * Returns a hint for each attribute of a plan that no event of its logs has. It never rejects, as
+   * a hint must not fail the query.
+   */
   async hints(plan: Pick<Plan, "logs">): Promise<readonly string[]> {
     const names = [...attributesIn(plan)].slice(0, MOST_NAMES);
     const { logs } = plan;
@@ -60,7 +63,7 @@ export class KnownAttributes {
   }
 }
 
-/** The names of the attributes that a plan looks at: each stands as `field`, as `of`, or among `columns`. */
+/** Returns the attributes in a plan: values of `field` and `of`, and items of `columns`. */
 function attributesIn(part: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof part !== "object" || part === null) return names;
   for (const [key, value] of Object.entries(part)) {

@@ -8,7 +8,7 @@ import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 import { readTotal } from "./total.ts";
 
-/** Answers a list call: a page of records by the parameters of the query, and how to walk on. */
+/** Answers a list call: one page of records, with links to its neighbours. */
 export async function listRecords(
   context: Context,
   call: ApiCall,
@@ -20,8 +20,8 @@ export async function listRecords(
 }
 
 /**
- * A list with `sinceid` tells only of a time that is complete: its reader comes back for the rest,
- * and would not for what turned up behind it.
+ * Ends a list with `sinceid` at the read watermark. A poller continues after the last event it saw,
+ * and would miss events that become visible before it later.
  */
 export function endAtReadWatermark({ readWatermark }: Context, { query }: ApiCall, plan: ListPlan): ListPlan {
   if (readWatermark === null || (query.get("sinceid") ?? "") === "") return plan;
@@ -29,7 +29,7 @@ export function endAtReadWatermark({ readWatermark }: Context, { query }: ApiCal
   return { ...plan, where: { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] } };
 }
 
-/** Runs a list plan and shows its page. */
+/** Runs a list plan and returns its page. */
 export async function runList(
   context: Context,
   { memory, query, format }: ApiCall,
@@ -48,7 +48,7 @@ export async function runList(
   return { reply: withHints(reply, hints), total };
 }
 
-/** A page with its `Link`. */
+/** Adds the `Link` header to a page. */
 export function withPages(
   reply: Reply,
   call: ApiCall,
@@ -59,12 +59,12 @@ export function withPages(
   return link === "" ? reply : { ...reply, headers: { ...reply.headers, Link: link } };
 }
 
-/** A longer query is not said again in `Link`: clients refuse answers whose headers are larger than some 16 KB. */
+/** Longest query repeated in `Link`: clients reject response headers above some 16 KB. */
 const LINKED_QUERY_LENGTH = 4000;
 
 /**
- * `Link` to the pages beside this one, relative to the address that was called: what stands before
- * it (a proxy) is not ours to know.
+ * Returns the `Link` header to the neighbouring pages, relative to the requested path: a prefix
+ * added by a proxy is unknown.
  */
 function linkPages({ path, query }: ApiCall, { skip, take }: Pick<ListPlan, "skip" | "take">, total: number): string {
   if (query.toString().length > LINKED_QUERY_LENGTH) return "";

@@ -8,8 +8,8 @@ import { MAX_GROUPS } from "../store/groups.ts";
 import type { FieldFacts, FieldsQuestion, Group, Marks } from "../store/store.ts";
 
 /**
- * The memory of one answer. It is taken before the store is asked, follows what is found and
- * written, and is released when the client has read the answer or left.
+ * Memory budget of one response. It is taken before the store is queried, resized to the actual
+ * result, and released when the client has read the response or disconnected.
  */
 export class AnswerMemory {
   readonly #limiter: Pick<RateLimiter, "takeAnswer">;
@@ -18,27 +18,27 @@ export class AnswerMemory {
   #taken: Taken | null = null;
   readonly #others: Pick<Taken, "release">[] = [];
 
-  /** @param gone fires when the client has left */
+  /** @param gone aborts when the client disconnects */
   constructor(limiter: Pick<RateLimiter, "takeAnswer">, person: string, gone?: AbortSignal) {
     this.#gone = gone;
     this.#limiter = limiter;
     this.#person = person;
   }
 
-  /** To be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
+  /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
     this.#taken = await this.#limiter.takeAnswer(this.#person, size_bytes, this.#gone);
   }
 
   /**
-   * @throws LoggiaError `too_many_requests`, `overloaded` where it is more than was taken, and
-   * there is no room for it
+   * Changes the size. @throws LoggiaError `too_many_requests`, `overloaded` if it grows and does
+   * not fit
    */
   resize(size_bytes: number): void {
     this.#taken?.resize(size_bytes);
   }
 
-  /** Has something else released with the answer. */
+  /** Releases another resource together with the response. */
   releaseWith(other: Pick<Taken, "release">): void {
     this.#others.push(other);
   }
@@ -49,18 +49,16 @@ export class AnswerMemory {
   }
 }
 
-/**
- * How often what is written stands in memory: XML is built as a tree first, JSONP is escaped anew.
- */
+/** Copies of the output in memory: XML is built as a tree first, JSONP is escaped again. */
 const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;
 
-/** An event in a list before it is known; its data is not in it. See {@link sizeOfEvents}. */
+/** Estimate for an event in a list, without its data. See {@link sizeOfEvents}. */
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
 export const LETTER_BYTES = 16 * 1024;
-/** XML has an element for each. */
+/** XML has an element for each attribute. */
 const ATTRIBUTES_COPIES = 8;
-/** More names than most logs have; a value is short, as a rule. */
+/** More field names than most logs have; values are usually short. */
 const USUAL_FIELDS = 200;
 const FIELD_BYTES = 200;
 const FIELD_VALUE_BYTES = 100;
@@ -68,18 +66,18 @@ const FILTER_BYTES = 1_000;
 const ROW_BYTES = 600;
 const USER_ID_LENGTH = 20;
 const GROUP_BYTES = 640;
-/** Columns of a group that its size reckons with, and what each further one takes. */
+/** Columns included in the size of a group, and the size of each further one. */
 const USUAL_COLUMNS = 6;
 const COLUMN_BYTES = 60;
-/** More days and hours than most logs keep. */
+/** More days or hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
 
-/** What fields and attributes may take, before they are known. */
+/** Estimates the size of fields and attributes before they are known. */
 export function roomForFields({ values }: Pick<FieldsQuestion, "values">): number {
   return USUAL_FIELDS * (FIELD_BYTES + values * FIELD_VALUE_BYTES);
 }
 
-/** What they take, while they are written as well. */
+/** Returns the size of fields and attributes, including their output. */
 export function sizeOfFields(fields: readonly FieldFacts[], format: Format): number {
   const size_bytes = fields.reduce(
     (sum, { name, values }) =>
@@ -93,7 +91,7 @@ export function sizeOfFilters(count: number, format: Format): number {
   return count * FILTER_BYTES * COPIES[format.kind];
 }
 
-/** What a page of events takes, once it is known, while it is written as well. */
+/** Returns the size of a page of events, including its output. */
 export function sizeOfEvents(
   rows: readonly EventRow[],
   marks: ReadonlyMap<EventId, Marks>,
@@ -111,7 +109,7 @@ export function sizeOfEvents(
   return fields + ATTRIBUTES_COPIES * attributesLength;
 }
 
-/** What groups may take, before they are known. {@link sizeOfGroups} counts longer keys. */
+/** Estimates the size of groups before they are known. {@link sizeOfGroups} adds longer keys. */
 export function roomForGroups({ plan, compare }: GroupQuestion): number {
   const { by, take, aggregates } = plan;
   const isPeriod = by.length === 1 && by[0]!.kind === "period";
@@ -120,7 +118,7 @@ export function roomForGroups({ plan, compare }: GroupQuestion): number {
   return Math.min(take ?? MAX_GROUPS, most) * size_bytes * (compare === null ? 1 : 2);
 }
 
-/** What groups take, while they are written as well. */
+/** Returns the size of groups, including their output. */
 export function sizeOfGroups(groups: readonly Group[], format: Format): number {
   const lengthOf = (values: Group["keys"]): number =>
     values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 20), 0);

@@ -43,7 +43,7 @@ export function queryRoutes(context: Context): Route[] {
   ];
 }
 
-/** Writes the groups itself, so that a long list of them counts as a running query until it is written. */
+/** Writes the groups here, so that a long list counts as a running query until it is written. */
 async function runGroups(context: Context, question: GroupQuestion, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
   await memory.take(roomForGroups(question));

@@ -6,50 +6,50 @@ import type { SteadyClock } from "../events/clock.ts";
 import { type EventId, firstIdAt } from "../events/id.ts";
 
 /**
- * The id up to which logs are complete: every event that any process accepted before it can be seen.
- * A list with `sinceid` ends there, so that a poller that passes the last id it saw never steps over
- * an event that becomes visible later.
+ * Id up to which logs are complete: every event that any process accepted before it is visible. A
+ * list with `sinceid` ends there, so that a poller that passes the last id it saw never skips an
+ * event that becomes visible later.
  */
 export type ReadWatermark = AsyncDisposable & { current(): EventId };
 
 export type ReadWatermarkOptions = {
   readonly bus: Pick<Bus, "lag">;
-  /** The group whose offsets tell what has been indexed. */
+  /** Consumer group whose offsets show what was indexed. */
   readonly group: string;
-  /** The time of day, as those tell it who give ids. */
+  /** Time of day, by the clock that also assigns ids. */
   readonly now: SteadyClock;
   /**
-   * The longest time from an event's id to its place on the bus, plus the largest difference between
-   * the clocks of two processes.
+   * Longest time from assigning an event's id to appending it to the bus, plus the largest clock
+   * difference between processes, in milliseconds.
    */
   readonly accept_ms: number;
   /**
-   * A moment before which the events of all ids are on the bus, as posting processes state it at a
-   * time; null: none states one.
+   * Returns the moment before whose ids all events are on the bus, as published by the posting
+   * processes; null if none has published one.
    */
   readonly settledBefore: (now_ms: number) => Promise<number | null>;
-  /** How long, at the most, an indexed event stays invisible by itself. */
+  /** Longest time until an indexed event becomes visible without a refresh, in milliseconds. */
   readonly refresh_ms: number;
-  /** Makes what was indexed before visible. */
+  /** Makes everything indexed so far visible. */
   readonly refresh: () => Promise<void>;
   readonly log: Logger;
 };
 
-/** While nobody follows a log, looks are few and make nothing visible. */
+/** Without readers for this long, checks are rare and nothing is refreshed. */
 const IDLE_MS = 10_000;
 const LOOK_EVERY_MS = { idle: 250, followed: 50 } as const;
-/** From the start of a refresh to that of the next, which is also so many times as long as one takes. */
+/** Minimum time between the starts of two refreshes, and its minimum in durations of a refresh. */
 const REFRESH_EVERY_MS = 300;
 const REFRESH_SHARE = 2;
 
 /**
- * The read watermark of a cluster. Once the pipeline has passed the ends that the topic had at a moment,
- * all events that were on the bus at that moment are indexed. Posting processes state which events
- * were on the bus; one that got its id `accept_ms` earlier was there, or was refused.
+ * Tracks the read watermark of a cluster. Once the pipeline has passed the end offsets of a moment,
+ * all events that were on the bus then are indexed. Posting processes publish which events were on
+ * the bus. An event whose id was assigned `accept_ms` earlier was there, or was rejected.
  */
 export function watchReadWatermark(options: ReadWatermarkOptions): ReadWatermark {
   const { bus, group, now, accept_ms, settledBefore, refresh_ms, refresh, log } = options;
-  /** Moments before which everything is indexed, and since when: soon it is visible too. */
+  /** Moments before which everything is indexed, and when that was seen. Visibility follows. */
   let indexed: { readonly before_ms: number; readonly seen_ms: number }[] = [];
   let complete_ms = 0;
   let asked_ms = -Infinity;
@@ -67,7 +67,7 @@ export function watchReadWatermark(options: ReadWatermarkOptions): ReadWatermark
     return Math.max(now_ms - accept_ms, settled_ms ?? 0);
   }
 
-  /** All that was seen to be indexed by a time is visible. */
+  /** Advances to what was seen indexed by the given time and is therefore visible. */
   function show(seen_ms: number): void {
     complete_ms = Math.max(
       complete_ms,

@@ -14,7 +14,7 @@ import { ok } from "./manage/json.ts";
 import { NewTicket, SignIn } from "./schemas/inputs.ts";
 import { readTicketPath } from "./tickets.ts";
 
-/** Signing in and out by a cookie, for the page of the service. */
+/** Routes to sign in and out with a cookie, for the web page. */
 export function sessionRoutes(context: Context): Route[] {
   const { catalog } = context;
   return [
@@ -54,7 +54,7 @@ export function sessionRoutes(context: Context): Route[] {
   ];
 }
 
-/** A route of the session that asks, and of no other credentials. */
+/** Creates a route that only the request's own session can use, not other credentials. */
 function bySession(
   context: Context,
   method: Method,
@@ -75,8 +75,8 @@ function bySession(
 }
 
 /**
- * Begins a session. The session whose cookie the request carries ends, so that a person who knows
- * that cookie has no part in the new session.
+ * Signs in. The session whose cookie the request carries ends, so that someone who knows that
+ * cookie gains nothing from the new session.
  */
 async function signIn(context: Context, call: Call): Promise<Reply> {
   const { catalog, browsers } = context;
@@ -98,7 +98,7 @@ async function signIn(context: Context, call: Call): Promise<Reply> {
   return { ...ok(showOwn(account, made.session)), status: 201, headers };
 }
 
-/** Who signs in, and the mark of the password that they have. */
+/** The account that signs in, and its password mark. */
 type SignedIn = { readonly account: Account; readonly mark: string };
 
 async function checkPassword(
@@ -108,7 +108,7 @@ async function checkPassword(
 ): Promise<SignedIn> {
   const { catalog } = context;
   const before = catalog.account(pair.email);
-  // Read before the check: a session begun with an old password ends with it.
+  // Read before the check, so that a session begun with an old password ends.
   const mark = before === null ? null : catalog.passwordMark(before.id);
   const { account } = await checkPair(pair, call, context);
   if (mark !== null && catalog.passwordMark(account.id) === mark) return { account, mark };

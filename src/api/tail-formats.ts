@@ -6,22 +6,22 @@ import type { EventShape } from "./event-view.ts";
 import { eventRecords } from "./export/events.ts";
 import { writerOf } from "./export/formats.ts";
 
-/** How a tail writes what it tells. */
+/** Output format of a tail. */
 export type TailFormat = {
   readonly contentType: string;
-  /** What comes first, so that the reader and proxies know at once that it begins. */
+  /** Sent first, so that the client and proxies see at once that the response has begun. */
   readonly head: string;
   readonly event: (row: EventRow, marks: Marks | undefined) => string;
   readonly skipped: (count: number) => string;
-  /** Where to resume for a reader that has no event yet. */
+  /** Position for a client without an event yet, to resume at. */
   readonly place: (id: EventId) => string;
-  /** Keeps proxies from closing a connection on which nothing happens. */
+  /** Keeps proxies from closing an idle connection. */
   readonly comment: string;
 };
 
 /**
- * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), or JSON by
- * line.
+ * Returns the format: server-sent events
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html) or NDJSON.
  */
 export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): TailFormat {
   if (name === "ndjson") {
@@ -38,10 +38,10 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
   return {
     contentType: "text/event-stream; charset=utf-8",
     head: ": tail\n\n",
-    // JSON holds no line break of its own.
+    // JSON contains no line breaks.
     event: (row, marks) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, marks, shape)}\n\n`,
     skipped: (count) => `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`,
-    // Without data it is no event, but browsers' `EventSource` remembers the id.
+    // Without data it is not an event, but the browser's `EventSource` stores the id.
     place: (id) => `id: ${id}\n\n`,
     comment: ": still here\n\n",
   };

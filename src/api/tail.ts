@@ -27,22 +27,25 @@ import { hintsAhead, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
 import type { TailFormat } from "./tail-formats.ts";
 
-/** Open tails by one person, and by all. */
+/** Limits of open tails, per user and in total. */
 const TAILS = Object.freeze({ perCaller: 8, total: 64, waitingPerCaller: 0, waitingTotal: 0, wait_ms: 0 });
 const MAX_LAST = 500;
-/** Events of one question to the store. */
+/** Events per store query. */
 const PAGE = 100;
-/** How often it is looked whether there can be anything new: the writes of this process, or the horizon. */
+/** Interval of checks for new events: of this process's writes or the read watermark. */
 const LOOK_MS = 50;
 const COMMENT_MS = 15_000;
-/** How often it is checked that the caller may still read the log. */
+/** Interval of checks that the caller may still read the log. */
 const RIGHTS_MS = 1_000;
-/** A reader that takes this long for one piece is slow. Of more events than these, it gets the newest. */
+/**
+ * A client that takes this long for one chunk is slow. If it is more than `MAX_BEHIND` events
+ * behind, it only gets the newest.
+ */
 const SLOW_MS = 5_000;
 const MAX_BEHIND = 1_000;
 const WATERMARK_WAIT_MS = 10_000;
 
-/** Events as they are stored: the last ones, and then each new one, until the reader leaves. */
+/** Streams the last events, then each new one as it is stored, until the client leaves. */
 export function tailRoute(context: Context): Route {
   const open = createBudget({
     ...TAILS,
@@ -59,12 +62,12 @@ export function tailRoute(context: Context): Route {
     call.memory.releaseWith(await open.take(personOfCaller(context.catalog, call.caller), 1));
     const hints = await hintsAhead(context, { logs: [key], where, columns });
     const body = streamed(context, tail, { format, start });
-    // nginx would hold pieces back.
+    // Keeps nginx from buffering.
     return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);
   });
 }
 
-/** The last `count` events, or all after the event with an id. */
+/** The last `count` events, or all events after an id. */
 type Start = { readonly kind: "last"; readonly count: number } | { readonly kind: "after"; readonly id: EventId };
 
 function streamed(
@@ -97,7 +100,7 @@ function streamed(
   };
 }
 
-/** Where one reader is in a log, in the order of acceptance. */
+/** Position of one client in a log, in the order of acceptance. */
 class Tail {
   readonly #context: Context;
   readonly #call: ApiCall;
@@ -106,7 +109,7 @@ class Tail {
   readonly #person: string;
   readonly #password: string | null;
   #cursor: EventId = firstIdAt(0);
-  /** The writes of this process, or the read watermark, as of the last answer. */
+  /** The writes of this process, or the read watermark, at the last query. */
   #seen: number | EventId | undefined;
   #checked_ms = 0;
 
@@ -119,12 +122,12 @@ class Tail {
     this.#password = this.#passwordMark();
   }
 
-  /** The id that the reader goes on after. */
+  /** Id after which the client resumes. */
   get place(): EventId {
     return this.#cursor;
   }
 
-  /** The events that a reader gets first. */
+  /** Returns the first events for the client. */
   async begin(start: Start): Promise<readonly EventRow[]> {
     if (start.kind === "after") {
       this.#cursor = start.id;
@@ -137,7 +140,7 @@ class Tail {
     return rows.toReversed();
   }
 
-  /** The next events; none where nothing new was stored for a while. */
+  /** Returns the next events; none if nothing new was stored for a while. */
   async next(signal: AbortSignal): Promise<readonly EventRow[]> {
     const { store, readWatermark } = this.#context;
     const end = readWatermark?.current();
@@ -155,7 +158,7 @@ class Tail {
     return rows;
   }
 
-  /** Leaves events out where there are too many to catch up with. @returns how many */
+  /** Skips events if there are too many to catch up with. @returns how many */
   async skipToNewest(): Promise<number> {
     const newest = await this.#newest();
     const behind: Condition[] = [{ kind: "accepted-after", id: this.#cursor }, upTo(newest)];
@@ -188,7 +191,7 @@ class Tail {
     return caller.kind === "account" ? this.#context.catalog.passwordMark(caller.account.id) : null;
   }
 
-  /** Up to which id the log is complete now. @throws LoggiaError `overloaded` where that is not known yet */
+  /** Returns the end of what is complete. @throws LoggiaError `overloaded` if it is unknown */
   async #newest(): Promise<EventId> {
     const { readWatermark } = this.#context;
     if (readWatermark === null) {
@@ -208,7 +211,7 @@ class Tail {
     return this.#ask(() => this.#context.store.rows(this.#plan(bounds, page)));
   }
 
-  /** Each question counts as one of the caller's. */
+  /** Runs a store query that counts as one of the caller's. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
     return this.#context.limiter.query(this.#person, question, this.#call.gone);
   }
@@ -233,12 +236,12 @@ function upTo(id: EventId): Condition {
   return { kind: "not", condition: { kind: "accepted-after", id } };
 }
 
-/** The largest id that is smaller. */
+/** Returns the id just before. */
 function previousId(id: EventId): EventId {
   return (BigInt(`0x${id}`) - 1n).toString(16).padStart(24, "0") as EventId;
 }
 
-/** The conditions of a query or of list parameters. What orders or cuts a list has no place in a tail. */
+/** Reads the conditions of a query or of list parameters. A tail has no order and no paging. */
 function readConditions(
   context: Context,
   call: ApiCall,

@@ -8,21 +8,21 @@ const PATHS = /^\/(?:manage\/)?1\/(?!sessions?(?:\/|$))/;
 const PATH_LENGTH = 16_000;
 const NOWHERE = "http://localhost";
 
-/** The ticket of a request that has the form of one. */
+/** Returns the ticket of a request if it is well-formed. */
 export function ticketOf({ request, query }: Pick<Call, "request" | "query">): string | null {
   const ticket = query.get(PARAMETER) ?? "";
   return request.method === "GET" && isDrawnSecret(ticket) ? ticket : null;
 }
 
-/** What a request asks for, besides its ticket: the same however its query string is encoded. */
+/** Returns the request's path and query without the ticket, in one encoding. */
 export function askedPath({ path, query }: Pick<Call, "path" | "query">): string {
   const others = [...query].filter(([name]) => name !== PARAMETER);
   return `${path}?${new URLSearchParams(others).toString()}`;
 }
 
 /**
- * The path that a ticket is asked for, as {@link askedPath} has it.
- * @throws LoggiaError `bad_parameter` where no ticket can be for it
+ * Returns the path that a ticket is requested for, in the form of {@link askedPath}.
+ * @throws LoggiaError `bad_parameter` if no ticket can be valid for it
  */
 export function readTicketPath(path: string): string {
   const url = path.length <= PATH_LENGTH && path.startsWith("/") ? URL.parse(path, NOWHERE) : null;

@@ -5,7 +5,7 @@ import { USER_BYTES } from "./memory.ts";
 import { readTotal } from "./total.ts";
 import { showUsers } from "./view.ts";
 
-/** Answers a question about tracked users, whether it was asked in LQL or by the management call. */
+/** Runs a query for tracked users, from LQL or from the management API. */
 export async function runUsers(
   { store }: Context,
   { memory, query }: ApiCall,

@@ -13,13 +13,13 @@ import { inertHtml } from "./inert-html.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
-/** Tracked users. @param columns the fields to show, in the order of {@link USER_FIELDS}; null: all */
+/** Formats tracked users. @param columns in the order of {@link USER_FIELDS}; null: all */
 export function showUsers(rows: readonly TrackedUser[], columns: readonly UserField[] | null): Body {
   const records = rows.map((row) => userFields(row, columns));
   return { json: jsonOf(records), xml: () => results({ user: records }) };
 }
 
-/** The fields of a tracked user, in the order of {@link USER_FIELDS}. */
+/** Returns the fields of a tracked user, in the order of {@link USER_FIELDS}. */
 export function userFields(
   { user, email, page, created, seen, count }: TrackedUser,
   columns: readonly UserField[] | null,
@@ -32,15 +32,15 @@ export function userFields(
 
 const plainDecimal = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15, useGrouping: false });
 
-/** A number as a plain decimal of at most 15 significant digits, without an exponent; "0" for none. */
+/** Formats a number with at most 15 significant digits and no exponent; "0" for null. */
 export function formatNumber(number: number | null): string {
   if (number === null || number === 0) return "0";
   const shortest = String(number);
-  // So few digits are the number itself.
+  // Up to 15 digits represent the number exactly.
   if (shortest.length <= 15 && !shortest.includes("e")) return shortest;
   const rounded = number.toPrecision(15);
   if (!rounded.includes("e")) return withoutTrailingZeros(rounded);
-  // Given text, Intl writes what the text says, without a second rounding.
+  // Intl formats a string exactly, without a second rounding.
   return plainDecimal.format(rounded as `${number}`);
 }
 
@@ -72,7 +72,7 @@ export function listClassFilters(filters: readonly ClassFilter[]): LongList {
   return { length: filters.length, element: "classFilter", show };
 }
 
-/** The class filters of several logs, each list beside its log's key. There may be many. */
+/** Lists the class filters of several logs, grouped by log key. There may be many. */
 export function listClassFiltersOfLogs(
   logs: readonly { readonly key: string; readonly filters: readonly ClassFilter[] }[],
 ): NestedLists {
@@ -85,24 +85,24 @@ export function filterFields(filter: ClassFilter): Fields {
   return { key, display, color, tag, text, link, source, weight };
 }
 
-/** The data of an event, as it was posted; null where it carries none. */
+/** Formats the data of an event as posted; null if there is none. */
 export function showData(data: string | null): Body {
   return { json: jsonOf(data), xml: () => ({ root: "data", content: data }) };
 }
 
 const HTML_MARK = /^@html[ \t]*(?:\r\n|\n|\r)/;
 
-/** Nothing in a producer's HTML is run, loaded, sent or told where it was shown. */
+/** HTML from producers must not run, load or send anything, or reveal where it was shown. */
 const HTML_HEADERS = Object.freeze({
   "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
   "Referrer-Policy": "no-referrer",
-  // Some browsers look up the names of a page's links ahead.
+  // Some browsers resolve the names of a page's links in advance.
   "X-DNS-Prefetch-Control": "off",
 });
 
 /**
- * The HTML that the data of an event holds behind a first line `@html`.
- * @throws LoggiaError `unsupported` where it holds none
+ * Returns the HTML after a first line `@html` in the data of an event.
+ * @throws LoggiaError `unsupported` if there is none
  */
 export function showHtmlData(data: string | null): Reply {
   const mark = data === null ? null : HTML_MARK.exec(data);

@@ -1,11 +1,11 @@
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
-/** What spreadsheets take for a formula, also behind white space and invisible characters, which some leave out. */
+/** Text that spreadsheets run as a formula, also after spaces and invisible characters. */
 const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@]/u;
 const QUOTED = /[",\r\n]/;
 
 /**
- * A row of CSV as RFC 4180 has it. What a spreadsheet would run gets an apostrophe in front; numbers
- * stay.
+ * Formats a CSV row (RFC 4180). An apostrophe is put before text that a spreadsheet would run;
+ * numbers stay unchanged.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;

@@ -13,18 +13,18 @@ import { EVENT_BYTES, sizeOfEvents } from "../memory.ts";
 import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
-/** What an export holds in memory: a page, or one that is written and the next. */
+/** Memory of an export: one page, or one being written and one being read. */
 export const EXPORT_BYTES = 5_000 * EVENT_BYTES;
-/** Events of the first question, and at least of each. */
+/** Events in the first page, and the minimum in each further one. */
 const FIRST_PAGE = 500;
 const LEAST_PAGE = 100;
 
 export type MarkedEvent = { readonly row: EventRow; readonly marks: Marks | undefined };
 
-/** Asks the store, as one of a caller's questions. */
+/** Runs a store query that counts as one of the caller's. */
 export type Ask = <T>(question: () => Promise<T>) => Promise<T>;
 
-/** How events are written, with the columns of a shape. */
+/** Returns the writer of events with the columns of a shape. */
 export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
   const header: readonly EventColumn[] = [
     ...(shape.columns ?? EVENT_FIELDS),
@@ -41,7 +41,7 @@ export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
 
 function cellsOf(row: EventRow, marks: Marks | undefined, header: readonly EventColumn[]): string[] {
   const { geo, tags, bookmarks, alerts, ...rest } = restOfEvent(row, marks);
-  // Neither tags nor ids hold blanks.
+  // Tags and ids contain no spaces.
   const fields = {
     id: row.id,
     created: momentAsIso(row.created),
@@ -57,19 +57,19 @@ function cellsOf(row: EventRow, marks: Marks | undefined, header: readonly Event
   return header.map((column) => cellOf(fields[column as keyof typeof fields]));
 }
 
-/** As it is posted. */
+/** Formats a place as it is posted. */
 function placeOf(geo: Geo | null): string {
   if (geo === null) return "";
   return "ip" in geo ? `ip:${geo.ip}` : `${geo.lat},${geo.lon}`;
 }
 
-/** How many events there is room for in so many bytes, where they are as large as those of the last page. */
+/** Returns how many events of the last page's average size fit in the given bytes. */
 function nextPage(last: readonly EventRow[], most_bytes: number): number {
   const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes: true });
   return Math.max(LEAST_PAGE, Math.floor(Math.min(most_bytes / EVENT_BYTES, (most_bytes * last.length) / size_bytes)));
 }
 
-/** All that a plan finds, in order, a page at a time. @param now_ms milliseconds since the Unix epoch */
+/** Yields all events of a plan, page by page. @param now_ms milliseconds since the Unix epoch */
 export function pagesOfEvents(
   store: Pick<Store, "list" | "rows" | "marks">,
   plan: ListPlan,
@@ -80,10 +80,10 @@ export function pagesOfEvents(
 }
 
 type WalkedPlan = ListPlan & { readonly sort: readonly FieldSortKey[] };
-/** Where a page begins, behind an event, how large it is, and what is left to leave out and to take there. */
+/** Start of a page (after an event), its size, and the remaining events to skip and to take. */
 type Place = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow | null; readonly page: number };
 
-/** The next page is read while one is written: the store and the reader seldom wait for each other. */
+/** Pages by position. The next page is read while one is written, so store and reader overlap. */
 async function* walkedPages(
   store: Pick<Store, "rows" | "marks">,
   plan: WalkedPlan,
@@ -91,7 +91,7 @@ async function* walkedPages(
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const read = (place: Place): ReturnType<typeof readPage> => {
     const page = readPage(store, plan, place, ask);
-    // A failure is met where the page is wanted.
+    // The error is handled when the page is awaited.
     page.catch(() => {});
     return page;
   };
@@ -121,9 +121,10 @@ async function readPage(
 }
 
 /**
- * Pages by their number, for an order in which no condition tells what is behind an event. Events
- * that are accepted meanwhile are left out.
- * @throws LoggiaError `conflict` where others turn up or go: then pages would overlap or miss some
+ * Pages by offset, for an order in which no condition selects the events after a given one. Events
+ * accepted after `now_ms` are left out.
+ * @throws LoggiaError `conflict` if the number of events changes, as pages would overlap or skip
+ * some
  */
 async function* countedPages(
   store: Pick<Store, "list" | "marks">,

@@ -28,11 +28,11 @@ import type { Ask } from "./events.ts";
 import { exportFormat, plainRecords, writerOf } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 
-/** Records of one piece: others have their turn in between. */
+/** Records per chunk; other requests run in between. */
 const PIECE = 250;
 const USERS_PAGE = 1_000;
 
-/** All that list parameters or a query find, as a stream, however much it is. */
+/** Exports all results of list parameters or a query as a stream of any size. */
 export function exportRoute(context: Context): Route {
   const answer = async (call: ApiCall): Promise<Reply> => {
     const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
@@ -62,7 +62,7 @@ type Export = { readonly question: Question; readonly format: ExportFormat; read
 async function streamOf(context: Context, call: ApiCall, { question, format, trailer }: Export): Promise<Streamed> {
   const { store, limiter, catalog } = context;
   const person = personOfCaller(catalog, call.caller);
-  // Each question to the store counts as one of the caller's.
+  // Each store query counts as one of the caller's.
   const ask: Ask = (work) => limiter.query(person, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
     stream(writerOf(format, kind), pages, trailer);
@@ -98,7 +98,7 @@ function stream<Item>(
       yield head;
       for await (const items of pages) {
         if (signal.aborted) return;
-        // Half a file is cut off rather than ended.
+        // Abort the response rather than end it: the file is incomplete.
         if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
         for (let from = 0; from < items.length; from += PIECE) {
           yield items
@@ -121,7 +121,7 @@ async function readGroups({ store }: Context, { memory }: ApiCall, question: Gro
   return showGroups(found, question);
 }
 
-/** The fields of groups, which are the same in each. */
+/** Returns the field names of groups, which are the same in all groups. */
 function headerOf(groups: LongList, { plan, columns, compare }: GroupQuestion): string[] {
   const [first] = groups.show(0, Math.min(1, groups.length));
   if (first !== undefined) return Object.keys(first);

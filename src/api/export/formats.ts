@@ -8,7 +8,7 @@ import { csvLine } from "./csv.ts";
 export const EXPORT_FORMATS = ["ndjson", "csv", "xml"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-/** The media types by which `Accept` asks for a format. */
+/** Media types in `Accept` and their formats. */
 const MEDIA_TYPES: readonly { readonly type: string; readonly format: ExportFormat }[] = [
   { type: "application/x-ndjson", format: "ndjson" },
   { type: "application/ndjson", format: "ndjson" },
@@ -20,15 +20,15 @@ const MEDIA_TYPES: readonly { readonly type: string; readonly format: ExportForm
 ];
 
 /**
- * The format of an export: the parameter `format`, or `fmt`, or what `Accept` prefers; NDJSON where
- * nothing acceptable is asked for.
+ * Returns the format of an export: the parameter `format` or `fmt`, or the one that `Accept`
+ * prefers, or else NDJSON.
  * @throws LoggiaError `bad_parameter` for an unknown one
  */
 export function exportFormat(query: URLSearchParams, accept: string | undefined): ExportFormat {
   const name = ["format", "fmt"].find((parameter) => (query.get(parameter) ?? "") !== "");
   if (name === undefined) return preferred(accept ?? "", MEDIA_TYPES) ?? "ndjson";
   const asked = query.get(name)!.toLowerCase();
-  // What other addresses answer as JSON is a line for each record here.
+  // Exports have no JSON array; `fmt=json` gives one line per record.
   if (name === "fmt" && asked === "json") return "ndjson";
   const known = EXPORT_FORMATS.find((format) => format === asked);
   if (known !== undefined) return known;
@@ -37,9 +37,9 @@ export function exportFormat(query: URLSearchParams, accept: string | undefined)
 
 /** How records of one kind are written in each format. */
 export type RecordKind<Item> = {
-  /** The element of a record in XML. */
+  /** XML element of a record. */
   readonly element: string;
-  /** The header row of CSV. */
+  /** Header row of CSV. */
   readonly header: readonly string[];
   readonly json: (item: Item) => string;
   readonly cells: (item: Item) => readonly string[];
@@ -48,10 +48,10 @@ export type RecordKind<Item> = {
 
 export type RecordWriter<Item> = {
   readonly contentType: string;
-  /** What stands before the first record. */
+  /** Text before the first record. */
   readonly head: string;
   readonly write: (item: Item) => string;
-  /** What stands after the last. */
+  /** Text after the last record. */
   readonly tail: string;
 };
 
@@ -83,7 +83,7 @@ export function writerOf<Item>(format: ExportFormat, kind: RecordKind<Item>): Re
   }
 }
 
-/** Records that are objects of plain fields: groups and users. Moments are ISO 8601. */
+/** Returns the writer of groups and users, objects of plain fields. Moments are ISO 8601. */
 export function plainRecords(
   element: string,
   header: readonly string[],
@@ -97,13 +97,13 @@ export function plainRecords(
   };
 }
 
-/** `JSON.stringify` asks a moment for its own form first, and shows the object it is of as `this`. */
+/** Replaces moments. `JSON.stringify` passes `toJSON` of the moment, so read it from `this`. */
 function isoMoments(this: unknown, name: string, value: unknown): unknown {
   const own = (this as Readonly<Record<string, unknown>>)[name];
   return own instanceof Moment ? own.toString() : value;
 }
 
-/** Lists and objects become JSON: their items may hold any text. */
+/** Formats a cell. Lists and objects become JSON, as their items may contain any text. */
 export function cellOf(value: XmlValue): string {
   if (value === null) return "";
   return typeof value !== "object" || value instanceof Moment ? value.toString() : JSON.stringify(value);

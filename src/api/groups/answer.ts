@@ -8,17 +8,17 @@ import { earlier } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
 import { withRates } from "./rates.ts";
 
-/** A group as it is shown: the rates of the question stand behind its values. */
+/** A group of a response, with the rates after its values. */
 export type AnsweredGroup = Group & {
-  /** The values of what it is compared with; null where nothing is compared. */
+  /** Values of the group it is compared with; null without a comparison. */
   readonly previous: readonly GroupValue[] | null;
 };
 
 /**
- * Answers a question about groups: what the store computes, and above it what FILL, RATE and COMPARE
- * ask for. Groups are filled first, so that HAVING, SORT, SKIP and TAKE know the empty ones too.
+ * Answers a group query: the store computes the groups, and FILL, RATE and COMPARE are applied to
+ * them. Groups are filled first, so that HAVING, SORT, SKIP and TAKE see empty ones too.
  *
- * @throws LoggiaError `unsupported` where there are too many groups
+ * @throws LoggiaError `unsupported` if there are too many groups
  */
 export async function answerGroups(store: Pick<Store, "group">, question: GroupQuestion): Promise<AnsweredGroup[]> {
   const { plan, fill, after, now_ms } = question;

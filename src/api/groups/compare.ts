@@ -10,20 +10,20 @@ import type { Zone } from "../../query/zone.ts";
 import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
-/** Groups to look for by their keys, rather than all that there were. */
+/** Up to this many groups are queried by key, instead of querying all earlier groups. */
 const MOST_SOUGHT = 500;
 
 export type Earlier = {
   readonly plan: GroupPlan;
-  /** Finds the group that a group of now is compared with, among those of the plan. */
+  /** Returns a function that finds the earlier group of a current one among the plan's groups. */
   readonly finder: (groups: readonly Group[]) => Promise<(keys: readonly GroupValue[]) => Group | undefined>;
 };
 
 /**
- * The same groups of an earlier time. Events count as if they had happened so much later: groups of
- * time have the keys of those that they are compared with, but where the step is of months.
+ * Plans the same groups at an earlier time. Events are shifted forward by the step, so groups by
+ * time have the same keys as the current ones, except for a step in months.
  *
- * @param shown the groups of now
+ * @param shown the current groups
  */
 export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number, shown: readonly Group[]): Earlier {
   const back = { unit: step.unit, count: -step.count };
@@ -55,7 +55,7 @@ export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number,
   };
 }
 
-/** A condition with all its moments of `created` moved. */
+/** Shifts all moments of `created` in a condition. */
 function shifted(condition: Condition, shift: (moment: number) => number): Condition {
   if (condition.kind === "and" || condition.kind === "or") {
     return { kind: condition.kind, conditions: condition.conditions.map((part) => shifted(part, shift)) };
@@ -70,7 +70,7 @@ function shiftedAggregate(aggregate: Aggregate, shift: (moment: number) => numbe
   return { kind: "count", where: shifted(aggregate.where, shift) };
 }
 
-/** A period whose clock is so far ahead that what happened earlier has the keys of now. */
+/** Shifts a period's zone forward, so that earlier events get the keys of current groups. */
 function later(by: Period, { unit, count }: Step): Period {
   const { zone } = by;
   switch (unit) {
@@ -88,7 +88,7 @@ function later(by: Period, { unit, count }: Step): Period {
   throw unit satisfies never;
 }
 
-/** @param sooner_ms how much sooner the clock is set */
+/** @param sooner_ms how much earlier the zone's offset changes happen */
 function aheadBy(zone: Zone, ahead_ms: number, sooner_ms: number): Zone {
   return {
     offset_ms: zone.offset_ms + ahead_ms,
@@ -99,7 +99,7 @@ function aheadBy(zone: Zone, ahead_ms: number, sooner_ms: number): Zone {
   };
 }
 
-/** Months have no one length: a day and a month of now are looked for under the keys that they had. */
+/** Maps current keys to earlier ones, for steps in months, which vary in length. */
 function earlierKeys(by: readonly Grouping[], step: Step): (keys: readonly GroupValue[]) => readonly GroupValue[] {
   if (step.unit !== "MONTHS" || by.every(({ kind }) => kind !== "period")) return (keys) => keys;
   const keysOf = by.map((grouping) => {
@@ -110,7 +110,7 @@ function earlierKeys(by: readonly Grouping[], step: Step): (keys: readonly Group
   return (keys) => keys.map((key, i) => keysOf[i]!(key));
 }
 
-/** A condition that only events of these groups meet, and maybe others; null where all are to be looked at. */
+/** Returns a condition that all events of these groups meet; null to query all groups. */
 function only(by: readonly Grouping[], groups: readonly Group[]): Condition | null {
   const [grouping] = by;
   if (by.length !== 1 || grouping?.kind !== "field" || groups.length > MOST_SOUGHT) return null;

@@ -7,11 +7,10 @@ import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**
- * Groups with those of time added in which nothing happened: inside of the range that is asked for,
- * whose open end is `now_ms`, or from the first group to the last. Of other keys each combination
- * that is there gets them all.
+ * Adds the empty groups of a time key within the requested range, whose open end is `now_ms`, or
+ * from the first to the last group. Each existing combination of other keys gets them all.
  *
- * @throws LoggiaError `unsupported` where they become too many
+ * @throws LoggiaError `unsupported` if there are too many groups
  */
 export async function filled(
   groups: readonly Group[],
@@ -36,7 +35,7 @@ export async function filled(
   return all;
 }
 
-/** TAKE does not help: it comes after FILL. */
+/** The message does not suggest TAKE, which is applied after FILL. */
 function tooManyFilled(): LoggiaError {
   return new LoggiaError(
     "unsupported",
@@ -53,12 +52,12 @@ function* combined(
   for (const rest of others) for (const key of keys) yield rest.toSpliced(place, 0, key);
 }
 
-/** What aggregates are of no events. */
+/** Returns the values of aggregates over no events. */
 export function emptyValues(aggregates: readonly Aggregate[]): GroupValue[] {
   return aggregates.map(({ kind }) => (kind === "count" || kind === "distinct" ? 0 : null));
 }
 
-/** From when to when groups are added, where nothing at all is an empty range. */
+/** Returns the range to fill; an empty range if there is nothing to fill. */
 function keysToFill(
   groups: readonly Group[],
   { by, where }: GroupPlan,
@@ -78,7 +77,7 @@ function keysToFill(
     to_ms: asked.to_ms === Infinity ? open_ms : asked.to_ms,
   };
   if (!(range.from_ms < range.to_ms)) return { from_ms: 0, to_ms: 0 };
-  // Months are never shorter than this.
+  // Shortest month.
   const length_ms = lengthOf(period) ?? 28 * DAY_MS;
   if ((range.to_ms - range.from_ms) / length_ms > MAX_GROUPS + 1) throw tooManyFilled();
   return range;

@@ -5,10 +5,10 @@ import { mapGently } from "../../scheduling/pacer.ts";
 import type { Group } from "../../store/store.ts";
 
 /**
- * Groups with the rates of a question behind their values: over the time that a group is long, or
- * where it is none of time, over the range that is asked for.
+ * Appends the rates of a query to the groups' values: per length of the time group, or without one,
+ * of the requested range.
  *
- * @param range_ms how long the range is
+ * @param range_ms length of the range
  */
 export async function withRates(
   groups: readonly Group[],

@@ -10,7 +10,7 @@ import type { AnsweredGroup } from "./answer.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
-/** The groups of a query: everything is text. There may be many. */
+/** Formats the groups of a query, of which there may be many. All values are strings. */
 export function showGroups(groups: readonly AnsweredGroup[], { plan, columns }: GroupQuestion): LongList {
   const keyFormats = plan.by.map(keyFormat);
   const formats = columns.map(({ shows }) => (shows === "key" ? showNumber : valueFormat(plan.aggregates[shows])));
@@ -34,7 +34,7 @@ export function showGroups(groups: readonly AnsweredGroup[], { plan, columns }: 
   };
 }
 
-/** In JSON keys are a list; in XML they are elements of one. */
+/** In JSON keys are a list; in XML they are child elements. */
 function withListOfKeys(fields: Fields): Fields {
   const { keys } = fields;
   return keys === undefined ? fields : { ...fields, keys: { key: keys } };
@@ -44,7 +44,7 @@ function showNumber(value: GroupValue): string {
   return typeof value === "string" ? value : formatNumber(value);
 }
 
-/** Moments are shown as ISO 8601; a text that is absent is "". */
+/** Returns the format of values. Moments are ISO 8601; a missing text is "". */
 function valueFormat(aggregate: Aggregate | undefined): (value: GroupValue) => string {
   if (aggregate?.kind !== "first" && aggregate?.kind !== "last") return showNumber;
   if (aggregate.field === "created") return (value) => (value === null ? "" : momentAsIso(Number(value)));
@@ -56,7 +56,7 @@ function keyFormat(by: Grouping): (key: GroupValue) => string {
   return (key) => (typeof key === "number" ? format(key) : (key ?? ""));
 }
 
-/** `..0`, `0..10`, `10..`: from the lower bound on, below the upper one. */
+/** Formats a band as `..0`, `0..10` or `10..`; the lower bound is inclusive. */
 function bandFormat({ bounds }: Bands): (index: number) => string {
   const bound = (at: number): string => (bounds[at] === undefined ? "" : formatNumber(bounds[at]));
   return (index) => `${bound(index - 1)}..${bound(index)}`;

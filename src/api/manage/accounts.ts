@@ -47,7 +47,7 @@ export function findAccount({ catalog }: Context, call: Call): Account {
   throw new LoggiaError("account_not_found", `There is no account ${emailOf(call)}`);
 }
 
-/** The caller, as one of those who have passwords hashed. */
+/** Returns the caller as an asker of the password hasher. */
 function askerOf({ caller, address }: ApiCall): Asker {
   const account = caller.kind === "account" ? idOf.account(caller.account.email) : `key ${caller.grant.id}`;
   return { address, account, isKnown: true };

@@ -41,7 +41,7 @@ export function managedClassFilterRoutes(context: Context): Route[] {
   ];
 }
 
-/** What the caller, for themselves, wants of a class. */
+/** Routes of the caller's own options for classes. */
 function optionRoutes(context: Context): Route[] {
   const { catalog } = context;
   const path = "/logs/:log/classFilters/:key/options";

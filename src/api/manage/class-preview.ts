@@ -15,10 +15,10 @@ import { managed } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
 import { readMomentField } from "./moment-field.ts";
 
-/** How many of the events are shown. */
+/** Most events shown. */
 const SHOWN = 10;
 
-/** What a class filter would match that is not saved yet: how many events of a range, and the newest of them. */
+/** Previews an unsaved class filter: the number of its events in a range, and the newest. */
 export function classPreviewRoute(context: Context): Route {
   return managed(context, "POST", "/logs/:log/classFilters/preview", async (call) => {
     const { key } = requireAdministered(context, call);
@@ -51,8 +51,8 @@ async function preview({ store }: Context, { memory }: ApiCall, log: LogKey, whe
 type Conditions = Pick<ClassFilter, "tag" | "text" | "link" | "source">;
 
 /**
- * The conditions by which the pipeline gives a class.
- * @throws LoggiaError `bad_parameter` as for a filter that is saved
+ * Returns the conditions by which the pipeline would assign the class.
+ * @throws LoggiaError `bad_parameter`, as for a saved filter
  */
 function conditionsOf(given: Conditions): Condition[] {
   const { tag, text, link, source } = checkClassFilter({ ...UNNAMED, ...given });

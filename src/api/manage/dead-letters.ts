@@ -8,7 +8,7 @@ import { LETTER_BYTES } from "../memory.ts";
 import { RedriveOrder } from "../schemas/operations.ts";
 import { ok } from "./json.ts";
 
-/** Makes a route for service admins alone, on a process that has what they ask for. */
+/** Creates a route for service admins, on a process that offers operations. */
 export type OperationRoute = (
   method: Method,
   path: string,

@@ -10,7 +10,10 @@ import { HookFields, NewHook } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
 
-/** Where other services post in their own forms. Secrets are shown as they are drawn, and never again. */
+/**
+ * Routes of hooks, to which other services post. A generated secret is only in the response that
+ * creates it.
+ */
 export function hookRoutes(context: Context): Route[] {
   const { catalog } = context;
   const path = "/logs/:log/hooks";

@@ -4,7 +4,7 @@ import { authenticated } from "../context.ts";
 import type { ApiHandler, Context } from "../context.ts";
 import { requireJson } from "../input.ts";
 
-/** A route of the management API: JSON only, and its body is never credentials. */
+/** Creates a route of the management API: JSON only, with a body that never holds credentials. */
 export function managed(context: Context, method: Method, path: string, handle: ApiHandler): Route {
   const checked: ApiHandler = (call) => {
     requireJson(call.request);

@@ -49,7 +49,7 @@ function shareRoutes(context: Context): Route[] {
       const asked = emailOf(call);
       const account = catalog.account(asked);
       const role = account && catalog.roleOf(account.id, key);
-      // In the same words for an e-mail that nobody has: who has an account is not the log's to tell.
+      // Same message for an unknown e-mail: log admins may not learn which accounts exist.
       if (!role) throw new LoggiaError("share_not_found", `The log ${key} is not shared with ${asked}`);
       return ok(showShare(account.email, role));
     }),
@@ -70,7 +70,7 @@ function shareRoutes(context: Context): Route[] {
   ];
 }
 
-/** The log that the path names, where the caller is its admin. */
+/** Returns the log in the path if the caller is its admin. */
 export function requireAdministered({ catalog }: Context, call: ApiCall): Log {
   return requireLogAdmin(catalog, call.caller, logKeyOf(call)).log;
 }

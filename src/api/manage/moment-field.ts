@@ -7,8 +7,8 @@ const COUNTED = /^-?\d{1,16}$/;
 const ISO = /^\d{4}-/;
 
 /**
- * The moment that a field of a body holds: milliseconds since the Unix epoch, or ISO 8601, in UTC where
- * no offset is written.
+ * Parses a moment in a body: milliseconds since the Unix epoch, or ISO 8601, in UTC without an
+ * offset.
  * @throws LoggiaError `bad_parameter`
  */
 export function readMomentField(name: string, given: number | string): number {

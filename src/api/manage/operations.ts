@@ -13,7 +13,7 @@ import { deadLetterRoutes } from "./dead-letters.ts";
 import type { OperationRoute } from "./dead-letters.ts";
 import { managed, ok } from "./json.ts";
 
-/** What service admins ask of the running service: dead letters, holds, replays and backups. */
+/** Routes of operations for service admins: dead letters, holds, replays and backups. */
 export function operationRoutes(context: Context): Route[] {
   const route: OperationRoute = (method, path, handle) =>
     managed(context, method, path, (call) => {
@@ -63,7 +63,7 @@ function accepted(record: unknown): ReturnType<typeof ok> {
 
 const FROM = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z?)?$/;
 
-/** The moment that a replay begins at, in milliseconds since the Unix epoch. @throws LoggiaError `bad_parameter` */
+/** Parses a replay's start, in ms since the Unix epoch. @throws LoggiaError `bad_parameter` */
 function parseFrom(text: string): number {
   if (text.toLowerCase() === "start") return 0;
   const utc = text.includes("T") && !text.endsWith("Z") ? `${text}Z` : text;

@@ -3,7 +3,7 @@ import type { Route } from "../../http/route.ts";
 import type { Context } from "../context.ts";
 import { managed, ok } from "./json.ts";
 
-/** Tells people where producers post, for what they copy into programs. */
+/** Returns the address for producers, for users to copy into programs. */
 export function postingRoute(context: Context): Route {
   return managed(context, "GET", "/posting", ({ caller }) => {
     requireAccount(caller);

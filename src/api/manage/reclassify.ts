@@ -12,7 +12,7 @@ import { readMomentField } from "./moment-field.ts";
 
 const PATH = "/logs/:log/reclassify";
 
-/** Gives stored events of a log the classes of today's filters, and tells how far that is. */
+/** Routes to reclassify stored events by the current filters, and to read the progress. */
 export function reclassifyRoutes(context: Context): Route[] {
   return [
     managed(context, "GET", PATH, async (call) => {
@@ -52,7 +52,7 @@ function show(record: Reclassification | null) {
     from: moment(from),
     started: moment(started),
     finished: moment(finished),
-    // Events that were posted meanwhile are looked at as well.
+    // Events posted after the start are examined too.
     total: total === null ? null : Math.max(total, done),
     done,
     changed,

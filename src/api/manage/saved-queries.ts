@@ -11,7 +11,7 @@ import { readJson } from "../input.ts";
 import { NewSavedQuery, SavedQueryFields } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
 
-/** Queries under a name: one's own, and those that members of the log share. */
+/** Routes of saved queries: the caller's own, and those shared by members of the log. */
 export function savedQueryRoutes(context: Context): Route[] {
   const { catalog } = context;
   const path = "/logs/:log/queries";
@@ -53,7 +53,7 @@ export function savedQueryRoutes(context: Context): Route[] {
   ];
 }
 
-/** @throws LoggiaError `bad_query`, `bad_parameter`, as where the query is asked */
+/** @throws LoggiaError `bad_query`, `bad_parameter`, as when the query is run */
 function requireReadableQuery({ now }: Context, log: LogKey, { query, tz }: Pick<SavedQuery, "query" | "tz">): void {
   planQuery(query, { logs: [log], now_ms: now(), zone: parseZone(tz, "field") });
 }

@@ -15,7 +15,7 @@ import { SESSIONS } from "./sessions.ts";
 
 type Json = { readonly [name: string]: unknown };
 
-/** The operations of the API listener, by method and path of the router. */
+/** Operations of the API listener, by method and path of the router. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...SESSIONS, ...MANAGEMENT };
 
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ function formatParameters(formats: Route["formats"]): Json[] {
   ];
 }
 
-/** The OpenAPI 3.1 document of these routes, and of the posting address beside them. */
+/** Returns the OpenAPI 3.1 document of these routes and of the posting listener. */
 export function describeApi(routes: readonly Pick<Route, "method" | "path" | "formats">[]): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, formats } of routes) {
@@ -97,7 +97,7 @@ const POST_SERVER = {
   variables: { post_url: { default: "http://localhost:8081" } },
 };
 
-/** `/logs/{log}` of `/logs/:log`. */
+/** Converts `/logs/:log` to `/logs/{log}`. */
 function template(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
@@ -121,7 +121,7 @@ function describeOperation(operation: Operation, path: string, formats: Route["f
   };
 }
 
-/** The bodies that an operation takes, by content type. */
+/** Describes the request bodies of an operation, by content type. */
 function describeBodies({ form, json, lines }: Operation): Json {
   return {
     ...(form && { "application/x-www-form-urlencoded": { schema: reference(nameOf(form)) } }),
@@ -130,7 +130,7 @@ function describeBodies({ form, json, lines }: Operation): Json {
   };
 }
 
-/** A posted API key may also be a field of the form. */
+/** Security schemes by kind of caller. A post may also carry its API key as a form field. */
 const SECURITY = {
   anybody: [],
   sessions: [{ session: [] }],
@@ -151,7 +151,7 @@ function queryParameters(query: z.ZodObject, required: readonly string[]): Json[
   });
 }
 
-/** A schema without what says where it stands: that is in the document. */
+/** Removes the members that identify a standalone schema. */
 function withoutPlace(schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema" && name !== "$id"));
 }
@@ -200,7 +200,7 @@ const ERROR_HEADERS: Readonly<Record<number, string>> = {
   503: "Retry-After",
 };
 
-/** XML and JSONP say the same in their own ways, which JSON Schema cannot describe. */
+/** Describes the content of a response. JSON Schema cannot describe its XML and JSONP forms. */
 function contentOf(schema: z.ZodType, formats: Route["formats"]): Json {
   const json = { "application/json": { schema: reference(nameOf(schema)) } };
   if (formats === "json") return json;

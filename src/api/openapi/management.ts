@@ -336,7 +336,7 @@ const HOOKS: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** The operations of `/manage/1`, by method and path of the router. */
+/** Operations of `/manage/1`, by method and path of the router. */
 export const MANAGEMENT: Readonly<Record<string, Operation>> = Object.fromEntries(
   Object.entries({
     ...ACCOUNTS,

@@ -2,31 +2,31 @@ import type { z } from "zod";
 
 import type { ErrorCode } from "../../errors.ts";
 
-/** What one route promises, in the terms of OpenAPI. */
+/** Description of one route, in terms of OpenAPI. */
 export type Operation = {
-  /** Unique; what generated clients call it. */
+  /** Unique name, which generated clients use. */
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
-  /** Who may call: anybody, a person signed in by a cookie, any person, or also an API key in `apikey`. */
+  /** Accepted callers: anyone, sessions, accounts, accounts or API keys, or only API keys. */
   readonly callers: "anybody" | "sessions" | "people" | "people and keys" | "keys";
   readonly query?: z.ZodObject;
-  /** The fields of `query` that must be there. */
+  /** Required fields of `query`. */
   readonly required?: readonly string[];
   readonly form?: z.ZodType;
   readonly json?: z.ZodType;
-  /** What a line of `application/x-ndjson` is. */
+  /** Schema of a line of `application/x-ndjson`. */
   readonly lines?: z.ZodType;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** What may go wrong, besides {@link COMMON_ERRORS}. */
+  /** Possible errors besides {@link COMMON_ERRORS}. */
   readonly errors: readonly ErrorCode[];
 };
 
 export type Answer = {
   readonly what: string;
-  /** A named schema; none: the answer has no body. */
+  /** A named schema; absent: the response has no body. */
   readonly schema?: z.ZodType;
-  /** The content types of an answer that is streamed. */
+  /** Content types of a streamed response. */
   readonly streams?: readonly string[];
   readonly headers?: readonly (keyof typeof HEADERS)[];
 };
@@ -54,7 +54,7 @@ export const HEADERS = {
   "X-Loggia-Hint": "What was likely meant: an unknown parameter near a known one, a class that no event has.",
 } as const;
 
-/** What may go wrong with every call. */
+/** Possible errors of every call. */
 export const COMMON_ERRORS: readonly ErrorCode[] = [
   "bad_request",
   "bad_parameter",
@@ -66,13 +66,13 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   "store_unavailable",
 ];
 
-/** What may go wrong where a caller has to say who they are. */
+/** Possible errors of calls that require credentials. */
 export const CALLER_ERRORS: readonly ErrorCode[] = ["unauthorized", "forbidden", "too_many_requests"];
 
-/** What may go wrong with a body: with one that is read, or one that may hold credentials. */
+/** Possible errors of calls with a body, which may contain credentials. */
 export const BODY_ERRORS: readonly ErrorCode[] = ["bad_body", "body_too_large", "unsupported_media_type"];
 
-/** Every error that an operation may answer with. */
+/** Returns all possible errors of an operation. */
 export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const callers = operation.callers === "anybody" ? [] : [...CALLER_ERRORS, ...BODY_ERRORS];
   return new Set([...COMMON_ERRORS, ...callers, ...operation.errors]);

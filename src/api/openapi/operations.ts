@@ -3,7 +3,7 @@ import type { Operation } from "./operation.ts";
 
 const base = { tag: "management", callers: "people" } as const;
 
-/** What service admins ask of the running service. */
+/** Operations for service admins on the running service. */
 export const OPERATING: Readonly<Record<string, Operation>> = {
   "GET /deadletters": {
     ...base,

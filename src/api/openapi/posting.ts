@@ -14,7 +14,7 @@ const visit = {
   errors: ["bad_user", "bus_unavailable", "path_not_found"],
 } as const;
 
-/** The operations of the posting address, which another listener answers: paths are relative to its `/1`. */
+/** Operations of the posting listener. Paths are relative to its `/1`. */
 export const POSTING: Readonly<Record<string, Operation>> = {
   "POST /logs/:log/events": {
     ...event,

@@ -22,7 +22,7 @@ const page: Answer = {
 };
 const gone: Answer = { what: "It is gone" };
 
-/** The operations of `/1`, by method and path of the router. */
+/** Operations of `/1`, by method and path of the router. */
 export const READING: Readonly<Record<string, Operation>> = {
   "GET /openapi.json": {
     id: "describeApi",

@@ -5,12 +5,12 @@ import { describeApi } from "./document.ts";
 const PATH = { method: "GET", path: "/openapi.json", formats: "json" } as const;
 
 /**
- * The address of the OpenAPI document, open to everybody: it says no more than the source does.
- * @param routes all others
+ * Serves the OpenAPI document. It is public, as it reveals no more than the source code.
+ * @param routes all other routes
  */
 export function openApiRoute(routes: readonly Route[]): Route {
   let reply: Reply | undefined;
-  // Written once: strangers may ask for it as often as they like.
+  // Built once, as anyone may request it at any rate.
   const write = (): Reply => {
     const payload = Buffer.from(JSON.stringify(describeApi([...routes, PATH])));
     return { status: 200, body: { contentType: CONTENT_TYPES.json, payload } };

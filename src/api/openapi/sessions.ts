@@ -4,7 +4,7 @@ import type { Operation } from "./operation.ts";
 
 const base = { tag: "sessions", errors: [] } as const;
 
-/** Signing in and out by a cookie, by method and path of the router. */
+/** Operations to sign in and out with a cookie, by method and path of the router. */
 export const SESSIONS: Readonly<Record<string, Operation>> = {
   "POST /1/session": {
     ...base,

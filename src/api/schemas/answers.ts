@@ -6,9 +6,9 @@ import type { ErrorCode } from "../../errors.ts";
 import { named } from "./named.ts";
 
 /**
- * What the API answers, as it stands in JSON: the source of the OpenAPI document, and what every
- * JSON answer of the scenarios is held against. Objects are strict, so that a field that nobody
- * described is a fault.
+ * Schemas of the API's JSON responses: the source of the OpenAPI document, and checked against
+ * every JSON response of the scenario tests. Objects are strict, so that an undescribed field fails
+ * a test.
  */
 
 const EventIdText = named(

@@ -6,9 +6,9 @@ import { parseEventId } from "../../events/id.ts";
 import { named } from "./named.ts";
 
 /**
- * What callers of the API send; `posts.ts` has what producers post. These schemas check forms and
- * JSON bodies, and describe them in the OpenAPI document. Lengths are in characters (code points),
- * as JSON Schema counts them and zod does not; so they are told here, and judged by the catalog.
+ * Schemas of requests to the API; `posts.ts` has those of producers. They check forms and JSON
+ * bodies, and describe them in the OpenAPI document. Lengths are in code points, as JSON Schema
+ * counts them and zod does not; so they are only described here, and the catalog checks them.
  */
 
 const display = z.string().meta({ description: "A name for people.", minLength: 1, maxLength: 200 });
@@ -133,7 +133,7 @@ export const KeyChange = named("ApiKeyChange", z.object({ disabled: z.boolean() 
 
 const condition = z.string().default("").meta({ maxLength: 200 });
 
-/** What a filter is made of but its key. */
+/** Fields of a filter except its key. */
 export const FilterFields = named(
   "ClassFilterFields",
   z
@@ -153,14 +153,14 @@ export const FilterFields = named(
     .describe("An event is of the class where every condition that is not empty holds; there must be one."),
 );
 
-/** Read by `readMomentField`. */
+/** Field parsed by `readMomentField`. */
 const moment = (what: string) =>
   z
     .union([z.number(), z.string()], { error: "a moment: milliseconds since 1970-01-01 UTC, or ISO 8601" })
     .optional()
     .describe(`${what}: milliseconds since the Unix epoch, or ISO 8601.`);
 
-/** The conditions of a filter that is not saved, and the range of events to try it on. */
+/** Conditions of an unsaved filter, and the range of events to test it on. */
 export const PreviewedFilter = named(
   "PreviewedClassFilter",
   FilterFields.pick({ tag: true, text: true, link: true, source: true }).extend({
@@ -169,7 +169,7 @@ export const PreviewedFilter = named(
   }),
 );
 
-/** Which stored events get the class of today's filters. */
+/** Events to reclassify by the current filters. */
 export const ReclassifyOrder = named(
   "ReclassifyOrder",
   z.object({
@@ -180,7 +180,7 @@ export const ReclassifyOrder = named(
 export const NewFilter = named(
   "NewClassFilter",
   z.preprocess(
-    // The catalog tells all that is wrong at once, so that a key which is missing must not end the reading.
+    // The catalog reports all errors at once, so a missing key must not end the check here.
     (body) => (typeof body === "object" && body !== null && !Array.isArray(body) ? { key: "", ...body } : body),
     FilterFields.extend({ key: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }) }),
   ),
@@ -208,7 +208,7 @@ const queryFields = {
   shared: z.boolean().default(false).describe("Whether all who may read the log may ask it."),
 };
 
-/** A saved query after a change: it keeps its name where none is given. */
+/** Changed fields of a saved query, which keeps its name if none is given. */
 export const SavedQueryFields = named("SavedQueryFields", z.object({ name: queryName.optional(), ...queryFields }));
 
 export const NewSavedQuery = named("NewSavedQuery", z.object({ name: queryName, ...queryFields }));
@@ -238,7 +238,7 @@ const hookFields = {
     ),
 };
 
-/** What a hook is made of but its name. */
+/** Fields of a hook except its name. */
 export const HookFields = named("HookFields", z.object(hookFields));
 
 export const NewHook = named(
@@ -246,7 +246,7 @@ export const NewHook = named(
   z.object({ name: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }), ...hookFields }),
 );
 
-/** Parameters of lists. `planFilters` reads and checks them; a test holds both together. */
+/** Parameters of lists. `planFilters` parses them; a test compares the two. */
 export const ListQuery = z.object({
   pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
   pagesize: z.int().min(1).max(500).default(100).describe("How many records are on a page."),
@@ -266,17 +266,17 @@ export const ListQuery = z.object({
     .describe("`<from>`, `<from>:<to>` or `:<to>` in milliseconds since the Unix epoch; from inclusive, to exclusive."),
 });
 
-/** What reads of events show besides the usual fields. */
+/** Parameters for additional fields in events. */
 export const ShownQuery = z.object({
   attributes: z.enum(["true", "false"]).default("false").describe("Whether each event shows its attributes."),
 });
 
-/** What lists and queries take that tell how many records there are. */
+/** Parameters of lists and queries that return a total. */
 const CountedQuery = z.object({
   total: z.enum(["exact"]).describe("Counts all records in `X-Total-Count`, also more than 10,000."),
 });
 
-/** Filters by attributes: pairs of their own, such as `attr.http.status=500`. */
+/** Attribute filters, which are parameters of their own, such as `attr.http.status=500`. */
 const AttributeFilters = z.object({
   attributeFilters: z
     .record(z.string().regex(/^attr\./), z.string())
@@ -286,14 +286,14 @@ const AttributeFilters = z.object({
     ),
 });
 
-/** Parameters of lists of events. */
+/** Parameters of event lists. */
 export const EventListQuery = ListQuery.extend({
   ...ShownQuery.shape,
   ...CountedQuery.shape,
   ...AttributeFilters.shape,
 });
 
-/** Parameters of lists of alerts. */
+/** Parameters of alert lists. */
 export const AlertListQuery = EventListQuery.extend({
   state: z.enum(["seen", "unseen"]).describe("Only those that the caller has marked as seen, or has not."),
 });
@@ -305,7 +305,7 @@ export const FieldsQuery = z.object({
   values: z.int().min(0).max(100).default(10).describe("How many values each has at most."),
 });
 
-/** Parameters of a list that has pages and no filters. */
+/** Parameters of a list with pages and without filters. */
 export const PageQuery = ListQuery.pick({ pagenum: true, pagesize: true }).extend(CountedQuery.shape);
 
 const neighbours = z.int().min(0).max(250).default(20);
@@ -317,7 +317,7 @@ export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, orde
   after: neighbours.describe("How many events after it."),
 });
 
-/** What finds the records of a stream: filters of lists, or a query. */
+/** Parameters that select the records of a stream: list filters, or a query. */
 const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend({
   ...AttributeFilters.shape,
   ...ShownQuery.shape,
@@ -354,7 +354,7 @@ export const LqlQuery = ShownQuery.extend({
     .describe("Hours from UTC, fractions allowed, or a time zone such as `Europe/Berlin`: for days, hours and TODAY."),
 });
 
-/** Says what the field must be. */
+/** Reports what the field must be. */
 function fault(context: z.core.$RefinementCtx, mustBe: string): never {
   context.issues.push({ code: "custom", message: mustBe, input: context.value, params: { mustBe } });
   return z.NEVER;

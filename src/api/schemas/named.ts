@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The schemas that have a name of their own in the OpenAPI document. */
+/** Schemas with a name in the OpenAPI document. */
 export const NAMED_SCHEMAS = z.registry<{ id: string }>();
 
 /** Gives a schema its name. */
@@ -10,8 +10,8 @@ export function named<S extends z.ZodType>(id: string, schema: S): S {
 }
 
 /**
- * The name of a schema. @throws Error where it has none, which is a mistake in the description of an
- * operation with it
+ * Returns the name of a schema. @throws Error if it has none, which is a mistake in an operation's
+ * description
  */
 export function nameOf(schema: z.ZodType): string {
   const name = NAMED_SCHEMAS.get(schema)?.id;

@@ -5,7 +5,7 @@ import { HOLDS } from "../../monitoring/holds.ts";
 import { MomentText } from "./answers.ts";
 import { named } from "./named.ts";
 
-/** What operators send, and what they are answered. */
+/** Schemas of operators' requests and their responses. */
 
 export const LetterQuery = z.object({
   after: z.string().describe("The `next` of the page before."),

@@ -4,14 +4,11 @@ import { DEFAULT_LIMITS } from "../../events/limits.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { named } from "./named.ts";
 
-/**
- * What producers post: these schemas describe it in the OpenAPI document. The posting listener
- * reads it without them.
- */
+/** Schemas of posts for the OpenAPI document. The posting listener does not use them. */
 
 const apikey = z.string().describe("An API key of the log that may write.");
 
-/** A field that producers post, and the posting listener reads. An operator may set other limits. */
+/** A posted field with its default limit, which the operator can change. */
 function posted(field: keyof FieldLimits, description: string) {
   return z.string().meta({ description, maxLength: DEFAULT_LIMITS[field] });
 }
