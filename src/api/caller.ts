@@ -62,8 +62,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   if (ticket !== null) return await checkTicket(ticket, cookies, call, options);
   if (authorization !== undefined) {
     const refusal = browsers.refusalOf(call.request);
-    // Browsers add stored Basic credentials to a request that another site's page makes with an API
-    // key.
+    // Browsers also add stored Basic credentials to another site's requests with an API key.
     if (refusal !== null && key !== "") return await checkKey(key, call, options);
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);

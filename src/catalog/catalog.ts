@@ -242,9 +242,7 @@ export type Asker = {
   readonly account: string;
   /** Whether this account recently signed in from this address. */
   readonly isKnown: boolean;
-  /**
-   * Failed guesses counted against this address. Among strangers, the fewest go first. Default: 0
-   */
+  /** Failed guesses at this address; strangers with the fewest go first. Default: 0 */
   readonly guesses?: number;
   /** Whether the account exists. Responses to strangers must not depend on it. Default: false */
   readonly exists?: boolean;

@@ -96,8 +96,7 @@ export class FairQueue {
     const tries = this.#tries.get(account) ?? 0;
     if (tries >= EARLY_PER_ACCOUNT) return;
     this.#tries.set(account, tries + 1);
-    // An unanswered check may become a failure. Errors are ignored here: the regular turn repeats
-    // them.
+    // An unanswered check may become a failure. Errors are ignored: the regular turn repeats them.
     const waiter = { account, guesses: failures + tries, start: () => void work().catch(() => {}), refuse: () => {} };
     this.#early.add(account, waiter);
     const leave = (): void => {

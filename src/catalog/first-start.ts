@@ -40,8 +40,7 @@ export function createFirstStart(parts: {
       await release();
       return made;
     } catch (error) {
-      // Without accounts nothing is half done, so the next start need not wait for the claim to
-      // expire.
+      // Without accounts nothing is half done, so the next start need not wait for the claim.
       if (snapshot.accounts().length === 0) await release().catch(() => {});
       throw error;
     }

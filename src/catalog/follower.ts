@@ -6,9 +6,7 @@ import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/**
- * Minimum time between two reads caused by unknown secrets, in milliseconds, however many arrive.
- */
+/** Minimum time between reads caused by unknown secrets, in milliseconds, however many arrive. */
 const LOOK_GAP_MS = 200;
 
 /** After this time without a successful read, the catalog is not ready. */

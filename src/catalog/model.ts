@@ -38,7 +38,7 @@ export type LogEntity = {
   readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
-  /** Absent where there are none. */
+  /** Absent if there are none. */
   readonly origins?: readonly string[];
   readonly shares: readonly ShareEntity[];
   readonly apiKeys: readonly ApiKeyEntity[];
@@ -95,9 +95,7 @@ export type HooksEntity = {
   readonly hooks: readonly HookEntity[];
 };
 
-/**
- * `secret`: in plain text, as signatures are computed with it. Absent if requests are not signed.
- */
+/** `secret`: in plain text, as signatures are computed with it. Absent without a signature. */
 export type HookEntity = Hook & { readonly secret?: string };
 
 /**

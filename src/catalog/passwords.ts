@@ -62,9 +62,7 @@ export function createPasswordHasher(): PasswordHasher {
   };
 }
 
-/**
- * Returns a hash that no password matches, to verify against at normal cost if there is no account.
- */
+/** Returns a hash that no password matches, to verify at normal cost if there is no account. */
 export function unmatchableHash(): string {
   return encode(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES));
 }

@@ -52,9 +52,7 @@ export function requireKnown(rights: Rights, caller: Caller, key: LogKey): Log {
   return requireLog(rights, key);
 }
 
-/**
- * Returns the logs that the caller may read: those shared with the account, or the key's one log.
- */
+/** Returns the logs that the caller may read: those shared with the account, or the key's log. */
 export function requireReadableLogs(rights: Rights, caller: Caller): readonly Log[] {
   switch (caller.kind) {
     case "account":

@@ -12,7 +12,7 @@ export type Answer = {
   readonly paint?: (line: string, index: number) => string;
 };
 
-/** Class filter fields given on the command line. The others are set by the service. */
+/** Class filter fields given on the command line. */
 export type ClassFields = Partial<Record<"display" | "color" | "tag" | "text" | "link" | "source", string>> & {
   readonly weight?: number;
 };

@@ -221,8 +221,7 @@ class Watch {
       const covered = await store.nextOffset("events", partition);
       reached.push({ partition, first, end, acknowledged: next, covered });
     }
-    // Read the ends again, last: events arrive meanwhile, and the store must not seem ahead of the
-    // bus.
+    // Read the ends again, last: events keep arriving, and the store must not seem ahead.
     const latest = new Map((await bus.lag("events", group)).map(({ partition, end }) => [partition, end]));
     const partitions = reached.map((found) => ({ ...found, end: latest.get(found.partition) ?? found.end }));
     const ends = Object.fromEntries(partitions.map(({ partition, end }) => [partition, end]));

@@ -9,10 +9,7 @@ export function named<S extends z.ZodType>(id: string, schema: S): S {
   return schema;
 }
 
-/**
- * Returns the name of a schema. @throws Error if it has none, which is a mistake in an operation's
- * description
- */
+/** Returns the name of a schema. @throws Error if it has none, a mistake in an operation */
 export function nameOf(schema: z.ZodType): string {
   const name = NAMED_SCHEMAS.get(schema)?.id;
   if (name === undefined) throw new Error("a schema of an operation has no name");

@@ -19,9 +19,7 @@ const OVERLAP_CHANGES = 1000;
 
 const PAGE_SIZE = 2000;
 
-/**
- * Limits for reads, which may block a request. The client's own limits are meant for bulk writes.
- */
+/** Limits for reads, which may block a request. The client's own are meant for bulk writes. */
 const READ_LIMITS = { requestTimeout: 10_000, maxRetries: 1 } as const;
 const PING_LIMITS = { requestTimeout: 3000, maxRetries: 1 } as const;
 
@@ -39,9 +37,7 @@ type FeedPosition = { settled: number; latest: number; since_ms: number };
 
 /** Documents in Elasticsearch, with the state that `operations/marks-file.ts` compares. */
 export type ElasticsearchDocuments = Documents & {
-  /**
-   * `id` changes if the index is recreated. `count` includes removed documents, so it never falls.
-   */
+  /** `id` changes if the index is recreated. `count` includes removed documents: it never falls. */
   readonly state: () => Promise<{ readonly id: string; readonly count: number }>;
 };
 

@@ -113,8 +113,7 @@ export async function openSqliteDocuments(options: {
       }),
     async changes(since) {
       const select = since === null ? selectLive : selectSince;
-      // The end is read first, so changes made during the reading are returned by the next call
-      // too.
+      // The end is read first, so the next call also returns changes made during the reading.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
       for (let after = Number(since ?? 0); ; await yieldToRequests()) {
