@@ -22,7 +22,7 @@ const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length))
 export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
 
 const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
-/** Bytes fed to a decoder at a time. Even these can decompress to several megabytes. */
+/** Bytes fed to a decoder at a time. They may decompress to megabytes, with zstd to dozens. */
 const FEED_BYTES = 1024;
 
 /** An archive that cannot be read, or not to its end. */

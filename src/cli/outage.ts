@@ -1,6 +1,6 @@
 import { printable } from "./terminal.ts";
 
-/** Time without success after which an outage is reported, in milliseconds. */
+/** How long a service may be busy or silent before it is reported, in milliseconds. */
 const SILENT_MS = 4_000;
 
 /** Reports once that a service takes no posts, and once more when it recovers. */

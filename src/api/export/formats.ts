@@ -97,7 +97,7 @@ export function plainRecords(
   };
 }
 
-/** Replaces moments. `JSON.stringify` passes `toJSON` of the moment, so read it from `this`. */
+/** Replaces moments, read from `this`: `value` is already the result of their `toJSON`. */
 function isoMoments(this: unknown, name: string, value: unknown): unknown {
   const own = (this as Readonly<Record<string, unknown>>)[name];
   return own instanceof Moment ? own.toString() : value;
