@@ -3,20 +3,20 @@ import type { EventId } from "../events/id.ts";
 import type { Zone } from "./zone.ts";
 
 /**
- * What a question means, whether it was asked by list parameters or in LQL: a tree of tagged,
- * frozen, JSON-serialisable values. Front ends make plans; the compiler of each store reads them. A
- * plan holds no clock and no time zone but as numbers.
+ * The meaning of a query, from list parameters or LQL: a tree of tagged, frozen, JSON-serialisable
+ * values. Front ends build plans; each store compiles them. A plan contains no clock, and time
+ * zones only as numbers.
  */
 export type Plan = ListPlan | GroupPlan | UsersPlan;
 
-/** Which records: all events, or one person's marked ones. */
+/** Where records come from: all events, or one user's bookmarks or alerts. */
 export type Source =
   | { readonly kind: "events" }
   | { readonly kind: "bookmarks"; readonly user: UserId }
   | {
       readonly kind: "alerts";
       readonly user: UserId;
-      /** Only those that their person has seen, or has not. */
+      /** Restricts the alerts to those that the user has seen, or has not. */
       readonly state?: "seen" | "unseen";
     };
 
@@ -27,8 +27,8 @@ export type ListPlan = {
   readonly logs: readonly LogKey[];
   readonly where: Condition;
   /**
-   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`created`,
-   * `id`) in the direction of the last key; empty means (`created`, `id`) ascending.
+   * Texts compare folded; absent values sort before all others. Ties are broken by (`created`,
+   * `id`) in the direction of the last key. Empty means (`created`, `id`) ascending.
    */
   readonly sort: readonly SortKey[];
   readonly skip: number;
@@ -38,8 +38,8 @@ export type ListPlan = {
 };
 
 /**
- * Groups of events, by none to three keys. An event with several values of a key is in the group of
- * each. By no key there is one group, also where no event is found.
+ * Groups of events, by up to three keys. An event with several values of a key belongs to the group
+ * of each. Without keys there is exactly one group, even if no event is found.
  */
 export type GroupPlan = {
   readonly kind: "group";
@@ -47,34 +47,33 @@ export type GroupPlan = {
   readonly logs: readonly LogKey[];
   readonly where: Condition;
   readonly by: readonly Grouping[];
-  /** What the store computes of each group; no two are equal. */
+  /** What the store computes for each group, without duplicates. */
   readonly aggregates: readonly Aggregate[];
-  /** Groups that it does not hold for are left out, before sort, skip and take. */
+  /** Filters groups before sort, skip and take. */
   readonly having: HavingCondition | null;
   /**
-   * By all keys in order, or by an aggregate, given by its index. Ties are broken by the keys in
-   * order, ascending. Absent keys and aggregates are smaller than all others; numbers go by value,
-   * texts folded, then as they are. Of an attribute, values that spell a number go by it, before
-   * the texts. See `orderOfGroups` of groups.ts.
+   * Order by all keys, or by the aggregate with this index. Ties are broken by the keys in order,
+   * ascending. Absent keys and aggregates sort first; numbers sort by value, texts folded and then
+   * exact. Attribute values that spell a number sort by it, before texts. See `orderOfGroups` of
+   * groups.ts.
    */
   readonly sort: { readonly by: "key" | number; readonly direction: Direction };
   readonly skip: number;
-  /** null: every group. */
+  /** null returns every group. */
   readonly take: number | null;
 };
 
 /**
- * Users of the producer's application, tracked by posting: one record for each log and user.
- * Conditions and sort name the fields of {@link UserField} and look at the record, not at single
- * visits.
+ * Users of the producer's application, tracked by visits: one record for each log and user.
+ * Conditions and sort use the fields of {@link UserField} and see the record, not single visits.
  */
 export type UsersPlan = {
   readonly kind: "users";
   readonly logs: readonly LogKey[];
   readonly where: UserCondition;
   /**
-   * Texts compare folded; absent values are smaller than all others. Ties are broken by (`user`,
-   * log) in the direction of the last key; empty means ascending.
+   * Texts compare folded; absent values sort before all others. Ties are broken by (`user`, log) in
+   * the direction of the last key. Empty means ascending.
    */
   readonly sort: readonly { readonly field: UserField; readonly direction: Direction }[];
   readonly skip: number;
@@ -85,21 +84,21 @@ export type UsersPlan = {
 export type Direction = "asc" | "desc";
 export type SortKey = { readonly field: SortField; readonly direction: Direction };
 
-/** An attribute: `@` and its name, as it is. Names mind case. */
+/** An attribute: `@` and its exact, case-sensitive name. */
 export type AttributeField = `@${string}`;
 
-/** Where numbers come from. Of an attribute each value that spells a number counts. */
+/** Where numbers come from. For an attribute, each value that spells a number counts. */
 export type NumberSource = "value" | AttributeField;
 
 export type Grouping = FieldGrouping | Period | Bands | Places;
 
-/** By the values of a field, as they are; "" or null where absent, see {@link Group} of the store. */
+/** By the exact values of a field; "" or null if absent, see {@link Group} of the store. */
 export type FieldGrouping = { readonly kind: "field"; readonly field: GroupField | AttributeField };
 
 /**
- * By time, on the clock of `zone`. Seconds divide a minute, minutes an hour, and hours a day; days
- * count from 1970-01-01, and weeks begin on Monday; weeks and months are single. An hour that the
- * clock shows twice is two groups where they are of an hour or less.
+ * By time, on the clock of `zone`. A count of seconds divides a minute, of minutes an hour, of
+ * hours a day. Days count from 1970-01-01; weeks begin on Monday; the count of weeks and months is
+ * 1. An hour that the clock shows twice forms separate groups if periods are at most an hour.
  */
 export type Period = {
   readonly kind: "period";
@@ -111,34 +110,37 @@ export type PeriodUnit = "seconds" | "minutes" | "hours" | "days" | "weeks" | "m
 
 /**
  * By bands of a number: below the first bound, from each bound (inclusive) to the next (exclusive),
- * from the last one on. Bounds rise. The key is the index of the band, from 0.
+ * from the last one on. Bounds ascend. The key is the index of the band, from 0.
  */
 export type Bands = { readonly kind: "bands"; readonly of: NumberSource; readonly bounds: readonly number[] };
 
 /**
- * By place. The key is {@link keyOfPlace} of the event's degrees, or "" where it has none: it has no
- * place, or one that is known only by an address. Keys rise from south to north and then from west to
- * east, "" goes first.
+ * By place. The key is {@link keyOfPlace} of the event's coordinates, or "" if it has no place or
+ * one that is known only by an IP address. Keys ascend from south to north, then from west to east,
+ * after "".
  */
 export type Places = { readonly kind: "place" };
 
-/** What a store computes of the events of a group. What is absent counts nowhere but in `count`. */
+/** What a store computes of the events of a group. Absent values are ignored, except by `count`. */
 export type Aggregate =
-  /** How many events; where `where` is given, how many of them meet it. */
+  /** Number of events; with `where`, number of those that meet it. */
   | { readonly kind: "count"; readonly where: Condition | null }
-  /** null where there is no number. */
+  /** null if there is no number. */
   | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: NumberSource }
-  /** A number of which `percent` percent are at most as large, within 1 % of rank or one rank. */
+  /**
+   * A number that is at least as large as `percent` percent of the numbers, within 1 % of rank or
+   * one rank.
+   */
   | { readonly kind: "percentile"; readonly of: NumberSource; readonly percent: number }
-  /** How many different values, as they are: exact to 10,000, within 2 % beyond. */
+  /** Number of distinct exact values: exact up to 10,000, within 2 % beyond. */
   | { readonly kind: "distinct"; readonly field: GroupField | AttributeField }
   /**
-   * The value of the first or the last event, by (`created`, `id`), that has one; of several values
-   * the first. A number for `created` and `value`, a text otherwise; null where no event has one.
+   * The value of the first or last event, by (`created`, `id`), that has one; if it has several,
+   * the first. A number for `created` and `value`, otherwise a text; null if no event has one.
    */
   | { readonly kind: "first" | "last"; readonly field: GroupField | AttributeField | "id" | "created" };
 
-/** A condition on the aggregates of a group, given by their index. A comparison with null is false. */
+/** A condition on the aggregates of a group, given by index. A comparison with null is false. */
 export type HavingCondition =
   | { readonly kind: "and"; readonly conditions: readonly HavingCondition[] }
   | { readonly kind: "or"; readonly conditions: readonly HavingCondition[] }
@@ -146,7 +148,7 @@ export type HavingCondition =
   | { readonly kind: "compare"; readonly aggregate: number; readonly op: ComparisonOp; readonly value: number }
   | { readonly kind: "absent"; readonly aggregate: number };
 
-/** The fields of an event, in the order in which every format shows them. */
+/** The fields of an event, in the order of all output formats. */
 export const EVENT_FIELDS = [
   "id",
   "created",
@@ -167,22 +169,22 @@ export const EVENT_FIELDS = [
 ] as const;
 export type EventField = (typeof EVENT_FIELDS)[number];
 
-/** A column of a list. `attributes` are all of them. */
+/** A column of a list. `attributes` stands for all attributes. */
 export type EventColumn = EventField | "pattern" | "attributes" | AttributeField;
 
-/** The columns of groups that have a name of their own, in their order. Numbers are of `value`. */
+/** The columns of groups that have a fixed name, in order. Numbers are those of `value`. */
 export const AGGREGATE_FIELDS = ["key", "count", "avg", "sum", "min", "max"] as const;
 
 export const USER_FIELDS = ["user", "email", "page", "created", "seen", "count"] as const;
 export type UserField = (typeof USER_FIELDS)[number];
 
 /**
- * Fields that hold text. Absent is "" for `link`, `source`, `user` and null for `class`; `tags` holds
- * any number of texts. `filter` is `class`.
+ * Fields that hold text. An absent `link`, `source` or `user` is "", an absent `class` is null;
+ * `tags` holds any number of texts. `filter` is `class`.
  */
 export type TextField = "id" | "text" | "link" | "hash" | "pattern" | "tags" | "source" | "log" | "class" | "user";
 export type NumberField = "created" | "value";
-/** What a condition on events can ask. */
+/** Fields that a condition on events can use. */
 export type ConditionField = TextField | NumberField | AttributeField;
 export type SortField =
   "id" | "created" | "text" | "link" | "pattern" | "source" | "log" | "class" | "user" | "value" | AttributeField;
@@ -191,37 +193,42 @@ export type GroupField = "text" | "link" | "hash" | "pattern" | "tags" | "source
 /**
  * A condition on one event. Logic is two-valued: a comparison with an absent field ("" or null, no
  * tag) is false, except equality with "" itself, and `not` is the plain complement. On `tags` a
- * comparison holds where it holds for any tag.
+ * comparison holds if it holds for any tag.
  *
- * On an attribute a comparison holds where it holds for any value; values of all kinds have a text,
- * and "" is one. `number` holds where the text spells a number that compares; a front end asks for
- * equality with a text that spells a number by `number`.
+ * On an attribute a comparison holds if it holds for any value. Values of all kinds have a text,
+ * and "" is a value. `number` holds if the text spells a number that compares. Front ends express
+ * equality with a text that spells a number as `number`.
  */
 export type Condition<Field extends string = ConditionField> =
-  /** `and` of nothing is everything, `or` of nothing is nothing. */
+  /** An empty `and` matches everything, an empty `or` nothing. */
   | { readonly kind: "and"; readonly conditions: readonly Condition<Field>[] }
   | { readonly kind: "or"; readonly conditions: readonly Condition<Field>[] }
   | { readonly kind: "not"; readonly condition: Condition<Field> }
   | Comparison<Field>;
 
-/** What a condition is made of. */
+/** A single comparison, the leaf of a condition. */
 export type Comparison<Field extends string = ConditionField> =
   /**
-   * `value` is folded (see {@link fold}) and compares, by code point, with the folded field.
-   * Equality with "" finds absence.
+   * `value` is folded (see {@link fold}) and compares by code point with the folded field. Equality
+   * with "" matches an absent field.
    */
   | { readonly kind: "text"; readonly field: Field; readonly op: ComparisonOp; readonly value: string }
-  /** One of these folded values. */
+  /** The field equals one of these folded values. */
   | { readonly kind: "in"; readonly field: Field; readonly values: readonly string[] }
   /** `created` in milliseconds since the Unix epoch; `value` in its own unit. */
   | { readonly kind: "number"; readonly field: Field; readonly op: ComparisonOp; readonly value: number }
-  /** The field contains this text, ignoring case. Means the same as `matches` with the text quoted. Never empty. */
+  /**
+   * The field contains this non-empty text, ignoring case. Equivalent to `matches` with the text
+   * quoted.
+   */
   | { readonly kind: "contains"; readonly field: Field; readonly value: string }
-  /** An RE2 expression found anywhere in the field, ignoring case. Checked by the front end. */
+  /**
+   * An RE2 expression matches anywhere in the field, ignoring case. The front end has validated it.
+   */
   | { readonly kind: "matches"; readonly field: Field; readonly pattern: string }
   /** The field is absent: "", null, no tag, no place, no data. */
   | { readonly kind: "absent"; readonly field: Field | "geo" | "data" }
-  /** The place lies inside, edges included; across 180° where `west` > `east`. Degrees. */
+  /** The place lies inside, edges included. The box crosses 180° if `west` > `east`. Degrees. */
   | {
       readonly kind: "geo-within";
       readonly south: number;
@@ -231,12 +238,12 @@ export type Comparison<Field extends string = ConditionField> =
     }
   /** The place is at most `km` away, on a sphere of {@link EARTH_RADIUS_KM}. */
   | { readonly kind: "geo-near"; readonly lat: number; readonly lon: number; readonly km: number }
-  /** Accepted after the event with this id (which need not exist): the record's id is larger. */
+  /** The record's id is larger than this id, which need not exist. */
   | { readonly kind: "accepted-after"; readonly id: EventId };
 
 export const EARTH_RADIUS_KM = 6_371.0088;
 
-/** Whether one of the comparisons of a condition, negated or not, passes a test. */
+/** Returns whether any comparison of a condition, negated or not, passes a test. */
 export function someComparison<Field extends string>(
   condition: Condition<Field>,
   test: (comparison: Comparison<Field>) => boolean,
@@ -246,10 +253,10 @@ export function someComparison<Field extends string>(
   return condition.conditions.some((part) => someComparison(part, test));
 }
 
-/** A condition on a tracked user: every field of one is there but `email` and `page`, which may be "". */
+/** A condition on a tracked user. Only `email` and `page` can be absent (""). */
 export type UserCondition = Condition<UserField>;
 
-/** Inequality is `not` of `=`. */
+/** Inequality is expressed as `not` of `=`. */
 export type ComparisonOp = "=" | "<" | "<=" | ">" | ">=";
 
 export function isAttribute(field: string): field is AttributeField {
@@ -259,7 +266,7 @@ export function isAttribute(field: string): field is AttributeField {
 /** The condition that every event meets. */
 export const EVERYTHING: Condition<never> = Object.freeze({ kind: "and", conditions: Object.freeze([]) });
 
-/** `plan` with all that hangs from it frozen. */
+/** Freezes `plan` and everything that it contains. */
 export function freezePlan<P extends Plan>(plan: P): P {
   return deepFreeze(plan);
 }

@@ -1,13 +1,16 @@
 import type { LogKey } from "../events/event.ts";
 import type { Expiry } from "./store.ts";
 
-/** A producer's own `created` lies at most this far after the acceptance that an id tells. */
+/**
+ * Longest time by which a producer's own `created` may follow the acceptance time in an id, in
+ * milliseconds.
+ */
 export const CREATED_AHEAD_MS = 5 * 60_000;
 
-/** Logs for which the same moment counts. */
+/** Logs with the same expiry time. */
 export type Expired = { readonly logs: readonly LogKey[]; readonly before: number };
 
-/** An expiry, log by log, as few conditions: so many logs at most in one. */
+/** Groups an expiry by time into as few conditions as possible, of at most `maxLogs` logs each. */
 export function groupExpiry({ before }: Pick<Expiry, "before">, maxLogs: number): Expired[] {
   const groups: Expired[] = [];
   for (const [moment, entries] of Map.groupBy(before, ([, moment]) => moment)) {

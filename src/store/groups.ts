@@ -1,6 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 
-/** As many as fit one answer, and the memory of a process that writes several at a time. */
+/** Most groups of one answer. Several such answers fit into the memory of a process. */
 export const MAX_GROUPS = 100_000;
 
 export function tooManyGroups(): LoggiaError {

@@ -6,205 +6,227 @@ import type { Position } from "../bus/bus.ts";
 import type { EventField, GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
 
 /**
- * The store port: events, what people did with them (bookmarks, alerts, deletions), and visits of
- * the producer's users. Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass
+ * The store port: events, user data (bookmarks, alerts, deletions) and visits of tracked users.
+ * Adapters: `duckdb/` (embedded) and `elasticsearch/` (cluster). Both pass
  * `test/contract/store.test.ts`.
  *
- * Invariant: writes of the pipeline are create-only. What is there stays; what was deleted left a
- * marker, and stays deleted. The class of an event is all that is ever changed, by {@link
- * Store.reclassify}.
+ * Invariant: the pipeline's writes are create-only. An existing item stays as it is; a deleted item
+ * has left a marker and stays deleted. Only {@link Store.reclassify} changes an event: its class.
  */
 export type Store = AsyncDisposable & {
-  /** None yet: what is added to them is made ready to be written by this store. */
+  /** Returns an empty collection, which encodes the events added to it for this store. */
   prepareEvents(): PreparedEvents;
   /**
-   * Writes events. Writing one again, or one that was deleted, is `done` and changes nothing. An
-   * outcome for each event, in order.
-   * @param events of {@link Store.prepareEvents} of the same store, or picked from them. Once each
-   * of them is `done` or `rejected` they may not be written again.
-   * @param position the last bus position that this batch covers; a store that keeps offsets
-   * commits it in the same transaction. May come with no events. It is committed only where every
-   * outcome is `done`: otherwise the caller still owes something of the batch, and sends the
-   * position again later.
+   * Writes events and returns an outcome for each, in order. An event that exists or was deleted is
+   * `done` and changes nothing.
+   * @param events made by {@link Store.prepareEvents} of the same store, or picked from such. Once
+   * each of them is `done` or `rejected` they may not be written again.
+   * @param position the last bus position that the batch covers; `events` may be empty. A store
+   * that keeps offsets commits it in the same transaction, but only if every outcome is `done`.
+   * Otherwise the caller must send the position again later.
    */
   writeEvents(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]>;
   /**
-   * Writes an alert for each pair; the same rules. An alert holds what it needs of the event, which
-   * may be written later.
+   * Writes an alert for each pair, by the rules of {@link Store.writeEvents}. An alert holds the
+   * fields of the event that it needs; the event may be written later.
    */
   writeAlerts(alerts: readonly Alert[]): Promise<WriteOutcome[]>;
-  /** Writes visits, each once by its id. An outcome for each, in order. */
+  /** Writes each visit once, by its id. Returns an outcome for each, in order. */
   writeVisits(visits: readonly Visit[]): Promise<WriteOutcome[]>;
   /**
-   * Carries out deletions, each with a marker that later writes of the same run into, whether or
-   * not what was deleted is there. Doing it again changes nothing. An outcome for each, in order.
+   * Applies deletions, whether or not their targets exist. Each leaves a marker that blocks later
+   * writes of the target. Applying one again changes nothing. Returns an outcome for each, in
+   * order.
    */
   writeDeletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]>;
   /**
-   * The first offset not yet covered by a `position`, for a store that keeps offsets; null where
-   * the bus keeps them, or none was written.
+   * Returns the first offset not yet covered by a `position`, for a store that keeps offsets.
+   * Returns null if the bus keeps them, or if none was written.
    */
   nextOffset(topic: Position["topic"], partition: number): Promise<number | null>;
 
-  /** A page and the count of all that the plan finds without `skip` and `take`. */
+  /** Returns a page, and the count of all records that the plan finds without `skip` and `take`. */
   list(plan: ListPlan, options?: ListOptions): Promise<Page>;
   /**
-   * The records of a page, without counting those of all pages. `skip` and `take` together are at
-   * most 10,000.
+   * Returns the records of a page, without counting all records. `skip` + `take` is at most 10,000.
    */
   rows(plan: ListPlan): Promise<readonly EventRow[]>;
   /**
-   * The groups of a plan, sorted, after `skip` and `take`. @throws LoggiaError `unsupported` where
-   * these are more than `MAX_GROUPS` of groups.ts; on some stores those count that `skip` leaves
-   * out
+   * Returns the groups of a plan, sorted, after `skip` and `take`.
+   * @throws LoggiaError `unsupported` for more than `MAX_GROUPS` (groups.ts) groups; on some stores
+   * skipped groups count too
    */
   group(plan: GroupPlan): Promise<Group[]>;
-  /** The tracked users that a plan finds, one for each log and user, and the count of all without `skip` and `take`. */
+  /**
+   * Returns the tracked users that a plan finds, one for each log and user, and the count of all
+   * without `skip` and `take`.
+   */
   users(plan: UsersPlan): Promise<UsersPage>;
   /**
-   * The fields and attributes that events of a log have, exact over the range: fields of events in the order of
-   * {@link LISTED_FIELDS}, then attributes by code point of their names. What no event of the range has is left out.
+   * Returns the fields and attributes that events of a log have, exact over the range. Fields come
+   * first, in the order of {@link LISTED_FIELDS}, then attributes by code point of their names.
+   * Fields that no event of the range has are omitted.
    */
   fields(question: FieldsQuestion): Promise<readonly FieldFacts[]>;
   /**
-   * The names of attributes, without `@`, that events of a log have; some that only events had that are gone may be
-   * among them. It is asked beside queries, and has to be far cheaper than {@link Store.fields}.
+   * Returns the names of a log's attributes, without `@`. Names that only removed events had may be
+   * included. The call accompanies queries and must be far cheaper than {@link Store.fields}.
    */
   attributeNames(log: LogKey): Promise<readonly string[]>;
-  /** One record of one log, or null. */
+  /** Returns one record of one log, or null. */
   find(from: Source, log: LogKey, id: EventId): Promise<EventRow | null>;
-  /** The data of an event: undefined where there is no such event, null where it carries none. */
+  /** Returns the data of an event: undefined if there is no such event, null if it has no data. */
   data(log: LogKey, id: EventId): Promise<string | null | undefined>;
-  /** Who bookmarked and who was alerted, for the events of a page. Events without marks may be left out of the map. */
+  /**
+   * Returns the users with bookmarks and alerts of the events of a page. Events with neither may be
+   * missing from the map.
+   */
   marks(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, Marks>>;
 
-  /** Deletes an event with its bookmarks and alerts, for good. False where there is none. */
+  /** Deletes an event with its bookmarks and alerts for good. Returns false if there is none. */
   deleteEvent(log: LogKey, id: EventId): Promise<boolean>;
-  /** False where the log has no such event. Bookmarking twice is the same as once. */
+  /**
+   * Adds a bookmark; adding it again changes nothing. Returns false if the log has no such event.
+   */
   addBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteBookmark(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
   deleteAlert(user: UserId, log: LogKey, id: EventId): Promise<boolean>;
-  /** Marks one alert as seen by its person, or not seen. False where there is no such alert. */
+  /** Marks one alert as seen or unseen by its user. Returns false if there is no such alert. */
   setAlertSeen(
     alert: { readonly user: UserId; readonly log: LogKey; readonly id: EventId },
     seen: boolean,
   ): Promise<boolean>;
   /**
-   * Marks the alerts of a user that are not seen, of events accepted up to and with `until` (null:
-   * all). @returns how many
+   * Marks a user's unseen alerts as seen, for events accepted up to and including `until` (null:
+   * all).
+   * @returns how many alerts it marked
    */
   markAlertsSeen(alerts: AlertsSeen & { readonly until: EventId | null }): Promise<number>;
-  /** Takes back exactly what is still marked of what {@link Store.markAlertsSeen} marked. @returns how many */
+  /**
+   * Undoes {@link Store.markAlertsSeen} for the alerts that still carry its mark. @returns how many
+   */
   unmarkAlertsSeen(alerts: AlertsSeen): Promise<number>;
-  /** The deletion of each alert that a user has now, in all logs: for {@link writeDeletions}. */
+  /**
+   * Returns a deletion for each alert that a user has now, in all logs, for {@link writeDeletions}.
+   */
   deletionsOfAlerts(user: UserId): Promise<Deletion[]>;
   /**
-   * The deletions that are known of these events of a log. A store that marks no people's alerts
-   * leaves those out.
+   * Returns the known deletions of these events of a log. A store without markers for alerts omits
+   * deletions of alerts.
    */
   deletionsAmong(log: LogKey, ids: readonly EventId[]): Promise<Deletion[]>;
 
   /**
-   * Deletes what its log keeps no longer: events, their bookmarks and alerts, and visits. No marker
-   * stays, so that one of them that is written again is there again. In steps with rests between
-   * them, so that writing and reading go on beside it; any number of processes may do it at once.
-   * @param signal ends it between two steps
-   * @returns how many events and visits went
+   * Removes expired events, their bookmarks and alerts, and expired visits. It leaves no markers:
+   * an item that is written again is stored again. It works in steps with pauses, so that reads and
+   * writes continue; any number of processes may run it at once.
+   * @param signal stops it between two steps
+   * @returns how many events and visits were removed
    */
   deleteExpired(expiry: Expiry, signal?: AbortSignal): Promise<number>;
 
   /**
-   * Gives the next events of a log, and what people have of them, the class that `classOf` returns.
-   * Changes nothing else. An event that was changed or deleted meanwhile is read again, so that no
-   * other change is lost. In pieces of bounded size, without a state between them: any later call
-   * can go on where an earlier one ended.
-   * @throws LoggiaError `store_unavailable`, also while somebody rebuilds the store; the piece can
-   * be repeated
+   * Sets the class of a log's next events, and of their bookmarks and alerts, to what `classOf`
+   * returns. Changes nothing else: an event that changed or was deleted meanwhile is read again. A
+   * piece is bounded in size and keeps no state; any later call can continue from its end.
+   * @throws LoggiaError `store_unavailable`, also during a rebuild of the store; the piece can be
+   * repeated
    */
   reclassify(piece: ReclassifyPiece): Promise<Reclassified>;
 
   /**
-   * Builds all that was accepted from a moment on anew, and all that people did, beside what is
-   * there; and then puts it in its place in one step. Readers and writers go on meanwhile. Whatever
-   * ends it before that step leaves everything as it was. Absent where the engine can't.
-   * @throws LoggiaError `conflict` where another process is at it; `store_unavailable`; the reason
-   * of `signal`
+   * Rebuilds, beside the live data, everything accepted since a moment and all user data, then
+   * switches to the result in one step. Reads and writes continue meanwhile. If it ends before the
+   * switch, nothing changes. Absent if the engine does not support it.
+   * @throws LoggiaError `conflict` if another process is rebuilding; `store_unavailable`; the
+   * reason of `signal`
    */
   readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
 
-  /** How often this process has written events; absent where others write to the store as well. */
+  /**
+   * Returns how often this process has written events. Absent if other processes also write to the
+   * store.
+   */
   readonly writes?: () => number;
 
-  /** The parts that can be lost one by one. Absent where the store is a single file. */
+  /** Returns the parts that can be lost individually. Absent if the store is a single file. */
   readonly parts?: () => Promise<readonly StorePart[]>;
 
   /**
-   * Makes all that was written before visible to `list`, `group` and `users` (a cluster store shows
-   * it within a second unasked).
+   * Makes all earlier writes visible to `list`, `group` and `users`. A cluster store does so within
+   * a second by itself.
    */
   refresh(): Promise<void>;
-  /** @throws LoggiaError `store_unavailable` that says which engine could not be reached. */
+  /** @throws LoggiaError `store_unavailable` that names the engine that could not be reached */
   ping(): Promise<void>;
 };
 
 /**
- * Events in the form in which one store writes them: bytes outside of what JavaScript collects, a
- * fraction of what the events themselves take. So these need not live until they are written.
+ * Events encoded for writing by one store. The bytes lie outside of the JavaScript heap and are a
+ * fraction of the size of the events, which need not live until they are written.
  */
 export type PreparedEvents = {
-  /** How many they are. */
+  /** Number of events. */
   readonly length: number;
-  /** Of the events, in order. */
+  /** Returns the ids of the events, in order. */
   ids(): EventId[];
   /**
-   * What is wrong with one of them is told when they are written. Where it throws all the same, the
-   * first of them may have been added: `length` tells. Until it has settled nothing else may be
-   * asked of them.
-   * @throws TypeError or RangeError where an event is at fault; LoggiaError `store_unavailable`
+   * Adds events. A fault of a single event is reported when the events are written. If it throws
+   * nevertheless, the first events may have been added; see `length`. Until the promise settles, no
+   * other member may be used.
+   * @throws TypeError or RangeError if an event is at fault; LoggiaError `store_unavailable`
    */
   add(events: readonly StoredEvent[]): Promise<void>;
-  /** Some of them, by their places, which rise. Nothing may be added to those. */
+  /** Returns the events at the given ascending positions. Nothing may be added to the result. */
   pick(places: readonly number[]): Promise<PreparedEvents>;
 };
 
-/** A part of a store, such as an index, which may be replaced by one of a later generation. */
+/** A part of a store, such as an index, which a part of a later generation may replace. */
 export type StorePart = {
   readonly place: string;
-  /** Tells it from others that were in its place. */
+  /** Distinguishes it from other parts that were at its place. */
   readonly id: string;
   readonly generation: number;
-  /** Whether a replay brings back its contents, as far as the bus holds them. */
+  /** Whether a replay restores its contents, as far as the bus holds them. */
   readonly isReplayed: boolean;
 };
 
-/** What may go. Moments are milliseconds since the Unix epoch. */
+/** What may be removed. Times are milliseconds since the Unix epoch. */
 export type Expiry = {
-  /** For each log that keeps nothing for ever: what was `created` before that moment has expired. */
+  /** By log, the time before which `created` has expired. Logs that keep everything are missing. */
   readonly before: ReadonlyMap<LogKey, number>;
   /**
-   * No log keeps what was created before this moment, nor the markers of what was deleted of it;
-   * null: some log keeps everything.
+   * No log keeps events created before this time, nor the markers of their deletions. Null if some
+   * log keeps everything.
    */
   readonly markersBefore: number | null;
 };
 
-/** The order in which events are given their class: by `created`, then by id. */
+/** A position in the order in which events are reclassified: by `created`, then by id. */
 export type ClassifiedUpTo = { readonly created: number; readonly id: EventId };
 
-/** What the class of an event depends on, and the class that it has. */
+/** The fields that the class of an event depends on, and its present class. */
 export type Classifiable = Pick<StoredEvent, "log" | "text" | "link" | "tags" | "source" | "class">;
 
 export type ReclassifyPiece = {
   readonly log: LogKey;
-  /** Events created earlier stay as they are: milliseconds since the Unix epoch; null: none. */
+  /**
+   * Events created earlier are left unchanged, in milliseconds since the Unix epoch; null: none.
+   */
   readonly from: number | null;
-  /** Where the piece before ended; null: at the first event. */
+  /** Where the previous piece ended; null: start at the first event. */
   readonly after: ClassifiedUpTo | null;
-  /** A class for each of the events, in order. Called after they were read, and again for those that have changed. */
+  /**
+   * Returns a class for each event, in order. Called again for events that changed after they were
+   * read.
+   */
   readonly classOf: (events: readonly Classifiable[]) => Promise<readonly (string | null)[]>;
 };
 
-/** `looked` events of the piece, of which `changed` have another class now. `last` is null where no more follow. */
+/**
+ * `looked` events were read, of which `changed` got another class. `last` is null if no events
+ * follow.
+ */
 export type Reclassified = {
   readonly looked: number;
   readonly changed: number;
@@ -212,87 +234,90 @@ export type Reclassified = {
 };
 
 export type RebuildOptions = {
-  /** What was accepted in earlier months may stay as it is: milliseconds since the Unix epoch. */
+  /** Data accepted in earlier months may stay unchanged. Milliseconds since the Unix epoch. */
   readonly since: number;
   /**
-   * Writes what the bus holds into what is being built, by the rules of `writeEvents` and
-   * `writeVisits`. All that it leaves out is copied from what is there; of the same event, its
-   * document stays, unless the event was deleted.
-   * @param signal ends it, with its reason: nothing will come of what is being built
+   * Writes what the bus holds into the new data, by the rules of `writeEvents` and `writeVisits`.
+   * What it does not write is copied from the live data. If both have an event, the document
+   * written here is kept, unless the event was deleted.
+   * @param signal stops it, with its reason; the new data is then discarded
    */
   readonly fill: (
     anew: Pick<Store, "prepareEvents" | "writeEvents" | "writeVisits">,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Makes of an event that is copied what `fill` would write of it today. */
+  /** Returns what `fill` would write today for an event that is copied. */
   readonly revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>;
   readonly report?: (progress: RebuildProgress) => void;
   readonly signal: AbortSignal;
 };
 
 export type RebuildProgress = {
-  /** `reading` the bus, `copying` what it does not tell, `switching` to what was built. */
+  /** `reading` the bus, `copying` what the bus does not hold, `switching` to the new data. */
   readonly stage: "reading" | "copying" | "switching" | "done";
-  /** Events and visits that `fill` wrote. */
+  /** Events and visits written by `fill`. */
   readonly rebuilt: number;
-  /** Documents that were there and have been looked at, again for each time that they changed meanwhile. */
+  /** Existing documents examined; a document counts again each time it changes meanwhile. */
   readonly compared: number;
-  /** Of these, those that were copied. */
+  /** Examined documents that were copied. */
   readonly copied: number;
-  /** Markers of what people deleted, which went along. */
+  /** Markers of users' deletions that were carried over. */
   readonly markers: number;
 };
 
-/** A change of many alerts of one user, under a name of its own. */
+/** A change of many alerts of one user, identified by `mark`. */
 export type AlertsSeen = { readonly user: UserId; readonly logs: readonly LogKey[]; readonly mark: string };
 
-/** `event` matched a class for which `user` wants alerts. */
+/** An alert: `event` matched a class for which `user` wants alerts. */
 export type Alert = { readonly user: UserId; readonly event: StoredEvent };
 
 export type ListOptions = {
   /**
-   * Counting may stop at this many records; a greater total may be less than all. More than `skip`
-   * and `take` together. Without it all are counted.
+   * The count may stop at this many records; a larger total may then be too small. Must exceed
+   * `skip` + `take`. Unless given, all records are counted.
    */
   readonly countUpTo?: number;
 };
 
 export type Page = {
   readonly rows: readonly EventRow[];
-  /** How many records all pages have. From `countUpTo` on, at least so many. */
+  /** Number of records of all pages. From `countUpTo` on, a lower bound. */
   readonly total: number;
-  /** Of the rows, where the store found it out along the way: what {@link Store.marks} would say. */
+  /** What {@link Store.marks} would return for the rows, if the store already knows it. */
   readonly marks?: ReadonlyMap<EventId, Marks>;
 };
 
-/** Sorted ids of the users concerned. */
+/** Sorted ids of the users who bookmarked an event and of those who have an alert of it. */
 export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
 
 /**
- * A group: a key for each of the plan's `by`, a value for each of its `aggregates`, in their order.
- * Keys: of a period where it begins, see `keyOfPeriod` of `src/query/calendar.ts`; the index of a
- * band, null where the number is absent; of a text field its exact (not folded) value, "" where
- * absent; of `value` a number, null where absent; of an attribute its text, null where absent ("" is
- * a value). Aggregates are null where there is nothing to compute them of; counts never are.
+ * A group: a key for each of the plan's `by` and a value for each of its `aggregates`, in order.
+ * Keys by kind of grouping:
+ * - period: its start, see `keyOfPeriod` of `src/query/calendar.ts`
+ * - bands: the index of the band, null if the number is absent
+ * - text field: its exact (not folded) value, "" if absent; `value`: a number, null if absent
+ * - attribute: its text, null if absent ("" is a value)
+ *
+ * An aggregate without input is null; a count never is.
  */
 export type Group = { readonly keys: readonly GroupValue[]; readonly values: readonly GroupValue[] };
 export type GroupValue = number | string | null;
 
 /**
- * A user of the producer's application, as all visits of one log with an equal folded `user` tell:
- * the last in the order of ids decides. "" where no visit told an e-mail or a page.
+ * A user of the producer's application, computed from all visits of one log with an equal folded
+ * `user`. The last visit in the order of ids decides. "" if no visit had an e-mail or a page.
  */
 export type TrackedUser = {
   readonly log: LogKey;
-  /** As last spelt. */
+  /** As spelled in the last visit. */
   readonly user: string;
-  /** The last that was told. */
+  /** From the last visit that had one. */
   readonly email: string;
   readonly page: string;
-  /** When first and last seen, in milliseconds since the Unix epoch. */
+  /** Times of the first and the last visit, in milliseconds since the Unix epoch. */
   readonly created: number;
   readonly seen: number;
-  /** How many visits. */
+  /** Number of visits. */
   readonly count: number;
 };
 
@@ -315,38 +340,41 @@ export const LISTED_FIELDS = [
 
 export type FieldsQuestion = {
   readonly log: LogKey;
-  /** Of events created from (inclusive) to (exclusive), in milliseconds since the Unix epoch; null: whenever. */
+  /**
+   * Events created from (inclusive) to (exclusive), in milliseconds since the Unix epoch; null: no
+   * bound.
+   */
   readonly from: number | null;
   readonly to: number | null;
-  /** Names that begin so, case and all; those of attributes with their `@`. "": all. */
+  /** Case-sensitive prefix of the names; attributes have their `@`. "" matches all. */
   readonly prefix: string;
-  /** The most values of each field or attribute. */
+  /** Maximum number of values listed for each field or attribute. */
   readonly values: number;
 };
 
-/** What a field or attribute holds. */
+/** A field or attribute and its most frequent values. */
 export type FieldFacts = {
-  /** An attribute's with `@` before it, and nothing quoted. */
+  /** The name of an attribute begins with `@`; nothing is quoted. */
   readonly name: string;
   /**
-   * Of an attribute: `number` where each of its values is or spells one (`numberOfValue`), `boolean` where each has the
-   * text of one, `text` where none does either, else `mixed`. `created` is `time`, `geo` is `place`, `value` is
-   * `number`, and all other fields are `text`.
+   * Kind of the values. `created` is `time`, `geo` is `place`, `value` is `number`, other fields
+   * are `text`. An attribute is `number` if each value is or spells a number (`numberOfValue`),
+   * `boolean` if each has the text of a boolean, `text` if none is either, otherwise `mixed`.
    */
   readonly kind: "text" | "number" | "boolean" | "mixed" | "time" | "place";
-  /** How many events have it. */
+  /** Number of events that have it. */
   readonly count: number;
   /**
-   * The values that most events have, as posted, by count and then by code point. An event counts
-   * once for each different text. None of `created`, `text`, `data` and `geo`, which hardly repeat.
+   * The most frequent values, as posted, by count and then by code point. An event counts once for
+   * each distinct text. Empty for `created`, `text`, `data` and `geo`, whose values rarely repeat.
    */
   readonly values: readonly { readonly value: string; readonly count: number }[];
 };
 
-/** What became of one item of a write: judged item by item, never for the batch as a whole. */
+/** Outcome of one item of a write. Each item is judged by itself, never the batch as a whole. */
 export type WriteOutcome =
   | { readonly kind: "done" }
-  /** Try again later: the engine is busy or away. */
+  /** The engine is busy or unreachable; try again later. */
   | { readonly kind: "retry"; readonly reason: string }
-  /** It will never be taken: a dead letter. */
+  /** The item can never be written and becomes a dead letter. */
   | { readonly kind: "rejected"; readonly reason: string };

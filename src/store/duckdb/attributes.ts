@@ -6,18 +6,18 @@ import { isAscii } from "../../events/ascii.ts";
 import { fold } from "../../events/text.ts";
 import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./database/schema.ts";
 
-/** What a column holds. */
+/** Type of the values in a column. */
 export type ColumnKind = "number" | "text";
 
 /**
- * The columns of `events`, by number, that hold values of an attribute in one log; `others` says
- * whether some may lie in none.
+ * Where the values of an attribute of one log are stored: the columns of `events`, by number, and
+ * whether some values may be in no column.
  */
 export type Place = { readonly number: number | null; readonly text: number | null; readonly others: boolean };
 
 /**
- * The values of one event: all, by columns, and the others as {@link Other}s in JSON, null where there
- * are none.
+ * The attributes of one event: all values, their cells by column number, and the values without a
+ * column as {@link Other}s in JSON, null if there are none.
  */
 export type Spread = {
   readonly values: readonly NamedValues[];
@@ -26,26 +26,26 @@ export type Spread = {
 };
 
 /**
- * A value that lies in no column. `t` is its text, absent where that is {@link plainText} of `d`; `f`
- * is what the text is folded, where that differs; `d` the number that it is or spells.
+ * A value that is in no column. `t` is its text, absent if it equals {@link plainText} of `d`; `f`
+ * its folded text, if that differs; `d` the number that it is or spells.
  */
 type Other = { readonly n: string; readonly t?: string; readonly f?: string; readonly d?: number };
 
 /**
- * What the table of places says: an attribute of a log has a column; where that is null, it has
- * values in none; and where the name is null as well, so have attributes without a column.
+ * A row of the table of places: an attribute of a log has a column. If the column is null, the
+ * attribute has values in no column; if the name is null too, attributes without a column have.
  */
 type PlaceRow = { readonly log_number: number; readonly name: string | null; readonly column_number: number | null };
 
-/** Columns that attributes may take in all. Each costs time in every event that is written. */
+/** Most columns for attributes. Each costs time in every event that is written. */
 const MAX_COLUMNS = 128;
-/** Names that are counted at once in a log. */
+/** Most names counted at once in a log. */
 const MAX_COUNTED = 4096;
-/** Names that are kept of a log. */
+/** Most names kept for a log. */
 const MAX_NAMES = 50_000;
-/** An attribute gets a column where one in so many events of its log has it. */
+/** An attribute gets a column if at least one in this many events of its log has it. */
 const SHARE = 16;
-/** Columns that a log gets before this many of its events were looked at. */
+/** Most columns that a log gets before enough of its events have been counted. */
 const FIRST_COLUMNS = 16;
 
 const SHAPE = JSON.stringify([{ log_number: "UINTEGER", name: "VARCHAR", column_number: "UINTEGER" }]);
@@ -53,39 +53,39 @@ const SHAPE = JSON.stringify([{ log_number: "UINTEGER", name: "VARCHAR", column_
 type LogAttributes = {
   readonly places: Map<string, { number: number | null; text: number | null }>;
   readonly taken: Set<number>;
-  /** Attributes with a column that have values in none as well; null: attributes without a column. */
+  /** Attributes with a column that also have values in none; null: attributes without a column. */
   readonly withOthers: Set<string | null>;
   readonly otherNames: Set<string>;
-  /** How many events had an attribute that lacked a column, of so many that were looked at. */
+  /** By kind and name, how many of the `events` counted so far had a value that lacks a column. */
   readonly counts: Map<string, number>;
   events: number;
   isNew: boolean;
 };
 
-/** What of an event is spread over columns. */
+/** The log of an event and its attributes in JSON. */
 type Posted = { readonly log: number; readonly attributes: string };
 
 /**
- * The columns that attributes have, log by log. Each log gives the same columns to attributes of its
- * own: those that many of its events have. Values of others, arrays, and texts that `lower` would
- * fold wrongly lie beside them as JSON.
+ * The columns of attributes, by log. Logs share the columns; each assigns them to those of its
+ * attributes that many of its events have. Other values, arrays, and texts that `lower` folds
+ * wrongly are stored beside them as JSON.
  *
- * Invariant: a column is in the table, and the row of its place committed, before or with the first
- * event that has a value in it; so it is with the rows that tell of values in no column. No column
- * is ever given to another attribute of the log.
+ * Invariant: a column exists, and the row of its place is committed, no later than the first event
+ * with a value in it. The same holds for the rows about values in no column. A column is never
+ * reassigned to another attribute of the log.
  */
 export class AttributeColumns {
-  /** What the columns hold, by number. */
+  /** Types of the columns, by number. */
   readonly kinds: ColumnKind[] = [];
-  /** So many of them are in the table. */
+  /** Number of columns that the table has. */
   #made = 0;
   readonly #logs = new Map<number, LogAttributes>();
   readonly #rows: PlaceRow[] = [];
-  /** So many of these are known to be committed. */
+  /** Number of rows known to be committed. */
   #committed = 0;
   readonly #countedEvents: number;
 
-  /** @param countedEvents of so many events of a log it is counted how many have an attribute, and then anew */
+  /** @param countedEvents events of a log after which the counts of attributes start over */
   constructor(countedEvents: number) {
     this.#countedEvents = countedEvents;
   }
@@ -100,12 +100,12 @@ export class AttributeColumns {
     return attributes;
   }
 
-  /** Changes with whatever a question has to know. */
+  /** Changes with every fact that a query depends on. */
   get version(): number {
     return this.#made + this.#rows.length;
   }
 
-  /** Where values of an attribute may lie. */
+  /** Returns where values of an attribute may be stored. */
   placeOf(log: number, name: string): Place {
     const own = this.#logs.get(log);
     const place = own?.places.get(name);
@@ -115,22 +115,22 @@ export class AttributeColumns {
     return { number: made(place?.number), text: made(place?.text), others };
   }
 
-  /** The attributes of a log that have columns. */
+  /** Returns the attributes of a log that have columns. */
   namesOf(log: number): string[] {
     return [...(this.#logs.get(log)?.places.keys() ?? [])];
   }
 
-  /** Whether attributes of a log have values in no column. */
+  /** Returns whether attributes of a log have values in no column. */
   hasOthers(log: number): boolean {
     return (this.#logs.get(log)?.withOthers.size ?? 0) > 0;
   }
 
-  /** The attributes of a log that have values in no column, as far as these were written by this process. */
+  /** Returns the attributes with values in no column that this process wrote to a log. */
   otherNamesOf(log: number): ReadonlySet<string> {
     return this.#of(log).otherNames;
   }
 
-  /** Gives columns to attributes that many have, and says where the values of each event go. */
+  /** Assigns columns to frequent attributes and returns where the values of each event go. */
   spread(posted: readonly (Posted | null)[]): (Spread | null)[] {
     const parsed = posted.map((event) =>
       event === null ? null : { log: event.log, values: valuesIn(event.attributes) },
@@ -201,7 +201,7 @@ export class AttributeColumns {
         own.counts.delete(key);
         const hadNone = !own.places.has(name);
         this.#note({ log_number: log, name, column_number: column });
-        // Earlier events may have values of it in no column.
+        // Earlier events may have values of this attribute in no column.
         if (hadNone && own.withOthers.has(null)) this.#noteOthers(log, own, name);
       }
     }
@@ -233,12 +233,12 @@ export class AttributeColumns {
     this.#rows.push(row);
   }
 
-  /** Whether {@link grow} has to run before anything is written. */
+  /** Whether {@link grow} must run before the next write. */
   get lacksColumns(): boolean {
     return this.#made < this.kinds.length;
   }
 
-  /** Adds the columns that the table lacks, each in a transaction of its own. */
+  /** Adds the missing columns to the table, each in its own transaction. */
   async grow(connection: DuckDBConnection): Promise<void> {
     for (let column = (await kindsIn(connection)).length; column < this.kinds.length; column++) {
       const type = this.kinds[column] === "number" ? "double" : "varchar";
@@ -247,10 +247,10 @@ export class AttributeColumns {
     this.#made = this.kinds.length;
   }
 
-  /** Writes the places that the table lacks, in the transaction that writes events. */
+  /** Writes the missing places, in the transaction that writes events. */
   async write(connection: DuckDBConnection): Promise<void> {
     if (this.#committed === this.#rows.length) return;
-    // What is seen as a transaction begins is committed: there is one writer.
+    // Rows visible at the start of a transaction are committed, as there is a single writer.
     this.#committed = (await readPlaces(connection)).length;
     const fresh = this.#rows.slice(this.#committed);
     if (fresh.length === 0) return;
@@ -266,7 +266,7 @@ async function kindsIn(connection: DuckDBConnection): Promise<ColumnKind[]> {
   return rows.map(([type]) => (type === "DOUBLE" ? "number" : "text"));
 }
 
-/** The names of the columns of attributes. */
+/** Returns the names of the columns of attributes. */
 export async function attributeColumnsIn(connection: DuckDBConnection): Promise<string[]> {
   return (await kindsIn(connection)).map((_, column) => `${ATTRIBUTE_COLUMN}${column}`);
 }
@@ -277,7 +277,7 @@ async function readPlaces(connection: DuckDBConnection): Promise<PlaceRow[]> {
   return rows.map(([log_number, name, column_number]) => ({ log_number, name, column_number }));
 }
 
-/** The values of an attribute of one event, and what a column would hold of them, if it could. */
+/** The values of an attribute of one event. `cell` is what a column stores, null if it cannot. */
 export type NamedValues = {
   readonly name: string;
   readonly all: readonly AttributeValue[];
@@ -286,7 +286,7 @@ export type NamedValues = {
 
 /** @param attributes in JSON */
 export function valuesIn(attributes: string): NamedValues[] {
-  // Without their order, which the columns do not need.
+  // The order of the attributes is lost here; the columns do not need it.
   const object = JSON.parse(attributes) as Record<string, AttributeValue | readonly AttributeValue[]>;
   return Object.entries(object).map(([name, value]) => {
     const all = Array.isArray(value) ? (value as readonly AttributeValue[]) : [value as AttributeValue];
@@ -298,7 +298,9 @@ function kindOf(cell: number | string): ColumnKind {
   return typeof cell === "number" ? "number" : "text";
 }
 
-/** What a column holds of a value; null where it has to lie beside them. */
+/**
+ * Returns what a column stores for a value; null if the value has to be stored beside the columns.
+ */
 function cellOf(value: AttributeValue): number | string | null {
   const number = numberOfValue(value);
   if (number !== null) return isPlain(number, String(value)) ? number : null;
@@ -312,18 +314,18 @@ function otherOf(name: string, value: AttributeValue): Other {
   return folded === text ? { n: name, t: text } : { n: name, t: text, f: folded };
 }
 
-/** From here on, and below, our texts of numbers have exponents, or DuckDB's have. */
+/** At and above PLAIN_TO, and below PLAIN_FROM, JavaScript or DuckDB may write an exponent. */
 const PLAIN_FROM = 0.001;
 const PLAIN_TO = 1e15;
 
-/** Whether {@link plainText} makes this text of a number. */
+/** Returns whether {@link plainText} gives this text of a number. */
 function isPlain(number: number, text: string): boolean {
   if (String(number) !== text) return false;
   const size = Math.abs(number);
   return Number.isInteger(number) ? size < PLAIN_TO : size >= PLAIN_FROM && size < PLAIN_TO;
 }
 
-/** The text of a number of which it is all that is stored, in SQL: as JavaScript writes it. */
+/** Returns SQL for the text of a number that is stored without one, as JavaScript writes it. */
 export function plainText(number: string): string {
   return `if(${number} = trunc(${number}), ${number}::bigint::varchar, ${number}::varchar)`;
 }

@@ -8,19 +8,19 @@ import type { MarkedLogs } from "./marked-logs.ts";
 import type { RememberedMoments } from "./read/remembered-moments.ts";
 import type { TimeSums } from "./sums/time-sums.ts";
 
-/** The texts of which `events.folded` can hold a form of its own. */
+/** Text fields for which `events.folded` can hold a separate form. */
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
 
 /**
- * What may be true of some event, and costs time to reckon with: that a field has a folded form of
- * its own, which takes as long to read as the text itself; that its user is not as `lower` would
- * write it, which takes half as long again to look for; and that it was created before {@link
- * EARLY_MS}, which division has to be told of.
+ * Facts that may hold for some event and make queries slower. A field has a separate folded form,
+ * which must be read as well; a user is not spelled as `lower` would write it, so that it must be
+ * folded in the query; or an event was created before {@link EARLY_MS}, where division needs a
+ * correction.
  */
 export const STATISTICS = [...FOLDED_FIELDS, "early", "upper-user"] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
-/** What a question reckons with. */
+/** The facts that a query is compiled with. */
 export type Known = {
   readonly statistics: ReadonlySet<Statistic>;
   readonly logs: Pick<LogNumbers, "get">;
@@ -28,26 +28,27 @@ export type Known = {
   readonly blocks: Pick<BlockIndex, "rangesOf">;
 };
 
-/** What `lower` may change. */
+/** Characters that `lower` may change. */
 const UPPER = /[A-Z\u0080-\uffff]/;
 
-/** The second day of 1970: from there on no time zone knows a negative time. */
+/** The second day of 1970: no time zone has a negative time from here on. */
 const EARLY_MS = 86_400_000;
 
-/** How far events reach is looked up again after this long: they go, and the oldest first. */
+/** How long the reach of events stays valid. Events expire, the oldest first. */
 const REACH_TTL_MS = 60_000;
 
 /**
- * How many events there are, and from when to when, about: what is of the last minute may be
- * missing here, may have gone, or may not have been written. Times are milliseconds since the Unix
+ * Approximate number of events and range of their times. Events of the last minute may be missing,
+ * or included although they are gone or were not written. Times are milliseconds since the Unix
  * epoch.
  */
 export type Reach = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
- * What is known of all events.
+ * Facts about all stored events.
  *
- * Invariant: a fact is known before an event of which it is true can be seen by anybody. None is forgotten.
+ * Invariant: a fact is recorded before an event for which it holds becomes visible. Facts are never
+ * removed.
  */
 export class ColumnStatistics {
   readonly logs: LogNumbers;
@@ -71,17 +72,17 @@ export class ColumnStatistics {
     this.sums = parts.sums;
   }
 
-  /** Called when an event is made ready to be written. */
+  /** Records a fact. Called when an event is prepared for writing. */
   add(fact: Statistic): void {
     this.#known.add(fact);
   }
 
-  /** Called as {@link add} is. */
+  /** Records a fact about users. Called as {@link add} is. */
   addUsers(events: readonly StoredEvent[]): void {
     if (!this.#known.has("upper-user") && events.some(({ user }) => UPPER.test(user))) this.add("upper-user");
   }
 
-  /** Called as {@link add} is. */
+  /** Updates the reach of events. Called as {@link add} is. */
   addTimes(events: readonly StoredEvent[]): void {
     let { count, first, last } = this.#reach;
     for (const { created } of events) {
@@ -94,8 +95,8 @@ export class ColumnStatistics {
   }
 
   /**
-   * Answers a question that depends on what is known. What becomes known meanwhile may be true of
-   * rows that the question saw: then it is asked again.
+   * Runs a query that depends on the recorded facts. If facts are added meanwhile, they may hold
+   * for rows that the query saw, so the query runs again.
    */
   async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
     await (this.#looked ??= this.#look(connection));
@@ -113,7 +114,7 @@ export class ColumnStatistics {
       const answer = await work({ statistics: this.#known, logs, attributes, blocks: { rangesOf } });
       const isMissed = isNarrowed && this.blocks.lateInserts !== lateInserts;
       if (this.#version() === before && !isMissed) return answer;
-      // Where events come late all the time, this one is answered without blocks rather than never.
+      // If events keep arriving late, the query runs without blocks rather than forever.
       useBlocks &&= !isMissed;
     }
   }
@@ -122,13 +123,14 @@ export class ColumnStatistics {
     return this.#known.size + this.attributes.version;
   }
 
-  /** How far events reach, about. */
+  /** Returns the approximate reach of events. */
   async reach(connection: DuckDBConnection): Promise<Reach> {
     if (performance.now() > this.#reachIsGoodUntil_ms) {
       this.#reachIsGoodUntil_ms = performance.now() + REACH_TTL_MS;
       this.#reached = this.#lookFar(connection);
     }
-    // Also for who asks meanwhile: with no idea how far events reach, a list would be counted by milliseconds.
+    // Concurrent callers wait too: without the reach, a list would be counted in slices of
+    // milliseconds.
     await this.#reached;
     return this.#reach;
   }
@@ -147,8 +149,8 @@ export class ColumnStatistics {
   }
 
   /**
-   * Looks at what earlier processes wrote. The least and greatest value of row groups tell most of
-   * it; all users are looked at, where none is in upper case.
+   * Finds the facts about events written by earlier processes. Zone maps answer most of it; the
+   * column `user` is read as a whole, unless an upper-case user is found.
    */
   async #look(connection: DuckDBConnection): Promise<void> {
     try {

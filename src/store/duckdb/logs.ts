@@ -5,18 +5,17 @@ import type { LogKey } from "../../events/event.ts";
 const SHAPE = JSON.stringify([{ log: "VARCHAR", number: "UINTEGER" }]);
 
 /**
- * A number for each log, from 1 on, by which a scan finds its events: of integers the least and
- * greatest value tell that all rows of a row group are of one log, of texts they never do. Over a
- * million events of a single log that is an eighth of a group by hour.
+ * Numbers the logs, from 1 on. Scans find the events of a log by its number, because zone maps can
+ * tell for integers, but not for texts, that all rows of a row group belong to one log.
  *
- * Invariant: numbers are committed before, or with, the first event that has them, and none is ever
- * given to another log.
+ * Invariant: a number is committed no later than the first event that uses it, and is never
+ * reassigned to another log.
  */
 export class LogNumbers {
   readonly #numbers = new Map<LogKey, number>();
-  /** So many of them are known to be committed. */
+  /** Count of numbers known to be committed. */
   #committed = 0;
-  /** The log that was asked for last, as batches hold many events of one. */
+  /** The log of the last call: a batch holds many events of one log. */
   #last: { readonly log: LogKey; readonly number: number } | null = null;
 
   static async read(connection: DuckDBConnection): Promise<LogNumbers> {
@@ -27,12 +26,12 @@ export class LogNumbers {
     return logs;
   }
 
-  /** Undefined for a log that no event was ever made ready for. */
+  /** Returns undefined for a log for which no event was ever prepared. */
   get(log: LogKey): number | undefined {
     return this.#numbers.get(log);
   }
 
-  /** Gives it one where it has none yet. */
+  /** Returns the number of a log, and assigns one if it has none. */
   numberOf(log: LogKey): number {
     if (this.#last?.log === log) return this.#last.number;
     const number = this.#numbers.get(log) ?? this.#numbers.size + 1;
@@ -42,12 +41,12 @@ export class LogNumbers {
   }
 
   /**
-   * Writes the numbers that the table lacks. Part of the transaction that writes events; should it
-   * fail, the next writes them.
+   * Writes the missing numbers, in the transaction that writes events. If it fails, the next one
+   * writes them.
    */
   async write(connection: DuckDBConnection): Promise<void> {
     if (this.#committed === this.#numbers.size) return;
-    // What is seen as a transaction begins is committed: whoever writes is alone.
+    // Rows visible at the start of a transaction are committed, as there is a single writer.
     const [row] = (await connection.runAndReadAll("select count(*) from logs")).getRows() as [bigint][];
     this.#committed = Number(row![0]);
     const fresh = Array.from(this.#numbers, ([log, number]) => ({ log, number })).slice(this.#committed);

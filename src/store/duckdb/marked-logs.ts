@@ -3,9 +3,10 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { LogKey } from "../../events/event.ts";
 
 /**
- * The logs that may have bookmarks or alerts: lists of all others need not look for any.
+ * The logs that may have bookmarks or alerts. Lists of other logs skip the lookup.
  *
- * Invariant: a log is noted before a mark of one of its events can be seen. None is forgotten.
+ * Invariant: a log is added before a bookmark or alert of its events becomes visible. Logs are
+ * never removed.
  */
 export class MarkedLogs {
   readonly #logs: Set<LogKey>;
@@ -28,7 +29,7 @@ export class MarkedLogs {
     return this.#logs.has(log);
   }
 
-  /** Called before a mark is written. */
+  /** Called before a bookmark or alert is written. */
   add(log: LogKey): void {
     this.#logs.add(log);
   }

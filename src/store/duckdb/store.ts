@@ -39,48 +39,56 @@ import * as write from "./write/write.ts";
 
 export type DuckdbOptions = {
   /**
-   * Made with its folder where it is not there. Beside it DuckDB keeps its log of changes (`.wal`)
-   * and, while needed, a folder (`.tmp`).
+   * Path of the file. It is created with its folder if missing. DuckDB keeps its write-ahead log
+   * (`.wal`) and, while needed, a temporary folder (`.tmp`) beside it.
    */
   readonly file: string;
   readonly log: Logger;
-  /** What DuckDB may take; larger sorts and groups go to disk. 512 unless given. */
+  /** Memory limit of DuckDB; larger sorts and groups spill to disk. 512 by default. */
   readonly memoryLimit_mb?: number;
   /**
-   * Filters of words that are kept in memory; those of older events are not asked. As many as there
-   * are, unless given.
+   * Limit of the Bloom filters kept in memory; the filters of the oldest events are dropped first.
+   * No limit by default.
    */
   readonly filterLimit_mb?: number;
-  /** What questions may write beside the file. Nine tenths of what is free, unless given. */
+  /** Limit of what queries may spill to disk. Nine tenths of the free space by default. */
   readonly spillLimit_mb?: number;
-  /** Threads that one query may use. As many as there are cores, at most four, unless given. */
+  /** Threads that one query may use. By default the number of cores, at most four. */
   readonly threads?: number;
-  /** How long one question may take. 30 s unless given. */
+  /** Timeout of one query. 30 s by default. */
   readonly readTimeout_ms?: number;
-  /** After so many events of a log, attributes that many of them have get columns. 1,024 unless given. */
+  /**
+   * Attributes get columns after this many events of a log, if enough of these have them. 1,024 by
+   * default.
+   */
   readonly countedEvents?: number;
-  /** Events of a block, of which a filter tells what words they have. 8,192 unless given. */
+  /** Events of a block, which shares one Bloom filter. 8,192 by default. */
   readonly blockRows?: number;
-  /** A store of more events than this keeps sums by time in memory. 100,000 unless given. */
+  /** Stores with more events than this keep sums by time in memory. 100,000 by default. */
   readonly summedEvents?: number;
-  /** Blocks of one table of filters. 128 unless given. */
+  /** Blocks stored in one table of filters. 128 by default. */
   readonly tableBlocks?: number;
 };
 
-/** The embedded store can be copied while it runs. */
+/** The embedded store, which can be copied while it runs. */
 export type DuckdbStore = Store & {
   /**
-   * Copies all that was written, with a `.wal` beside `file` where there is one; writing waits
-   * meanwhile. @returns the files that it made
+   * Copies everything written so far, with a `.wal` beside `file` if there is one. Writes wait
+   * meanwhile.
+   * @returns the files that it made
    */
   copyTo(file: string): Promise<string[]>;
-  /** Resolves once all events are in blocks that are not among the latest, or this failed and is to be tried again. */
+  /**
+   * Resolves once all but the latest events are in blocks, or once indexing failed and is to be
+   * retried.
+   */
   indexed(): Promise<void>;
 };
 
 /**
- * The store in one file, for one process: events, bookmarks, alerts, visits and the bus positions that they cover.
- * @throws StartError that names the file, where it is in use, is no store, or cannot be written
+ * Opens the store in one file, for one process: events, bookmarks, alerts, visits and the bus
+ * positions that they cover.
+ * @throws StartError that names the file if it is in use, is not a store, or cannot be written
  */
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
@@ -133,7 +141,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, statistics.blocks, signal).catch(rethrow),
     reclassify: (piece) => reclassify(database, statistics.logs, piece).catch(rethrow),
-    // What was committed is seen by every later question.
+    // A committed write is visible to every later query.
     refresh: () => Promise.resolve(),
     indexed: () => builder.done(),
     copyTo: (to) => database.copyTo(to).catch(rethrow),
@@ -144,7 +152,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   };
 }
 
-/** @throws StartError where the file is damaged */
+/** @throws StartError if the file is damaged */
 async function readStatistics(
   database: Database,
   { countedEvents, summedEvents, ...options }: BlockOptions & { countedEvents: number; summedEvents: number },
@@ -166,16 +174,16 @@ async function readStatistics(
   }
 }
 
-/** The writes that need to know the largest ids there are. */
+/** The writes that depend on the largest stored ids. */
 class Writer {
   readonly #database: Database;
   readonly #statistics: ColumnStatistics;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
   readonly #sets = new TokenListPool();
-  /** null until the first write. Changes only while writing. */
+  /** null until the first write. Changes only during a write. */
   #high: write.HighWater | null = null;
-  /** The largest id of an event that was to be written, whether or not it was. */
+  /** The largest event id that a write was requested for, whether or not it was written. */
   #asked: EventId | "" = "";
   #writes = 0;
 
@@ -185,7 +193,7 @@ class Writer {
     this.#events = new ChunkPool(eventsTable(statistics));
   }
 
-  /** How often events were written. */
+  /** Number of successful writes of events. */
   get writes(): number {
     return this.#writes;
   }
@@ -195,8 +203,8 @@ class Writer {
   }
 
   /**
-   * The position is committed with the events, and only where all of them are done.
-   * @throws Error where they have been written
+   * Writes events. The position is committed with them, and only if all of them are done.
+   * @throws Error if they were already written
    */
   async events(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]> {
     if (!(events instanceof DuckdbEvents)) throw new TypeError("these events were prepared by another store");
@@ -236,7 +244,7 @@ class Writer {
     });
   }
 
-  /** One of them cannot be stored: so it is found, and rejected alone. */
+  /** Writes the events in halves, so that only those that cannot be stored are rejected. */
   async #halves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
     const places = Array.from({ length: events.length }, (_, place) => place);
     const middle = places.length >>> 1;
@@ -282,15 +290,15 @@ class Writer {
     let deleted = false;
     await this.#write(async (connection, high) => {
       deleted = await write.deleteEvent(connection, log, id);
-      // An alert that comes late has to run into the marker.
+      // A late alert has to be compared with the marker.
       return { ...high, alert: id > high.alert ? id : high.alert };
     }).catch(rethrow);
     return deleted;
   }
 
   /**
-   * Whether the first integers of their ids are greater than those of all events that there are, or
-   * are about to be.
+   * Returns whether the upper integers of the ids are greater than those of all events that are
+   * stored or about to be.
    */
   #isBeyondAll(events: DuckdbEvents): boolean {
     const { isRising, first } = events;
@@ -306,13 +314,17 @@ class Writer {
     does: Effect = "anything",
   ): Promise<void> {
     return this.#database.write(async (connection) => {
-      // Kept although the commit may fail: too high a mark costs a look, too low a mark would let an event in twice.
+      // Kept even if the commit fails: a mark that is too high costs a lookup, one that is too low
+      // would admit duplicates.
       this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
     }, does);
   }
 }
 
-/** The message may be shown to callers; the cause, which names files and statements, goes to the log. */
+/**
+ * The message may be shown to callers; the cause, which names files and statements, goes to the
+ * log.
+ */
 function rethrow(error: unknown): never {
   if (error instanceof LoggiaError) throw error;
   throw new LoggiaError("store_unavailable", "The embedded store cannot answer now", { cause: error });

@@ -8,32 +8,32 @@ import { attributeOrder } from "./attribute.ts";
 import { condition, foldedText, isId } from "./condition.ts";
 import type { Known } from "../column-statistics.ts";
 
-/** A span of `created`, in milliseconds since the Unix epoch; `to` is not part of it. */
+/** A span of `created`, in milliseconds since the Unix epoch; `to` is exclusive. */
 export type Span = { readonly from: bigint; readonly to: bigint };
 
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
-/**
- * What a row of a list is made of, but for whether there is data; read by `toRow`. `id`
- * comes as they were given.
- */
+/** Columns of a row of a list, in the order that `toRow` reads. Whether there is data follows. */
 const FIELDS = `id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, attributes, pattern`;
 const ROW = `${FIELDS}, data is not null`;
 
-/** How many records a plan finds, `most` at most, in `span` alone where one is given. */
+/** Counts the records of a plan, up to `most`, within `span` if one is given. */
 export function compileCount(plan: Filter, most: number, span: Span | null, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(`select ${count(eventsOf(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
 }
 
-/** A count that looks at no more than it takes to count `most`. */
+/** Returns SQL for a count that stops at `most` rows. */
 function count(events: string, where: string, most: number): string {
   if (most === Infinity) return `count(*) from ${events} where ${where}`;
   return `count(*) from (select 1 from ${events} where ${where} limit ${most})`;
 }
 
-/** How many records a plan finds in each slice of 2^`shift` milliseconds of `created`, in the order of time. */
+/**
+ * Counts the records of a plan in each slice of 2^`shift` milliseconds of `created`, in order of
+ * time.
+ */
 export function compileSlices(plan: Filter, shift: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
@@ -43,7 +43,7 @@ export function compileSlices(plan: Filter, shift: number, known: Known): Statem
   );
 }
 
-/** A page of a plan. `span` narrows it to where the page lies, and `skip` counts from there. */
+/** Compiles a page of a plan. `span` narrows the scan to the page; `skip` counts from its start. */
 export function compilePage(plan: ListPlan, skip: number, span: Span | null, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
@@ -54,9 +54,9 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, kno
 }
 
 /**
- * The same page of a span that holds few records besides it: all of them are read whole at once.
- * With a second table DuckDB does not sort the keys first and look all rows of the span through for
- * those of the page.
+ * Compiles the same page for a span with few other records, all of which are read whole at once.
+ * The second table keeps DuckDB from first sorting the keys alone and then scanning the span again
+ * for the rows of the page.
  */
 export function compileShortPage(plan: ListPlan, skip: number, span: Span, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -68,8 +68,8 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, known
 }
 
 /**
- * How many records of a plan, which is in the order of time, lie in a span; and `created` of the
- * first `most` of them, in order, NULL where there are none.
+ * Counts the records of a plan in order of time within a span, and returns `created` of the first
+ * `most` of them in order, NULL if there are none.
  */
 export function compileFirst(plan: ListPlan, most: number, span: Span, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -81,8 +81,8 @@ export function compileFirst(plan: ListPlan, most: number, span: Span, known: Kn
 }
 
 /**
- * The same page, taken from a span that may be too narrow for it. The last column of each row is
- * the number of all that the plan finds, `most` at most.
+ * Compiles a page taken from a span that may be too narrow for it. The last column of each row is
+ * the count of all records of the plan, up to `most`.
  */
 export function compileNear(plan: ListPlan, span: Span, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -100,8 +100,8 @@ function isWithin({ from, to }: Span, bind: Binder): string {
 }
 
 /**
- * The same page in one pass that ends once it has found `most` records: where there are fewer, they
- * are all. In each row the number that it has found stands last.
+ * Compiles a page in one pass that stops at `most` records; fewer are all that there are. The last
+ * column of each row is the number of records found.
  */
 export function compileFew(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -113,8 +113,8 @@ export function compileFew(plan: ListPlan, most: number, known: Known): Statemen
 }
 
 /**
- * The first `most` records that one pass finds, as they may come: a statement that takes a third
- * less to plan than one that sorts and counts them too.
+ * Compiles the first `most` records found, in any order. It is planned faster than a statement that
+ * also sorts and counts.
  */
 export function compileSome(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
@@ -122,7 +122,7 @@ export function compileSome(plan: ListPlan, most: number, known: Known): Stateme
   return bind.statement(`select ${ROW} from ${eventsOf(plan, bind)} where ${where} limit ${bind.integer(most)}`);
 }
 
-/** One record of one log. */
+/** Compiles the lookup of one record of one log. */
 export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
   const bind = new Binder();
   return bind.statement(
@@ -137,8 +137,8 @@ export function filter(plan: Filter, bind: Binder): string {
 }
 
 /**
- * The table of events, or those ranges of it outside of which no event meets the condition of a plan. A scan of
- * each range skips the rest, which one scan with all ranges in its condition would not.
+ * Returns the table of events, or the ranges of it that may hold matches for a plan. A scan for
+ * each range skips the rest; one scan with all ranges in its condition would not.
  */
 export function eventsOf({ where }: Filter, bind: Binder): string {
   const ranges = bind.known.blocks.rangesOf(where);
@@ -150,7 +150,7 @@ export function eventsOf({ where }: Filter, bind: Binder): string {
   return `(${scans.join(" union all ")}) as events`;
 }
 
-/** @throws TypeError where it is no log's key, which holds letters, digits and hyphens alone */
+/** Quotes the key of a log. @throws TypeError unless it consists of letters, digits and hyphens */
 export function quoted(log: LogKey): string {
   if (!/^[a-z0-9-]+$/.test(log)) throw new TypeError(`${JSON.stringify(log)} is no key of a log`);
   return `'${log}'`;
@@ -173,11 +173,11 @@ function source(from: Source, bind: Binder): string {
   throw unknown(from satisfies never);
 }
 
-/** Absent values are smaller than all others. */
+/** Returns an order in which absent values sort before all others. */
 function order(sort: readonly SortKey[], bind: Binder): string {
   const last = directed(sort.at(-1)?.direction ?? "asc");
   const keys = sort.map((key) => sortKey(key, bind));
-  // Ids are unique: what follows decides nothing.
+  // Ids are unique, so further keys would decide nothing.
   const ties = sort.some(({ field }) => field === "id") ? [] : [`created ${last}`, `id_hi ${last}`, `id_lo ${last}`];
   return [...keys.flat(), ...ties].join(", ");
 }

@@ -12,35 +12,33 @@ import {
 } from "../../../query/regex/tree.ts";
 import type { AssertionKind, Tree } from "../../../query/regex/tree.ts";
 
-/** An expression in DuckDB's terms. */
+/** An expression in the syntax of DuckDB's RE2. */
 type Re2Expression = {
   readonly pattern: string;
-  /** Whether it may match a text without characters. */
+  /** Whether it may match the empty text. */
   readonly matchesEmpty: boolean;
   /**
-   * Characters that stand in each text that it matches, side by side and just like this; null where
-   * there are fewer than {@link FIXED}.
+   * Longest run of characters that every match contains verbatim; null if it is shorter than
+   * {@link FIXED} or blank.
    */
   readonly fixed: string | null;
 };
 
-/** Shorter ones leave too many texts. */
+/** Shorter runs exclude too few texts. */
 const FIXED = 2;
 
 /**
- * An RE2 expression that ignores case, written out for DuckDB's RE2 so that nothing is left to its
- * tables of Unicode, which are years older than those of the parser that defines what our
- * expressions mean: each letter as the set of its forms, each class as its ranges. What comes out
- * has no flags, properties and counted repeats, and costs DuckDB the same as the expression itself
- * (measured: equal within 5 %).
+ * Translates an RE2 expression that ignores case for DuckDB's RE2, whose Unicode tables are older
+ * than those of the parser that defines our expressions. Letters become sets of their forms,
+ * classes become ranges; the result has no flags, properties or counted repeats.
  *
- * null matches nothing.
- * @throws RE2JSSyntaxException where `pattern` is no RE2 expression
+ * @returns null if it matches nothing
+ * @throws RE2JSSyntaxException if `pattern` is not an RE2 expression
  */
 export function toRe2(pattern: string): Re2Expression | null {
   const tree = betweenCharacters(parseTree(pattern));
-  // In a group, as DuckDB's optimizer makes comparisons of what it takes for a plain text with
-  // anchors, some of them wrong: of `\z\z` it makes `= ''`.
+  // The group keeps DuckDB's optimizer from turning what it takes for a plain text with anchors
+  // into comparisons, some of them wrong: `\z\z` would become `= ''`.
   if (tree.kind === "none") return null;
   const fixed = longest(fixedRuns(tree));
   return {
@@ -55,8 +53,8 @@ function longest(texts: readonly string[]): string {
 }
 
 /**
- * Runs of characters that stand in each text which the tree matches. Letters are none: each is the
- * set of its cases.
+ * Returns runs of characters that are in every text the tree matches. Letters are not included:
+ * each is a set of its cases.
  */
 function fixedRuns(tree: Tree): string[] {
   const runs: string[] = [];
@@ -87,7 +85,10 @@ const OF_WORD = set(WORD);
 const OTHER = set(complement(WORD));
 const START: Tree = { kind: "assert", what: "text-start" };
 const END: Tree = { kind: "assert", what: "text-end" };
-/** Any text with a place between two characters, or at an end, that is no edge of a word: `\B` by itself. */
+/**
+ * Matches texts with a position that is no word edge, at an end or between characters: `\B` by
+ * itself.
+ */
 const HAS_NO_EDGE: Tree = union([
   concat([START, END]),
   concat([START, OTHER]),
@@ -97,9 +98,9 @@ const HAS_NO_EDGE: Tree = union([
 ]);
 
 /**
- * The same where places are looked at byte by byte: there `\B` also holds inside a character of
- * several bytes. An expression that takes a character never meets such a place. One that `\B` alone
- * satisfies is found wherever there is any, and where there is none, `\B` matches nothing.
+ * Adapts a tree to RE2, which matches byte by byte, so that `\B` also holds inside a character of
+ * several bytes. Expressions that consume a character never match there. Otherwise `\B` is removed,
+ * and texts with a true `\B` position are matched by {@link HAS_NO_EDGE}.
  */
 function betweenCharacters(tree: Tree): Tree {
   if (!matchesEmpty(tree, (what) => what === "no-word-edge") || matchesEmpty(tree, () => false)) return tree;
@@ -118,7 +119,7 @@ const ASSERTIONS: Record<AssertionKind, string> = {
   "no-word-edge": "\\B",
 };
 
-/** What can stand in a sequence as it is. */
+/** Prints a tree such that the result can be part of a sequence. */
 function print(tree: Tree): string {
   switch (tree.kind) {
     case "none":
@@ -139,7 +140,7 @@ function print(tree: Tree): string {
   throw tree satisfies never;
 }
 
-/** Without counts, as RE2 has bounds of its own on those. */
+/** Prints repeats without counts, because RE2 limits those. */
 function printRepeat({ part, min, max }: Extract<Tree, { kind: "repeat" }>): string {
   const once = part.kind === "set" ? print(part) : `(?:${print(part)})`;
   if (max !== null) {

@@ -14,61 +14,59 @@ import { keepByteOrderMarks } from "./text-decoder.ts";
 keepByteOrderMarks();
 
 /**
- * Once nothing was written for so long, it is folded in although it is smaller: rows that only the
- * log has lie in memory as they came, neither compressed nor with repeated texts kept once, and a
- * question for a tag takes twice as long.
+ * Idle time after the last write until a checkpoint, even of a small log. Rows that are only in the
+ * log are kept in memory uncompressed and without dictionaries, which slows down queries.
  */
 const QUIET_MS = 1_000;
-/** Not for less. */
+/** Smallest log that is worth such a checkpoint. */
 const QUIET_LEAST_BYTES = 4_000_000;
 
 const INTERRUPT_AGAIN_MS = 20;
 
-/** How long reads wait for the next write after the file was opened anew. */
+/** Longest time that reads wait for the next write after the file was reopened. */
 const WRITE_FIRST_MS = 2_000;
 
-/** How long a question waits for a reader. */
+/** Longest time that a query waits for a reader. */
 const WAIT_MS = 20_000;
 
 /**
- * What a write may do to events: `adds` some, whose ids are greater than those of all before;
- * `marks` them, so that none comes, goes, or has another time or value; or `anything`.
+ * Effect of a write on events: `adds` some, with ids above all earlier ones; `marks` some, without
+ * adding or removing any or changing a time or value; or `anything`.
  */
 export type Effect = "adds" | "marks" | "anything";
 
 export type DatabaseOptions = FileOptions & {
   readonly log: Logger;
-  /** How long one piece of reading may take. */
+  /** Timeout of one read. */
   readonly readTimeout_ms: number;
 };
 
 type Reading = { readonly connection: DuckDBConnection; readonly ended: Promise<void> };
 
 /**
- * One open file: a connection that writes, one user at a time, and a few that read beside it. After
- * an error that DuckDB calls fatal (a full disk at the wrong moment) it refuses all further work,
- * and after a write without memory it may show rows that were never committed: then the file is
- * opened anew.
+ * One open file: a writing connection, used by one caller at a time, and a few reading ones. The
+ * file is reopened after an error that DuckDB calls fatal, such as a full disk, as DuckDB then
+ * refuses all work; and after a write without memory, as uncommitted rows may then be visible.
  */
 export class Database implements AsyncDisposable {
   readonly #options: DatabaseOptions;
-  /** null after a failure for good, until the file could be opened anew. */
+  /** null after a permanent failure, until the file could be reopened. */
   #open: OpenFile | null;
   #writing: Promise<unknown> = Promise.resolve();
-  /** Those who write, and wait to. */
+  /** Number of writes running or queued. */
   #inLine = 0;
   #turns = 0;
   #changes = 0;
   #rewrites = 0;
-  /** Those that do `anything`, and wait to. */
+  /** Number of those with effect `anything`. */
   #rewriting = 0;
   #quiet: NodeJS.Timeout | null = null;
-  /** Reads that have not begun wait for it. */
+  /** New reads wait for it. */
   #pause: Promise<void> | null = null;
-  /** Ends the pause in which the next write has the memory to itself. */
+  /** Ends the pause that leaves all memory to the next write. */
   #afterWrite: (() => void) | null = null;
   #readings = 0;
-  /** What is read now, by its number. */
+  /** The running reads, by number. */
   readonly #reading = new Map<number, Reading>();
   #closed = false;
 
@@ -87,10 +85,10 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` on a reading connection. Each of its questions sees the state of when it is asked;
-   * those that have to see the same one ask in a {@link transaction}.
-   * @throws LoggiaError `overloaded` where it took too long, and was interrupted, or needs too much
-   * memory; `too_many_requests` where its caller's others hold it up; {@link ClientGone} where its
+   * Runs `work` on a reading connection. Each query sees the state at its start; queries that must
+   * see the same state need a {@link transaction}.
+   * @throws LoggiaError `overloaded` if it was interrupted by the timeout or needs too much memory;
+   * `too_many_requests` if it waited for other reads of its caller; {@link ClientGone} if the
    * client left
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
@@ -100,7 +98,8 @@ export class Database implements AsyncDisposable {
         return await this.#read(work, number);
       } catch (error) {
         if (!isOutOfMemory(error)) throw error;
-        // All share one memory, so that of those that read the one that began first is taken for what fills it.
+        // Reads share one memory: only the earliest is blamed for exhausting it, others wait and
+        // run again.
         const earlier = [...this.#reading].filter(([other]) => other < number).map(([, { ended }]) => ended);
         if (earlier.length === 0 || askerLeft_ms() <= 0) throw tooLarge(error);
         await Promise.all(earlier);
@@ -117,7 +116,7 @@ export class Database implements AsyncDisposable {
     this.#reading.set(number, { connection, ended: ended.promise });
     let isInterrupted = false;
     let isFailed = false;
-    // An interruption between two statements is lost: it is said until it is heard.
+    // DuckDB loses an interruption between two statements, so it is repeated until it takes effect.
     const interrupt = (): void => {
       isInterrupted = true;
       connection.interrupt();
@@ -136,7 +135,7 @@ export class Database implements AsyncDisposable {
     } finally {
       clearTimeout(timer);
       gone?.removeEventListener("abort", interrupt);
-      // Where an interruption, or a lack of memory, met the end of a transaction, that is still there.
+      // An interruption or a lack of memory at the end of a transaction leaves it open.
       const next = isInterrupted || isFailed ? await withoutTransaction(connection, open.instance) : connection;
       this.#reading.delete(number);
       ended.resolve();
@@ -159,12 +158,12 @@ export class Database implements AsyncDisposable {
       const longest_ms = caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms());
       const connection = await open.readers.take(caller, gone, longest_ms);
       if (open === this.#open) return { open, connection };
-      // The file was closed meanwhile, and is opened anew.
+      // The file was closed meanwhile and is being reopened.
       open.readers.give(connection, caller);
     }
   }
 
-  /** Lets no read begin until the returned function is called. */
+  /** Blocks new reads until the returned function is called. */
   #pauseReads(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pause = promise;
@@ -174,32 +173,29 @@ export class Database implements AsyncDisposable {
     };
   }
 
-  /**
-   * A number that stays the same while nothing is written; null while something is, or waits to be.
-   */
+  /** Stays the same while nothing is written; null while a write is running or queued. */
   get stillness(): number | null {
     return this.#inLine > 0 ? null : this.#turns;
   }
 
   /**
-   * Raised before anything is written that may do more than add rows whose ids are greater than all
-   * there are.
+   * Incremented before any write that may do more than add rows with ids above all earlier ones.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * A number that stays the same while events only come whose ids are greater than those of all
-   * before; null while it may be otherwise.
+   * Stays the same as long as writes only add events with ids above all earlier ones, or mark some;
+   * null while a write of effect `anything` is running or queued.
    */
   get settled(): number | null {
     return this.#rewriting > 0 ? null : this.#rewrites;
   }
 
   /**
-   * Runs `work` on the writing connection, after all writes asked for before, in one transaction:
-   * when it throws, nothing was written.
+   * Runs `work` on the writing connection, after all earlier writes, in one transaction. If it
+   * throws, nothing is written.
    */
   write<T>(work: (connection: DuckDBConnection) => Promise<T>, does: Effect = "anything"): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
@@ -215,8 +211,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` on the writing connection in its turn and outside of a transaction, as a checkpoint
-   * needs it.
+   * Runs `work` on the writing connection, in turn but outside of a transaction, as checkpoints
+   * require.
    */
   maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
@@ -227,10 +223,10 @@ export class Database implements AsyncDisposable {
     });
   }
 
-  /** After all that was to use the writing connection before. */
+  /** Runs `work` after all earlier users of the writing connection. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);
-    // Those before are written in pieces, and each waits for this thread's other work.
+    // Earlier writes yield between their steps; a waiting write shortens these pauses.
     if (this.#inLine > 0) hurryUntil(turn);
     this.#inLine += 1;
     this.#turns += 1;
@@ -250,8 +246,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * While somebody reads it is put off, and who comes meanwhile waits: a question may fill the memory that folding
-   * needs, which is an error that DuckDB calls fatal.
+   * Checkpoints a large enough log. It is postponed while reads run, and blocks new ones: a query
+   * may exhaust the memory that a checkpoint needs, which is a fatal error for DuckDB.
    */
   async #foldLog(): Promise<void> {
     if (this.#open === null) return;
@@ -274,8 +270,8 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Copies all that was committed, with the log of changes (`.wal`) where there is one. Writing
-   * waits meanwhile, reading does not.
+   * Copies everything committed, with the write-ahead log (`.wal`) if there is one. Writes wait
+   * meanwhile, reads do not.
    * @returns the files that it made
    */
   copyTo(file: string): Promise<string[]> {
@@ -286,7 +282,7 @@ export class Database implements AsyncDisposable {
   async #copyTo(file: string): Promise<string[]> {
     this.#open ??= await openFile(this.#options);
     const { path, writer } = this.#open;
-    // Where somebody reads, DuckDB may not be able to fold the log of changes in; then it is copied as well.
+    // Running reads may prevent the checkpoint; the log is then copied as well.
     await writer.run("checkpoint").catch(() => undefined);
     const copied: string[] = [];
     for (const ending of ["", ".wal"]) {
@@ -312,10 +308,9 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Opens the file anew at once, not with the next write: readers are waiting. What is in memory
-   * alone is dropped, and read again from the log of changes. Questions under way are interrupted.
-   * Others wait until the next write has ended: they might fill the memory that it lacked, again
-   * and again.
+   * Reopens the file at once, as readers are waiting. What is only in memory is dropped and read
+   * again from the log. Running queries are interrupted. New ones wait until the next write has
+   * ended, or they might again exhaust the memory that it lacked.
    */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log } = this.#options;
@@ -338,12 +333,12 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** An empty write meets what a reader met, and has the file opened anew. */
+  /** Queues an empty write, which fails as the reader did and so reopens the file. */
   #mend(): void {
     this.write(() => Promise.resolve()).catch(() => undefined);
   }
 
-  /** Lets all work in flight end, then folds the log of changes into the file. */
+  /** Waits for all running work, then checkpoints the log into the file. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -355,7 +350,7 @@ export class Database implements AsyncDisposable {
       await this.#open.readers.drain();
       await this.#open.writer.run("checkpoint");
     } catch (error) {
-      // Nothing is lost: the next opening reads the log of changes.
+      // Nothing is lost: the log is read when the file is opened again.
       this.#options.log.warn({ err: error, file: this.file }, "the store was closed without a checkpoint");
     } finally {
       await closeFile(this.#open);
@@ -364,9 +359,9 @@ export class Database implements AsyncDisposable {
 }
 
 /**
- * A connection after an error, outside of any transaction. Without memory a rollback fails too, and
- * the transaction would stay: then it is another connection, and closing the first ends it. Where
- * the instance has failed or was closed there is no other; the file is opened anew. Never throws.
+ * Returns a connection outside of any transaction, after an error. If the rollback fails for lack
+ * of memory, it is a new connection, and closing the old one ends the transaction. If there can be
+ * no new one, as the instance failed or was closed, the file is about to be reopened. Never throws.
  */
 async function withoutTransaction(connection: DuckDBConnection, instance: DuckDBInstance): Promise<DuckDBConnection> {
   try {
@@ -381,7 +376,7 @@ async function withoutTransaction(connection: DuckDBConnection, instance: DuckDB
   return connection;
 }
 
-/** Runs `work` in one transaction, which is undone where it throws. */
+/** Runs `work` in one transaction, which is rolled back if it throws. */
 export async function transaction<T>(
   connection: DuckDBConnection,
   work: (connection: DuckDBConnection) => Promise<T>,
@@ -392,7 +387,7 @@ export async function transaction<T>(
     result = await work(connection);
     await connection.run("commit");
   } catch (error) {
-    // A commit that failed has ended the transaction by itself: there is nothing to roll back, and no news in that.
+    // A failed commit has already ended the transaction, so the error of this rollback is ignored.
     await connection.run("rollback").catch(() => undefined);
     throw error;
   }

@@ -1,6 +1,8 @@
 import { LoggiaError, StartError } from "../../../errors.ts";
 
-/** Why a store can't be used, in one line that names its file and says what to do. */
+/**
+ * Returns the error of a store that cannot be used, in one line that names its file and the remedy.
+ */
 export function startError(file: string, error: unknown): StartError {
   const reason = error instanceof Error ? firstLine(error.message) : String(error);
   if (/Could not set lock/.test(reason)) {
@@ -20,16 +22,16 @@ export function startError(file: string, error: unknown): StartError {
   return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
 }
 
-/** What DuckDB says of blocks and records that can't be what was written. */
+/** DuckDB's messages about damaged blocks and records. */
 const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
 
-/** For a question that was interrupted. */
+/** Returns the error of an interrupted query. */
 export function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
   const message = `The question took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, by time for example`;
   return new LoggiaError("overloaded", message, { cause });
 }
 
-/** For a question that fills the memory that all share. */
+/** Returns the error of a query that exceeds the memory shared by all queries. */
 export function tooLarge(cause: unknown): LoggiaError {
   const message =
     "The question needs more memory than the store may take: narrow it, or ask for fewer groups or values";
@@ -41,8 +43,8 @@ export function isOutOfMemory(error: unknown): boolean {
 }
 
 /**
- * Whether a write has found no memory, or failed as it was committed. DuckDB then may leave a part
- * of its rows in memory, where questions and retries see them although no transaction wrote them.
+ * Returns whether a write ran out of memory or failed to commit. DuckDB may then keep some of its
+ * rows in memory, where queries and retries see them although they were never committed.
  */
 export function isHalfWritten(error: unknown): boolean {
   return error instanceof Error && HALF_WRITTEN.test(error.message);
@@ -50,17 +52,17 @@ export function isHalfWritten(error: unknown): boolean {
 
 const HALF_WRITTEN = /out of memory|could not allocate|failed to (?:allocate|pin|commit)/i;
 
-/** Whether DuckDB will refuse all further work on the instance. */
+/** Returns whether DuckDB will refuse all further work on the instance. */
 export function isFatal(error: unknown): boolean {
   return error instanceof Error && /^(FATAL|INTERNAL) Error|database has been invalidated/i.test(error.message);
 }
 
-/** What DuckDB says where it is to end a transaction, and there is none. */
+/** Returns whether DuckDB was to end a transaction but none is active. */
 export function isWithoutTransaction(error: unknown): boolean {
   return error instanceof Error && error.message.includes("no transaction is active");
 }
 
-/** DuckDB adds the statement and hints below. */
+/** Returns the first line of a message; DuckDB appends the statement and hints. */
 export function firstLine(message: string): string {
   return message.split("\n", 1)[0] ?? message;
 }

@@ -11,30 +11,35 @@ import { FairPool } from "../read/fair-pool.ts";
 import { prepareSchema } from "./migrate.ts";
 
 /**
- * Each query holds a thread of libuv's pool (four, unless set) while it runs: two readers and a
- * writer leave one for files and hashing.
+ * Number of reading connections. Each running query holds a thread of libuv's pool (four by
+ * default); two readers and a writer leave one for files and hashing.
  */
 const READERS = 2;
 
-/** The format of new files. From this one on texts are compressed in one way, which takes a quarter less time. */
+/** Storage format of new files. It compresses texts in a single way, which is faster. */
 const STORAGE = "v1.5.0";
 
 /**
- * The log of changes is folded into the file once it is this large: seldom enough not to slow
- * writing down. Rows that only the log has take half as much again in memory.
+ * Size of the write-ahead log that triggers a checkpoint. It keeps checkpoints rare enough not to
+ * slow down writes; rows that are only in the log take more memory.
  */
 const CHECKPOINT_MB = 64;
-/** Rows that only the log has are to fit into memory beside what questions need. */
+/**
+ * Divisor of the memory limit that bounds rows which are only in the log; queries need the rest.
+ */
 const CHECKPOINT_SHARE = 2;
 
-/** Lists fetch the wide columns of just their page, up to pages that end at this row; 50 is DuckDB's default. */
+/**
+ * Lists read the wide columns of their page only, for pages that end up to this row; DuckDB's
+ * default is 50.
+ */
 const LATE_MATERIALIZATION_ROWS = 1_000_000;
 
-/** Where a file lies, and what DuckDB may take for it. */
+/** The path of a store file, and the resources that DuckDB may use for it. */
 export type FileOptions = {
   readonly file: string;
   readonly memoryLimit_mb: number;
-  /** What may lie in the folder beside the file. */
+  /** Limit of the temporary folder beside the file. */
   readonly spillLimit_mb?: number | undefined;
   readonly threads: number;
 };
@@ -43,16 +48,19 @@ export type FileOptions = {
 export type OpenFile = {
   readonly path: string;
   readonly instance: DuckDBInstance;
-  /** Replaced where a failed transaction could not be rolled back. */
+  /** Replaced if a failed transaction could not be rolled back. */
   writer: DuckDBConnection;
   readonly readers: FairPool<DuckDBConnection>;
 };
 
-/** DuckDB locks its file against other processes alone: two instances in one process would spoil it. */
+/**
+ * Paths open in this process. DuckDB's lock only excludes other processes; two instances in one
+ * process would corrupt the file.
+ */
 const openPaths = new Set<string>();
 
 /**
- * Opens a file, makes it where there is none, and brings its schema up to date.
+ * Opens a file, creates it if it is missing, and migrates its schema.
  * @throws StartError that names the file
  */
 export async function openFile(options: FileOptions): Promise<OpenFile> {
@@ -87,19 +95,19 @@ export async function openFile(options: FileOptions): Promise<OpenFile> {
 async function connect(instance: DuckDBInstance, file: string): Promise<Pick<OpenFile, "writer" | "readers">> {
   const writer = await instance.connect();
   await prepareSchema(writer, file);
-  // After a failure a file is closed because what is in memory is not to be trusted. Others fold the
-  // log in before they close it.
+  // After a failure the contents of memory cannot be trusted, so that closing must not write them.
+  // An orderly shutdown runs its own checkpoint first.
   await writer.run("pragma disable_checkpoint_on_shutdown");
   await writer.run(`set global late_materialization_max_rows = ${LATE_MATERIALIZATION_ROWS}`);
-  // Questions are built from parameters, numbers, hexadecimal digits and checked keys; should one
-  // ever carry a stranger's SQL, it can still reach no other file and no setting.
+  // Queries contain only parameters, numbers, hexadecimal digits and validated keys. Should one
+  // ever contain injected SQL, it still cannot access other files or settings.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
   const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
   return { writer, readers };
 }
 
-/** Closes a file, once nobody reads it any more. */
+/** Closes a file once all readers have returned their connections. */
 export async function closeFile(open: OpenFile): Promise<void> {
   for (const connection of await open.readers.drain()) connection.closeSync();
   open.writer.closeSync();
@@ -117,9 +125,9 @@ const COPY = `
   }`;
 
 /**
- * Copies a file that is open in this process, by another process: a POSIX lock goes when its holder
- * closes any of its descriptors of the file, and DuckDB's would go with the copier's.
- * @throws Error in one line of what the system says
+ * Copies a file that is open in this process, in a child process. Closing any descriptor of a file
+ * releases a POSIX lock of the process, so that a copy made here would release DuckDB's.
+ * @throws Error with the system's message, in one line
  */
 export async function copyFile(from: string, to: string): Promise<void> {
   try {

@@ -21,8 +21,8 @@ import {
 const ADDED = [MARKS, SEEN_ALERTS, tokenBlocks()];
 
 /**
- * Creates the tables of a new file, and brings those of an older Loggia up to date.
- * @throws StartError where the file was written by a newer Loggia, or holds something else
+ * Creates the tables of a new file, or migrates those of an older release.
+ * @throws StartError if a newer release wrote the file, or it holds something else
  */
 export async function prepareSchema(connection: DuckDBConnection, file: string): Promise<void> {
   const tables = (await connection.runAndReadAll("select table_name from duckdb_tables() where not temporary"))
@@ -43,8 +43,8 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
   if (version <= VERSION) {
     for (const table of ADDED) await connection.run(table);
   }
-  // Releases of version 5 would add events to blocks and leave their filters as they are; those of
-  // version 7 would do so where filters lie in more tables than one.
+  // The version keeps older releases away. Those of version 5 would add events to blocks without
+  // updating their filters; those of version 7 would do so if filters are in several tables.
   if (version >= 1 && version < VERSION) {
     await connection.run("begin");
     if (version === 5 || version === 6) await connection.run("alter table events drop column hash");
@@ -59,8 +59,8 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
 }
 
 /**
- * Brings the tables of an older Loggia up to date, in the transaction that is under way. Events are
- * written anew, which takes no more memory the more rows there are, as an update would.
+ * Migrates the tables of an older release, in the current transaction. Events are rewritten,
+ * because the memory of an update grows with the number of rows.
  */
 async function migrate(connection: DuckDBConnection, version: 1 | 2 | 3 | 4): Promise<void> {
   registerTextFunction(connection, "pattern_of", patternOf);
@@ -77,7 +77,7 @@ function eventsAnew(version: 1 | 2 | 3 | 4): readonly string[] {
     ...(version === 4 ? [] : LOGS_ANEW),
     "alter table events rename to events_before",
     EVENTS,
-    // As a constant: rows that are joined with others do not stay in order.
+    // A constant, because a join would not keep the order of rows.
     "set variable logs = (select list(log order by number) from logs)",
     `insert into events ${withPatterns(version === 4 ? "from events_before" : numbered)}`,
     "reset variable logs",
@@ -85,13 +85,16 @@ function eventsAnew(version: 1 | 2 | 3 | 4): readonly string[] {
   ];
 }
 
-/** Version 3 did not number logs. */
+/** Version 3 had no numbers of logs. */
 const LOGS_ANEW = [
   LOGS,
   "insert into logs select log, row_number() over (order by log) from (select distinct log from events)",
 ];
 
-/** Version 4 had neither patterns nor attributes, and hashes of its own. @param rows as it has them */
+/**
+ * Rows of version 4, which had neither patterns nor attributes but stored hashes. @param rows in
+ * its form
+ */
 function withPatterns(rows: string): string {
   return `select * exclude (hash, folded, log_number, folded_pattern),
       if(folded is null and folded_pattern is null, null, struct_pack(text := folded.text, link := folded.link,
@@ -101,7 +104,7 @@ function withPatterns(rows: string): string {
     from (select *, folded_pattern_of(text) as folded_pattern from (${rows}))`;
 }
 
-/** Version 2 had tags in lists, and compared those without a folded form as they were given. */
+/** Rows of version 2, which had lists of tags and compared tags without a folded form as given. */
 const ROWS_OF_LISTS = `select * exclude (folded_tags) replace (
      if(folded is null and folded_tags is null, null, struct_pack(text := folded.text, link := folded.link,
        tags := folded_tags, source := folded.source, "user" := folded."user", class := folded.class)) as folded)
@@ -114,7 +117,7 @@ function lineOfList(list: string): string {
   return `if(len(${list}) = 0, '', ${line})`;
 }
 
-/** Makes a function of texts one of SQL. */
+/** Registers a function of texts for use in SQL. */
 function registerTextFunction(connection: DuckDBConnection, name: string, of: (text: string) => string | null): void {
   connection.registerScalarFunction(
     DuckDBScalarFunction.create({

@@ -3,27 +3,24 @@ import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";
 
 /**
- * What lies in the database file.
+ * Schema of the database file.
  *
- * - An id is kept as two integers, because zone maps (the least and greatest value of each row
- *   group, by which a scan skips) see all of an integer and only eight bytes of a text: finding a
- *   row of a million by id takes 2 ms instead of 19.
- * - No table has an index: a primary key slows each insert down and is kept in memory. That a row
- *   is not there yet is known from the largest id, or looked up by zone map.
- * - The tags of an event stand in one text, `⏎first⏎second⏎`. Few texts of tags differ, so that
- *   DuckDB keeps each once and looks for a tag in those alone: a tag is found among a million
- *   events in 2 ms, and in lists of texts in 17.
- * - The hash of a text is made of it when somebody asks: it would be a third of the file, and no
- *   two would be alike.
- * - Attributes that many events of a log have lie in columns of their own, see `AttributeColumns`;
- *   `attributes` is the text of all of them, as it is shown.
- * - Logs are found by number, see `LogNumbers`, for the same reason: of a text a zone map sees how
- *   it begins.
- * - Texts compare folded. For a text of ASCII alone `lower` is the same as our folding, so `folded`
- *   holds only what it would get wrong.
+ * - An id is stored as two integers: zone maps (minimum and maximum of each row group, which let a
+ * scan skip it) cover whole integers but only the first eight bytes of a text.
+ * - No table has an index: a primary key slows down inserts and is kept in memory. Whether a row
+ * exists is known from the largest id, or looked up with the zone maps.
+ * - The tags of an event are one text, `⏎first⏎second⏎`. Such texts repeat, so that DuckDB stores
+ * them in a dictionary and searches only that for a tag.
+ * - The hash of a text is computed on demand. It would not compress and would take much of the
+ * file.
+ * - Frequent attributes of a log have columns of their own, see `AttributeColumns`; `attributes` is
+ * the text of all attributes, as it is shown.
+ * - Logs are looked up by number, see `LogNumbers`: zone maps see only the beginning of a text.
+ * - Texts compare folded. For ASCII texts `lower` equals our folding, so `folded` only holds the
+ * forms that `lower` would get wrong.
  */
 
-/** Raise it with each change of the tables, and say in `migrate.ts` how to come from the one before. */
+/** Version of the tables. Increase it with each change, and add the migration to `migrate.ts`. */
 export const VERSION = 8;
 
 /** The columns of `events`, in order. */
@@ -51,12 +48,15 @@ const EVENT_COLUMNS = {
   others: "VARCHAR",
 } as const;
 
-/** Columns of `events` behind which those of attributes stand, see `AttributeColumns`. */
+/** Number of columns of `events` before those of attributes, see `AttributeColumns`. */
 export const EVENT_WIDTH = Object.keys(EVENT_COLUMNS).length;
-/** With their number behind it. */
+/** Prefix of the columns of attributes, followed by their number. */
 export const ATTRIBUTE_COLUMN = "attribute_";
 
-/** No tag holds one: what was posted is split at white space. Stands before, between and after the tags of an event. */
+/**
+ * Separator before, between and after the tags of an event. No tag contains it, as tags are split
+ * at white space.
+ */
 export const TAG_SEPARATOR = "\n";
 
 const NULLABLE: ReadonlySet<string> = new Set([
@@ -71,13 +71,12 @@ const NULLABLE: ReadonlySet<string> = new Set([
   "others",
 ]);
 
-/** How lists of ids are handed over: one text of JSON is bound faster than a list of values. */
+/** JSON shape of a list of ids. A single JSON text binds faster than a list of values. */
 export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }]);
 
 /**
- * The beginning of a question and its condition for the rows of some ids, whose parameters are
- * {@link idParameters}. With the least and the greatest spelt out, the scan skips all row groups
- * that lie elsewhere.
+ * Beginning of a query, and its condition, for the rows with some ids; {@link idParameters} are the
+ * parameters. The explicit minimum and maximum let the scan skip all other row groups.
  */
 export const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
 export const NEAR =
@@ -98,19 +97,21 @@ export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinte
   column_number uinteger)`;
 
 /**
- * Facts about the file as a whole. Made where it is missing; releases that do not know the table
- * leave it alone.
+ * Facts about the file as a whole. Created if missing; releases that do not know the table ignore
+ * it.
  */
 export const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
 
 /**
- * Alerts that their people have seen, with the change of many that marked them. Made where it is
- * missing, as `marks`.
+ * Alerts that their users have seen, with the `mark` of a bulk change. Created if missing, as
+ * `marks` is.
  */
 export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
   user_id varchar not null, log varchar not null, mark varchar)`;
 
-/** A table of filters, see `FilterTables`. Their bits are as good as random, so compressing them is in vain. */
+/**
+ * Returns a table of filters, see `FilterTables`. Their bits are near random and do not compress.
+ */
 export function tokenBlocks(table = "token_blocks"): string {
   return `create table if not exists ${table} (first_hi ubigint not null, last_hi ubigint not null,
     filter blob not null using compression uncompressed)`;
@@ -120,10 +121,10 @@ export const TABLES = [
   EVENTS,
   LOGS,
   ATTRIBUTE_PLACES,
-  // Markers of deleted events, into which a replay runs.
+  // Markers of deleted events, which a replay checks.
   "create table deleted_events (id_hi ubigint not null, id_lo uinteger not null)",
   "create table bookmarks (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null)",
-  // A deleted alert stays as its own marker.
+  // A deleted alert is kept as its own marker.
   `create table alerts (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null,
      deleted boolean not null)`,
   VISITS,
@@ -131,7 +132,7 @@ export const TABLES = [
   "create table meta (version integer not null)",
 ];
 
-/** The two integers that stand for an id. `hi` rises with the time of acceptance. */
+/** Returns the two integers of an id. `hi` ascends with the time of acceptance. */
 export function splitId(id: EventId): { readonly hi: bigint; readonly lo: number } {
   return { hi: BigInt(`0x${id.slice(0, 16)}`), lo: parseInt(id.slice(16), 16) };
 }
@@ -145,13 +146,15 @@ export function idParameters(ids: readonly EventId[]): [asked: string, least: bi
   return [JSON.stringify(ids.map(encodeId)), ...spanOf(ids)];
 }
 
-/** The least and the greatest of the first integers. @param ids not empty */
+/** Returns the smallest and the largest upper integer. @param ids not empty */
 export function spanOf(ids: readonly EventId[]): [least: bigint, greatest: bigint] {
   const sorted = ids.toSorted();
   return [splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
 }
 
-/** The columns of an id, in JSON's terms: a 64-bit integer has to be text, which DuckDB reads in hexadecimal too. */
+/**
+ * Returns the columns of an id for JSON. A 64-bit integer has to be text; DuckDB reads hexadecimal.
+ */
 export function encodeId(id: EventId): { id_hi: string; id_lo: number } {
   return { id_hi: `0x${id.slice(0, 16)}`, id_lo: parseInt(id.slice(16), 16) };
 }
@@ -160,7 +163,7 @@ export function foldedUnlessAscii(text: string): string | null {
   return isAscii(text) ? null : fold(text);
 }
 
-/** Tags in one text; "" for none. */
+/** Returns tags as one text; "" for none. */
 export function tagLine(tags: readonly string[]): string {
   let line = tags.length === 0 ? "" : TAG_SEPARATOR;
   for (const tag of tags) line += tag + TAG_SEPARATOR;

@@ -1,8 +1,8 @@
 import accessors from "@duckdb/node-api/lib/vectors/dataAccessors.js";
 
 /**
- * The client reads every text with one decoder, which takes a U+FEFF at the beginning for a byte
- * order mark and drops it: texts came back shorter than they were stored. This one keeps it.
+ * Makes the client keep a leading U+FEFF in texts. Its shared decoder would take the character for
+ * a byte order mark and drop it, so that a text would be read shorter than it was stored.
  */
 export function keepByteOrderMarks(): void {
   (accessors as { textDecoder: TextDecoder }).textDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

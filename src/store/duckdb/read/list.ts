@@ -21,26 +21,24 @@ import { toRow } from "./read.ts";
 import type { Remembered } from "./remembered-moments.ts";
 import { joinId } from "../database/schema.ts";
 
-/**
- * A list in the order of time is counted in about this many slices, which tell where a page lies.
- */
+/** Approximate number of time slices that a list is counted in to locate its page. */
 const SLICES = 1024;
 
 /**
- * Fewer records than this are found and shown in one pass. It reads whole rows, which costs most
- * where they lie far apart: so where blocks leave little to look at, it is given up sooner.
+ * Lists of fewer records than this are found and returned in one pass. It reads whole rows, which
+ * is slow if they are far apart; with blocks that exclude most rows, the pass stops sooner.
  */
 const FEW = 1000;
 const FEW_IN_BLOCKS = 100;
-/** A store of no more records than this is looked through in one pass. */
+/** Stores with at most this many records are scanned in one pass. */
 const SMALL_STORE = 100_000;
 
-/** What a question needs besides its plan. */
+/** What a query needs besides its plan. */
 type Reading = {
   readonly connection: DuckDBConnection;
   readonly statistics: ColumnStatistics;
   readonly known: Known;
-  /** Before anything was read, see {@link RememberedMoments.note}. */
+  /** Taken before anything was read, see {@link RememberedMoments.note}. */
   readonly stillness: number | null;
 };
 
@@ -69,7 +67,7 @@ export async function list(
 
 const NO_MARKS: NonNullable<Page["marks"]> = new Map();
 
-/** The records of a page alone. */
+/** Returns the records of a page without a count. */
 export async function rows(
   connection: DuckDBConnection,
   plan: ListPlan,
@@ -80,8 +78,8 @@ export async function rows(
 }
 
 /**
- * How many records one pass may find at most; 0 where records of a page are better found by their
- * times first.
+ * Returns the most records that a single pass may find, or 0 if it is better to locate the page by
+ * time first.
  */
 async function mostOfFew({ connection, statistics, known }: Reading, plan: ListPlan): Promise<number> {
   if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
@@ -90,8 +88,9 @@ async function mostOfFew({ connection, statistics, known }: Reading, plan: ListP
 }
 
 /**
- * What finds little is answered by the pass that finds it. Null where it is `most` or more, which
- * that pass notices soon, as they lie close then; and where a page after the last tells nothing.
+ * Lists few records in the pass that finds them. Returns null if there are `most` or more, which
+ * the pass notices early because they are dense, or if a page beyond the end leaves the total
+ * unknown.
  */
 async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
   if (isByTime(plan) && most <= FEW_IN_BLOCKS) {
@@ -103,7 +102,7 @@ async function listFew({ connection, known }: Reading, plan: ListPlan, most: num
   return total < most ? { rows: found.map(toRow), total } : null;
 }
 
-/** The page of a plan in the order of time, of all records that it finds. */
+/** Returns the page of a plan in order of time from all records that it finds. */
 function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
   const sign = isNewestFirst(plan) ? -1 : 1;
   const sorted = all.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
@@ -111,8 +110,8 @@ function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
 }
 
 /**
- * A page near either end, looked for where events as dense as all would have it, and some more.
- * Null where there is no such page, or where they are not as dense there.
+ * Lists a page near either end of time from the span that would hold it at the average density of
+ * events, with a margin. Returns null for other pages, or if the span holds too few events.
  */
 async function listNear(
   { connection, statistics, known }: Reading,
@@ -132,11 +131,11 @@ async function listNear(
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
-/** A page that ends further away would take a sort of all before it: slices skip those. */
+/** A page that ends further away would need a sort of everything before it; slices avoid that. */
 const NEAR_ROWS = 2000;
-/** So many times as far as events of an even density would need. */
+/** Margin, as a multiple of the span that events of even density would need. */
 const MARGIN = 4;
-/** After all moments that there are. */
+/** Later than any time. */
 const END = 10n ** 17n;
 
 function isEverything({ from, where }: ListPlan): boolean {
@@ -144,8 +143,8 @@ function isEverything({ from, where }: ListPlan): boolean {
 }
 
 /**
- * The pass that counts also tells where the page lies, so that the first page and the thousandth
- * read only their own neighbourhood.
+ * Lists by counting slices of time. The counts also locate the page, so that any page reads only
+ * its neighbourhood.
  */
 async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
   const { connection, statistics, known } = reading;
@@ -161,9 +160,9 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
 }
 
 /**
- * A page in the order of time. Spans that grow from the end where the order begins tell how many
- * records they hold and the moments of the first ones, until `countUpTo` records and the page are
- * found: what lies beyond is not looked at. Only the rows of the page are read whole.
+ * Lists a page in order of time. Growing spans, from the end where the order begins, give their
+ * counts and the times of their first records, until `countUpTo` records and the page are found.
+ * Only the rows of the page are read whole.
  */
 async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
   const needed = plan.skip + plan.take + SPARE;
@@ -176,10 +175,10 @@ async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): P
   let edge: bigint | null = null;
   let isLast = false;
   for (let rows = FIRST_SPAN_ROWS; !isLast && total < goal;) {
-    // Half of all that there is costs another span as much as all of it.
+    // Half of all events in another span cost as much as all of them.
     isLast = rows >= reach.count / 2;
     const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
-    // Where few are found, all of them are remembered.
+    // If few records are found, the times of all are remembered.
     const needs = edge !== null && moments.length === total ? goal : needed;
     const found = await firstRecords(reading, plan, Math.max(0, needs - moments.length), span);
     total += found.count;
@@ -195,7 +194,7 @@ async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): P
   return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, all, isAll), total };
 }
 
-/** The same of moments that an earlier page knew, and of events that came since. */
+/** Lists from the times that an earlier page remembered, and from events accepted since. */
 async function listRemembered(reading: Reading, plan: ListPlan, goal: number): Promise<Page | null> {
   const { remembered } = reading.statistics;
   const before = remembered.of(plan);
@@ -206,12 +205,12 @@ async function listRemembered(reading: Reading, plan: ListPlan, goal: number): P
     const total = moments.length;
     const rows = total <= plan.skip ? [] : await pageOf(reading, plan, moments, true);
     if (!remembered.holds(before)) return null;
-    // The rows may tell of what was written since the question began.
+    // The rows may include writes since the query began.
     if (!isSame || before.stillness === remembered.stillness) return { rows, total };
   }
 }
 
-/** Null where there are `goal` or more by now. */
+/** Adds the records accepted since. Returns null if there are `goal` or more in total. */
 async function withFresh(
   reading: Reading,
   plan: ListPlan,
@@ -228,7 +227,7 @@ async function withFresh(
   return all;
 }
 
-/** @param moments of all that a plan finds */
+/** Remembers a complete list. @param moments of all records that the plan finds */
 async function remember(
   { connection, statistics, stillness }: Reading,
   plan: ListPlan,
@@ -240,24 +239,26 @@ async function remember(
   statistics.remembered.note(plan, stillness, { moments, upTo: row![0] as bigint });
 }
 
-/** The greatest second integer of an id. */
+/** Largest lower integer of an id. */
 const MOST_LO = 2 ** 32 - 1;
 
-/** Pages that end further away are not found by the moments of all records before them. */
+/** Pages that end beyond this are not located by the times of all records before them. */
 const MOST_FIRST = 10_000;
-/**
- * So many moments more than a page needs tell whether others of the moment of its last record are
- * few.
- */
+/** Times read beyond the page, to tell whether few other records share the time of its last one. */
 const SPARE = 100;
 const MARGIN_OF_SPANS = 1.5;
-/** So many records tell how dense they are, about: where that is far too little, all is looked at next. */
+/**
+ * Smallest count that gives an estimate of density. If that is far too low, the next span is
+ * everything.
+ */
 const TELLING = 5;
 const SURELY_ALL = 2;
 const LEAST_GROWTH = 4;
 const MOST_GROWTH = 32;
 
-/** How many records a span holds, and the moments of the first `most` in the order of the plan. */
+/**
+ * Counts the records of a span and returns the times of the first `most`, in the order of the plan.
+ */
 async function firstRecords(
   reading: Reading,
   plan: ListPlan,
@@ -271,8 +272,9 @@ async function firstRecords(
 }
 
 /**
- * @param moments of the first records, from the first to one behind the page where there is one
- * @param isAll whether there are no others
+ * Returns the page of a plan, given the times of its first records.
+ * @param moments of the first records, up to at least one after the page if there is one
+ * @param isAll whether these are all records
  */
 async function pageOf(reading: Reading, plan: ListPlan, moments: BigInt64Array, isAll: boolean): Promise<EventRow[]> {
   const first = moments[plan.skip]!;
@@ -281,27 +283,29 @@ async function pageOf(reading: Reading, plan: ListPlan, moments: BigInt64Array, 
   const span = { from, to: to + 1n };
   const [start, end] = [moments.indexOf(first), moments.lastIndexOf(last) + 1];
   const skip = plan.skip - start;
-  // Many records of one moment are sorted before they are read whole.
+  // If many records share a time, they are sorted before they are read whole.
   const isShort = end - start <= plan.take + 2 * SPARE && (isAll || end < moments.length);
   return isShort
     ? (await askRows(reading.connection, compileShortPage(plan, skip, span, reading.known))).map(toRow)
     : page(reading, plan, skip, span);
 }
 
-/** About so many records of all logs lie between the end where the order begins and this moment. */
+/**
+ * Returns the time up to which about `rows` records of all logs lie, from where the order begins.
+ */
 function edgeOf({ count, first, last }: Reach, rows: number, newestFirst: boolean): bigint {
   const reach_ms = Math.ceil((rows / count) * (last - first));
   return BigInt(newestFirst ? last - reach_ms : first + reach_ms);
 }
 
-/** What lies behind `before`, up to `edge`; without end where these are null. */
+/** Returns the span after `before` up to `edge`, in the order; null is unbounded. */
 function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boolean): Span {
   return newestFirst ? { from: edge ?? -END, to: before ?? END } : { from: before ?? -END, to: edge ?? END };
 }
 
 /**
- * A page in the order of time. Spans that grow are counted from the end where the order begins,
- * until `countUpTo` records are found: what lies beyond is not looked at.
+ * Lists a page in order of time. Growing spans are counted from the end where the order begins,
+ * until `countUpTo` records are found; what lies beyond is not read.
  */
 async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
   const counted: CountedSpan[] = [];
@@ -315,7 +319,7 @@ async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: num
   return pageAmong(reading, plan, counted);
 }
 
-/** Spans that together hold all of time, from one end to the other. */
+/** Yields spans that together cover all of time, from one end to the other. */
 function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
   let before: bigint | null = null;
   for (let rows = FIRST_SPAN_ROWS; rows < reach.count; rows *= SPAN_GROWTH) {
@@ -326,7 +330,7 @@ function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
   yield spanUpTo(null, before, newestFirst);
 }
 
-/** About so many records of all logs are in the first span. */
+/** Approximate number of records of all logs in the first span. */
 const FIRST_SPAN_ROWS = 50_000;
 const SPAN_GROWTH = 4;
 
@@ -344,7 +348,7 @@ async function countRecords(
   return Number((await askRows(connection, compileCount(plan, most, span, known)))[0]?.[0]);
 }
 
-/** Whether a plan's order is (`created`, `id`), one way or the other. */
+/** Returns whether a plan is ordered by (`created`, `id`), in either direction. */
 function isByTime(plan: ListPlan): boolean {
   return plan.sort.length === 0 || (plan.sort.length === 1 && plan.sort[0]?.field === "created");
 }
@@ -353,10 +357,10 @@ function isNewestFirst({ sort }: ListPlan): boolean {
   return sort[0]?.direction === "desc";
 }
 
-/** A span and how many records of a plan it holds. */
+/** A span and the number of a plan's records in it. */
 type CountedSpan = Span & { readonly count: number };
 
-/** A page that lies within spans, which are in the order of the plan. */
+/** Returns the page of a plan that lies within spans, given in the order of the plan. */
 async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
   let total = 0;
   let { skip } = plan;
