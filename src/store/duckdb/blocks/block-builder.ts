@@ -12,16 +12,16 @@ import { TokenFilter } from "./token-filter.ts";
 import { addTokensOfEvent } from "./tokens.ts";
 import { TokenList } from "./token-list.ts";
 
-/** After each block, others have so many times as long as it took. */
+/** Ratio of idle time to work between blocks. */
 const REST = 2;
 const REST_LEAST_MS = 5;
 const AGAIN_AFTER_MS = 60_000;
-/** Rows of which tokens are made before other work has its turn. */
+/** Rows tokenized between yields to other work. */
 const ROWS_A_TURN = 128;
 
 type Gap = { readonly from: bigint; readonly to: bigint };
 
-/** Gives blocks to rows that no block covers, in the background, oldest first. */
+/** Builds blocks for rows that no block covers, in the background, oldest first. */
 export class BlockBuilder implements AsyncDisposable {
   readonly #database: Database;
   readonly #index: BlockIndex;
@@ -36,13 +36,13 @@ export class BlockBuilder implements AsyncDisposable {
     index.onGap = () => this.start();
   }
 
-  /** Does nothing while it runs. */
+  /** Starts building, unless it is already running. */
   start(): void {
     if (this.#running !== null || this.#ending.signal.aborted || this.#index.gaps().length === 0) return;
     this.#running = this.#run().finally(() => (this.#running = null));
   }
 
-  /** Resolves once all rows below the tail have a block. */
+  /** Resolves once all rows below the tail have a block, or once building has failed. */
   async done(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -50,7 +50,7 @@ export class BlockBuilder implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#ending;
     try {
-      // Whoever found the gap may be in a transaction, and writes first.
+      // The caller that found the gap may be in a transaction; its write goes first.
       await sleep(0, undefined, { signal });
       for (let [gap] = this.#index.gaps(); gap !== undefined; [gap] = this.#index.gaps()) {
         const start_ms = performance.now();
@@ -71,9 +71,9 @@ export class BlockBuilder implements AsyncDisposable {
   }
 }
 
-/** Makes a block of the first rows of a gap. */
+/** Builds a block for the first rows of a gap. */
 async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promise<void> {
-  // In the turn of a writer, so that no row that is already counted is yet to be committed.
+  // Read in a writer's turn, so that all late inserts counted so far are committed.
   const late = await database.maintain(() => Promise.resolve(index.lateInserts));
   const tokens = new TokenList();
   const last = await database.read(async (connection) => {
@@ -86,7 +86,10 @@ async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promi
   place?.();
 }
 
-/** Where the block ends that begins with a gap: with the gap, or once it has enough rows. */
+/**
+ * Returns the last id of the block that begins with a gap: the end of the gap, or once it has
+ * enough rows.
+ */
 async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: number): Promise<bigint> {
   const sql = `select count(*), max(id_hi) from
     (select id_hi from events where id_hi between $1::ubigint and $2::ubigint order by id_hi limit ${rows})`;

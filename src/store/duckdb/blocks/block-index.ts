@@ -12,66 +12,65 @@ import { mayMeet, tokenCondition } from "./token-condition.ts";
 import { TokenFilter } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
 
-/** All rows of which the upper integer of the id lies from `first` to `last` have their tokens in the filter. */
+/**
+ * A block: the filter holds the tokens of all rows whose upper integers lie from `first` to `last`.
+ */
 export type Block = Span & { readonly filter: TokenFilter };
 
-/** `filter` is null where it is in the table alone: the block is always looked at. */
+/** `filter` is null if it is only in the table; the block is then always scanned. */
 type KnownBlock = Span & { readonly filter: TokenFilter | null };
 
 export type BlockOptions = {
-  /** How many events a block has at least. */
+  /** Minimum number of events of a block. */
   readonly blockRows: number;
-  /** What filters may take in memory: of more, the oldest are left out. */
+  /** Memory limit of filters; the oldest are dropped first. */
   readonly filterLimit_bytes: number;
-  /** How many blocks a table of the file has; see {@link FilterTables}. */
+  /** Blocks stored in one table; see {@link FilterTables}. */
   readonly tableBlocks?: number | undefined;
   readonly log: Logger;
 };
 
-/** What is written at once. */
+/** The events of one write. */
 export type Appended = {
   readonly tokens: TokenList;
   readonly rows: number;
-  /** The least and the greatest id, where they rise; else null. */
+  /** The smallest and largest id if the ids ascend, otherwise null. */
   readonly span: { readonly first: EventId; readonly last: EventId } | null;
   readonly ids: () => readonly EventId[];
 };
 
 /**
- * Filters of the tokens of events, each of one block of rows that follow one another by id. A question asks them
- * before it asks DuckDB, which then looks only at ranges of ids in which there may be an answer.
+ * Bloom filters of the tokens of events, one for each block of rows adjacent by id. A query checks
+ * them first, so that DuckDB only scans ranges of ids that may contain matches.
  *
- * They are committed with the rows. Rows that no block covers are always looked at: those at the end, the `tail`,
- * until they are enough for a block; those of older releases, and of a tail that a process left, until
- * `BlockBuilder` has come by.
+ * Filters are committed with their rows. Rows without a block are always scanned: those of the
+ * `tail`, until they suffice for a block, and those of older releases or of a previous process's
+ * tail, until `BlockBuilder` has indexed them.
  *
- * Invariant: whoever can see a row of a block, and asks afterwards, asks a filter with the tokens of that row. Only
- * the writer adds rows, which either come into the tail, or take the blocks away into which they fall.
- * Rows that are deleted take nothing away.
+ * Invariant: a query that can see a row of a block checks a filter with the tokens of that row.
+ * Only the writer adds rows: either to the tail, or it removes the blocks that they fall into.
+ * Deleted rows leave filters unchanged.
  */
 export class BlockIndex {
   readonly #blockRows: number;
   readonly #filterLimit_bytes: number;
   readonly #tables: FilterTables;
-  /** By their first id. Two may overlap: both are right. */
+  /** Ordered by first id. Blocks may overlap; each of them is valid. */
   #blocks: KnownBlock[] = [];
   #tailFrom = 0n;
   #tailRows = 0;
   #tailLast: bigint | null = null;
   readonly #tail = new TokenList();
-  /**
-   * Made of the tail, and of tokens beside it, in a transaction of which it is not known yet
-   * whether it was committed.
-   */
+  /** The block and tokens of a transaction whose commit is not yet confirmed. */
   #closing: { readonly block: Block; readonly tokens: TokenList } | null = null;
   #lateInserts = 0;
   #onGap: () => void = () => undefined;
   #version = 0;
-  /** Of the question asked last: one question is compiled into several statements. */
+  /** Cached for the last condition: one query is compiled into several statements. */
   #answer: { readonly where: Condition; readonly version: number; readonly ranges: readonly IdRange[] | null } | null =
     null;
 
-  /** Of a store without events. */
+  /** Creates the index of a store without events. */
   constructor(blockRows: number, filterLimit_bytes = Infinity, tableBlocks?: number) {
     this.#blockRows = blockRows;
     this.#filterLimit_bytes = filterLimit_bytes;
@@ -79,8 +78,8 @@ export class BlockIndex {
   }
 
   /**
-   * Filters that are damaged, or of another release, are left out: their rows get new ones. A table
-   * that cannot be read is made anew.
+   * Reads the index. Damaged filters and those of other releases are dropped and rebuilt; a table
+   * that cannot be read is replaced.
    */
   static async read(
     connection: DuckDBConnection,
@@ -118,22 +117,25 @@ export class BlockIndex {
     return this.#blockRows;
   }
 
-  /** How many blocks there are. */
+  /** Number of blocks. */
   get size(): number {
     return this.#blocks.length;
   }
 
-  /** Raised before rows are seen that came below the tail. */
+  /** Incremented before rows below the tail become visible. */
   get lateInserts(): number {
     return this.#lateInserts;
   }
 
-  /** Called when rows have come into being that no block covers and that are not of the tail. */
+  /** Called when there are rows below the tail that no block covers. */
   set onGap(listener: () => void) {
     this.#onGap = listener;
   }
 
-  /** The ranges of ids in which there may be events that meet a condition; null where that is nearly everywhere. */
+  /**
+   * Returns the ranges of ids that may contain matches for a condition; null if a full scan is as
+   * good.
+   */
   rangesOf(where: Condition): readonly IdRange[] | null {
     if (this.#blocks.length === 0) return null;
     if (this.#answer?.where === where && this.#answer.version === this.#version) return this.#answer.ranges;
@@ -145,7 +147,7 @@ export class BlockIndex {
     return ranges;
   }
 
-  /** The ranges below the tail that no block covers, in order. */
+  /** Returns the ranges below the tail that no block covers, in order. */
   gaps(): { readonly from: bigint; readonly to: bigint }[] {
     const gaps: { from: bigint; to: bigint }[] = [];
     let from = 0n;
@@ -158,8 +160,8 @@ export class BlockIndex {
   }
 
   /**
-   * Part of the transaction that inserts rows: nobody sees them before their tokens are known. What is
-   * noted of rows that are not committed after all does no harm.
+   * Indexes rows, in the transaction that inserts them, so that no row is visible before its tokens
+   * are known. If the transaction fails, the additional tokens do no harm.
    * @returns for {@link committed}
    */
   async add(connection: DuckDBConnection, { tokens, rows, span, ids }: Appended): Promise<Block | null> {
@@ -185,7 +187,7 @@ export class BlockIndex {
     const his = BigUint64Array.from(late, (id) => splitId(id).hi).sort();
     this.#blocks = this.#blocks.filter(({ first, last }) => !hasBetween(his, first, last));
     this.#version += 1;
-    // Also those that a transaction left of which it was not known that it was committed.
+    // Also removes blocks of transactions whose outcome was unknown.
     await this.#tables.removeAround(connection, late);
     this.#onGap();
   }
@@ -194,18 +196,18 @@ export class BlockIndex {
     if (hi >= this.#tailFrom && (this.#tailLast === null || hi > this.#tailLast)) this.#tailLast = hi;
   }
 
-  /** Called when the transaction that {@link add} was part of is committed. */
+  /** Called when the transaction of {@link add} is committed. */
   committed(block: Block | null): void {
     if (block === null || this.#closing?.block !== block) return;
     this.#place(block);
     this.#startTail(block.last + 1n);
   }
 
-  /** Whoever did not hear of the commit asks the table. */
+  /** Finds out from the table whether the last block was committed, if no confirmation arrived. */
   async #settle(connection: DuckDBConnection): Promise<void> {
     if (this.#closing === null) return;
     const { block, tokens } = this.#closing;
-    // Of a commit that failed it is not known whether it came to be.
+    // A failed commit may have taken effect nevertheless.
     if (await this.#tables.has(connection, block)) this.committed(block);
     else {
       this.#closing = null;
@@ -223,8 +225,8 @@ export class BlockIndex {
 
   /**
    * Writes the block of a gap in a transaction of its own.
-   * @param lateInserts as it was before the rows were read
-   * @returns null where others have come since; otherwise what to call once it is committed
+   * @param lateInserts its value before the rows were read
+   * @returns null if late rows have arrived since; otherwise a callback for after the commit
    */
   async fill(connection: DuckDBConnection, block: Block, lateInserts: number): Promise<(() => void) | null> {
     if (this.#lateInserts !== lateInserts) return null;
@@ -245,7 +247,7 @@ export class BlockIndex {
     this.#forgetOldest();
   }
 
-  /** Leaves filters out until those that are left fit into memory. */
+  /** Drops the oldest filters until the others fit into memory. */
   #forgetOldest(): void {
     let size = this.#blocks.reduce((sum, { filter }) => sum + (filter?.size ?? 0), 0);
     for (let i = 0; size > this.#filterLimit_bytes && i < this.#blocks.length; i++) {
@@ -255,7 +257,10 @@ export class BlockIndex {
     }
   }
 
-  /** Puts one block without tokens in the place of those that hold no row any more. Part of a transaction. */
+  /**
+   * Replaces the blocks without remaining rows by a single one without tokens. Part of a
+   * transaction.
+   */
   async dropEmpty(connection: DuckDBConnection): Promise<void> {
     await this.#settle(connection);
     const [row] = (await connection.runAndReadAll("select min(id_hi) from events")).getRows() as [bigint | null][];
@@ -271,7 +276,7 @@ export class BlockIndex {
   }
 }
 
-/** @param rising not empty */
+/** Returns whether a value lies from `first` to `last`. @param rising ascending, not empty */
 function hasBetween(rising: BigUint64Array, first: bigint, last: bigint): boolean {
   let from = 0;
   for (let to = rising.length; from < to;) {

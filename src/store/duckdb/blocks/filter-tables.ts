@@ -93,7 +93,7 @@ export class FilterTables {
     }
   }
 
-  /** Removes the filters of all blocks into which one of these ids falls. @param ids not empty */
+  /** Removes the filters of all blocks that contain one of these ids. @param ids not empty */
   async removeAround(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
     const [asked] = idParameters(ids);
     for (const name of await this.names(connection)) {

@@ -1,25 +1,27 @@
-/** From an upper integer of an id to another, both inclusive; without end where `to` is null. */
+/** A range of upper integers of ids, both ends inclusive; `to` null is unbounded. */
 export type IdRange = { readonly from: bigint; readonly to: bigint | null };
 
 type Span = { readonly first: bigint; readonly last: bigint };
 
-/** Each range is a scan by itself, which costs about as much as looking at so many blocks. */
+/**
+ * Blocks per range. Each range is a separate scan, which costs about as much as scanning this many
+ * blocks.
+ */
 const BLOCKS_A_RANGE = 8;
 const MAX_RANGES = 16;
 /**
- * More of them where there are more blocks, for so much longer is what lies between two ranges that
- * are made one.
+ * Stores of many blocks get more ranges, because merging two of them would scan more between them.
  */
 const BLOCKS_A_FURTHER_RANGE = 32;
 const MAX_RANGES_OF_MANY = 64;
-/** Where fewer blocks than this share can be left out, that is not worth its while. */
+/** Share of blocks that must be excluded for ranges to pay off. */
 const WORTH = 0.25;
 
 /**
- * What lies outside of blocks that need not be looked at.
+ * Returns the ranges outside of blocks that need not be scanned.
  * @param without in the order of `first`; they may overlap
- * @param all how many blocks there are
- * @returns null where all may as well be looked at
+ * @param all total number of blocks
+ * @returns null if everything may as well be scanned
  */
 export function idRanges(without: readonly Span[], all: number): readonly IdRange[] | null {
   if (without.length < all * WORTH || without.length === 0) return null;
@@ -38,7 +40,7 @@ function mostRanges(blocks: number): number {
   return Math.max(1, ofMany, Math.min(MAX_RANGES, Math.floor(blocks / BLOCKS_A_RANGE)));
 }
 
-/** At most `most` ranges: those that lie nearest to one another are made one. */
+/** Merges the closest ranges until at most `most` remain. */
 function joined(ranges: readonly IdRange[], most: number): readonly IdRange[] {
   if (ranges.length <= most) return ranges;
   const gaps = ranges.slice(1).map((range, i) => ({ i, size: range.from - ranges[i]!.to! }));

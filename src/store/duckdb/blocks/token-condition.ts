@@ -8,18 +8,19 @@ import type { TokenFilter } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
 import { addTokensOfNumber, addTokensOfText, addTokensOfValue, LEAST_LENGTH } from "./tokens.ts";
 
-/** What the tokens of an event meet that a condition finds. */
+/** A condition on the tokens of events, implied by a condition on the events. */
 export type TokenCondition =
   | { readonly kind: "all" | "any"; readonly parts: readonly TokenCondition[] }
-  /** It has all of these. */
+  /** All of these tokens are present. */
   | { readonly kind: "tokens"; readonly tokens: readonly number[] };
 
-/** A question has few tokens. */
+/** Size of the table of recent tokens. A query has few tokens. */
 const RECENT = 64;
 
 /**
- * Invariant: the tokens of each event that meets `where` meet this.
- * @returns null where nothing is known of them
+ * Compiles a condition to one on tokens. Invariant: the tokens of each event that meets `where`
+ * meet the result.
+ * @returns null if the condition implies nothing about tokens
  */
 export function tokenCondition(where: Condition): TokenCondition | null {
   switch (where.kind) {
@@ -49,7 +50,7 @@ export function tokenCondition(where: Condition): TokenCondition | null {
   throw new TypeError(`A plan holds the unknown part ${JSON.stringify(where satisfies never)}`);
 }
 
-/** Whether an event whose tokens meet the condition may be among those that the filter was made of. */
+/** Returns whether a block with this filter may hold events that meet the condition. */
 export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean {
   switch (condition.kind) {
     case "all":
@@ -66,7 +67,7 @@ export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean
 function equals(field: string, value: string): TokenCondition | null {
   if (field === "text") return containsText(value);
   if (isAttribute(field)) return tokens((set) => addTokensOfValue(field, value, set));
-  // Equality with "" finds absence.
+  // Equality with "" matches an absent field, which has no tokens.
   if (value === "" || (field !== "tags" && field !== "source" && field !== "user")) return null;
   return tokens((set) => addTokensOfValue(field, value, set));
 }
@@ -99,7 +100,7 @@ function all(parts: readonly (TokenCondition | null)[]): TokenCondition | null {
   return known.length === 0 ? null : { kind: "all", parts: known };
 }
 
-/** Nothing meets `any` of nothing. */
+/** An empty `any` is met by nothing. */
 function any(parts: readonly (TokenCondition | null)[]): TokenCondition | null {
   const known = parts.filter((part) => part !== null);
   return known.length < parts.length ? null : { kind: "any", parts: known };

@@ -2,19 +2,28 @@ import { crc32 } from "node:zlib";
 
 import type { TokenList } from "./token-list.ts";
 
-/** Raise it with each change of what tokens are, or of how they are kept: filters of another format are built anew. */
+/**
+ * Version of tokens and encoding. Increase it with each change; filters of other versions are
+ * rebuilt.
+ */
 const FORMAT = 2;
 /** Format, checksum and number of bits. */
 const HEADER_BYTES = 12;
-/** So one token in eleven that is not there seems to be: what is asked for has several. */
+/** Gives one false positive in about eleven tokens; a query usually checks several tokens. */
 const BITS_A_TOKEN = 5;
-/** By these, and their upper bits, a token has three places. Odd, without anything in common. */
+/**
+ * Multipliers that give a token its three bits, by the upper bits of the products. Odd and
+ * unrelated.
+ */
 const FACTORS = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
 const LEAST_BITS = 64;
-/** Of the table by which different tokens are counted: as many as a block may have are told within a percent or two. */
+/**
+ * Size of the table that estimates the number of distinct tokens. It is accurate for as many as a
+ * block has.
+ */
 const COUNTED_BITS = 2 ** 20;
 
-/** A Bloom filter: says of a token that it is not there, or that it may be. */
+/** A Bloom filter of tokens: it has no false negatives. */
 export class TokenFilter {
   readonly #bits: number;
   readonly #bytes: Uint8Array;
@@ -38,7 +47,7 @@ export class TokenFilter {
     return new TokenFilter(bits, bytes);
   }
 
-  /** In memory, in bytes. */
+  /** Size in memory, in bytes. */
   get size(): number {
     return this.#bytes.length;
   }
@@ -56,7 +65,7 @@ export class TokenFilter {
     return encoded;
   }
 
-  /** null for what {@link encode} of this release did not make, or what was damaged. */
+  /** Returns null for data that is damaged or not of this version. */
   static decode(encoded: Uint8Array): TokenFilter | null {
     if (encoded.length < HEADER_BYTES) return null;
     const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
@@ -70,7 +79,7 @@ export class TokenFilter {
   }
 }
 
-/** How many different tokens there are, about: by how much of a table they leave free. */
+/** Estimates the number of distinct tokens by linear counting. */
 function countDistinct(lists: readonly TokenList[]): number {
   const table = new Uint8Array(COUNTED_BITS / 8);
   let taken = 0;
@@ -81,12 +90,12 @@ function countDistinct(lists: readonly TokenList[]): number {
       set(table, place);
     }
   }
-  // A table that is full says no more than that there are many.
+  // A full table only gives a lower bound.
   const free = Math.max(1, COUNTED_BITS - taken);
   return Math.ceil(COUNTED_BITS * Math.log(COUNTED_BITS / free));
 }
 
-/** One of the places of a token, which is a hash itself. */
+/** Returns the position of one of a token's bits. Tokens are hashes already. */
 function placeOf(token: number, factor: number, bits: number): number {
   return Math.floor((Math.imul(token, factor) >>> 0) * (bits / 2 ** 32));
 }

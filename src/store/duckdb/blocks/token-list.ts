@@ -1,15 +1,18 @@
 const FIRST_LENGTH = 1024;
-/** Fits into the nearest cache of a processor, as a table of all tokens would not. A power of two. */
+/**
+ * Size of the table of recent tokens, a power of two. Unlike a table of all tokens, it fits into
+ * the L1 cache.
+ */
 const RECENT = 8192;
-/** A list that has held more is not used again. */
+/** Lists that have grown beyond this are not pooled. */
 const MAX_KEPT_LENGTH = 2 ** 20;
 const MAX_KEPT_LISTS = 4;
-/** No token. */
+/** Marks a free place; not a token. */
 const FREE = -1;
 
 /**
- * Tokens, which are integers of 30 bits. Those that were added a short while ago are not added once more:
- * most of what texts say is said again and again. What is left twice does no harm.
+ * A list of tokens, which are 30-bit integers. Recently added tokens are skipped, as texts repeat;
+ * the remaining duplicates do no harm.
  */
 export class TokenList {
   #tokens = new Int32Array(FIRST_LENGTH);
@@ -17,7 +20,7 @@ export class TokenList {
   readonly #recent: Int32Array;
   readonly #mask: number;
 
-  /** @param recent how many tokens are remembered, a power of two */
+  /** @param recent size of the table of recent tokens, a power of two */
   constructor(recent = RECENT) {
     this.#recent = new Int32Array(recent).fill(FREE);
     this.#mask = recent - 1;
@@ -27,7 +30,7 @@ export class TokenList {
     return this.#size;
   }
 
-  /** So many fit without growing. */
+  /** Capacity before the list must grow. */
   get length(): number {
     return this.#tokens.length;
   }
@@ -40,7 +43,7 @@ export class TokenList {
     this.#tokens[this.#size++] = token;
   }
 
-  /** Adds those from one place to the one before another. */
+  /** Adds the tokens from index `from` up to, but not including, `to`. */
   addSome(tokens: Int32Array, from: number, to: number): void {
     while (this.#size + to - from > this.#tokens.length) this.#grow();
     const [recent, mask, own] = [this.#recent, this.#mask, this.#tokens];
@@ -59,7 +62,7 @@ export class TokenList {
     this.addSome(tokens.#tokens, 0, tokens.#size);
   }
 
-  /** Until the next is added. */
+  /** The tokens. Valid until the next one is added. */
   get tokens(): Int32Array {
     return this.#tokens.subarray(0, this.#size);
   }
@@ -76,7 +79,9 @@ export class TokenList {
   }
 }
 
-/** Lists that are used again: memory beside the heap is only given back by a collection of all that is old. */
+/**
+ * Pools lists for reuse: memory outside of the heap is only freed by a major garbage collection.
+ */
 export class TokenListPool {
   readonly #free: TokenList[] = [];
 

@@ -6,40 +6,40 @@ import type { NamedValues } from "../attributes.ts";
 import type { TokenList } from "./token-list.ts";
 
 /**
- * What the filter of a block knows of an event: tokens, which are hashes of 30 bits.
+ * Tokens of an event for block filters: 30-bit hashes.
  *
- * A text is asked for by any part of it, so its tokens are of parts: of each three neighbouring runs of five
- * characters, folded, the one with the least hash. Whatever text of {@link LEAST_LENGTH} characters or
- * more it contains has the same three neighbours somewhere, and so tokens that the text has as well.
- * That is half as many tokens as there are runs.
+ * A query may search for any part of a text, so a text has tokens of its parts: of each three
+ * adjacent runs of five folded characters, the one with the smallest hash. A part of at least
+ * {@link LEAST_LENGTH} characters has the same three runs, hence tokens that the text has too. That
+ * is half as many tokens as runs.
  *
- * Tags, the source, the user and values of attributes are asked for as a whole, and are a pair of tokens each.
+ * Tags, source, user and attribute values are searched as a whole and have a pair of tokens each.
  */
 const RUN = 5;
 const NEIGHBOURS = 3;
-/** Shorter texts have no tokens, and cannot be asked for. */
+/** Shorter texts have no tokens and cannot be searched in the filters. */
 export const LEAST_LENGTH = RUN + NEIGHBOURS - 1;
 
 const ASCII = 0x80;
-/** Of each character of a run. */
+/** Bits of each character in a run. */
 const BITS = 6;
 const RUN_MASK = 2 ** (RUN * BITS) - 1;
-/** What is left of each unit in a run: letters without their case and digits are told apart. */
+/** Code of each UTF-16 unit in a run. It ignores case and distinguishes letters and digits. */
 const SHORT = Uint8Array.from({ length: 2 ** 16 }, (_, unit) => {
   if (unit >= ASCII) return (unit ^ (unit >>> BITS)) & (2 ** BITS - 1);
   const known = "abcdefghijklmnopqrstuvwxyz0123456789 ".indexOf(String.fromCharCode(unit).toLowerCase());
   return known === -1 ? 37 + (unit % 27) : known;
 });
-/** Odd, and near the golden section of 2^32. */
+/** Odd, and close to 2^32 divided by the golden ratio. */
 const FACTOR = 0x9e3779b1;
-/** The least of each three neighbours: always in the same memory. */
+/** Buffer of the smallest hashes of three adjacent runs; reused to avoid garbage. */
 const LEAST = new Int32Array(1024);
-/** What is left of each unit of a whole value. */
+/** Code of each ASCII unit of a whole value: lower case. */
 const LOWER = Uint8Array.from({ length: ASCII }, (_, code) => String.fromCharCode(code).toLowerCase().charCodeAt(0));
 
-/** The fields of an event of which there are tokens, beside its attributes. */
+/** The fields that have tokens, besides attributes. */
 export type Indexed = Pick<StoredEvent, "text" | "tags" | "source" | "user">;
-/** What is asked for as a whole. */
+/** Fields that are searched as a whole. */
 export type WholeField = "tags" | "source" | "user" | `@${string}`;
 
 export function addTokensOfEvent(
@@ -60,14 +60,14 @@ export function addTokensOfEvent(
   }
 }
 
-/** Of a whole value, in whatever case. */
+/** Adds the tokens of a whole value, ignoring case. */
 export function addTokensOfValue(field: WholeField, value: string, tokens: TokenList): void {
   addWhole(seedOf(field), value, tokens);
 }
 
-/** The number that a value of an attribute is, or spells. */
+/** Adds the tokens of the number that an attribute value is or spells. */
 export function addTokensOfNumber(field: `@${string}`, number: number, tokens: TokenList): void {
-  // -0 and 0 are equal, and are written the same.
+  // 0 and -0 are equal and have the same text.
   addWhole(~seedOf(field), String(number), tokens);
 }
 
@@ -81,7 +81,7 @@ const TAGS_SEED = hashOn(0, "tags");
 const SOURCE_SEED = hashOn(0, "source");
 const USER_SEED = hashOn(0, "user");
 
-/** Names of attributes mind case. */
+/** Returns the seed of a field. Names of attributes are case-sensitive. */
 function seedOf(field: WholeField): number {
   if (field === "tags") return TAGS_SEED;
   if (field === "source") return SOURCE_SEED;
@@ -109,11 +109,11 @@ function hashUnit(hash: number, unit: number): number {
   return Math.imul(hash ^ unit, FACTOR) ^ (hash >>> 15);
 }
 
-/** Nothing for a text of fewer than {@link LEAST_LENGTH} units. */
+/** Adds the tokens of a text; none for fewer than {@link LEAST_LENGTH} units. */
 export function addTokensOfText(text: string, tokens: TokenList): void {
   const folded = isAscii(text) ? text : fold(text.toWellFormed());
   let run = 0;
-  // Of the run that ends at the unit before, and the least of it and the one before that.
+  // The hash of the previous run, and the smaller one of the last two.
   let previous = 0;
   let leastOfTwo = 0;
   for (let from = 0; from < folded.length; from += LEAST.length) {
@@ -125,18 +125,18 @@ export function addTokensOfText(text: string, tokens: TokenList): void {
       leastOfTwo = lesser(hash, previous);
       previous = hash;
     }
-    // Before that there are no three.
+    // Before this position there are fewer than three runs.
     tokens.addSome(LEAST, from === 0 ? LEAST_LENGTH - 1 : 0, to - from);
   }
 }
 
-/** Its upper bits, by which hashes are compared, depend on all characters. */
+/** Hashes a run. The upper bits, which comparisons depend on, depend on all characters. */
 function hashOfRun(run: number): number {
   const product = Math.imul(run, FACTOR);
   return (product ^ (product >>> 15)) >>> 2;
 }
 
-/** Of numbers of 30 bits, without a branch: half of those would be foreseen wrongly. */
+/** Returns the smaller of two 30-bit numbers, without a branch that would often be mispredicted. */
 function lesser(one: number, other: number): number {
   const difference = one - other;
   return other + (difference & (difference >> 31));

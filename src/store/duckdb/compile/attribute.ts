@@ -14,9 +14,9 @@ export type TextComparison = Extract<Comparison, { kind: "text" | "in" | "contai
 type NumberComparison = Extract<Comparison, { kind: "number" }>;
 
 /**
- * The values of an attribute in SQL: what columns hold of it, as a double and as a text of ASCII,
- * and a list of the others. Each is NULL for an event that has no such values, and null where no
- * event has. An event has values in one of the three.
+ * SQL for the values of an attribute: its columns, as a double and as an ASCII text, and a list of
+ * the others. Each is NULL for events without such values, and null if no event has any. An event
+ * has values in only one of them.
  */
 export type Values = {
   readonly number: string | null;
@@ -27,7 +27,7 @@ export type Values = {
 /** See `Other` of attributes.ts. */
 const SHAPE = `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'`;
 
-/** The values that lie in no column, of all attributes of an event. */
+/** Returns the values outside of columns, of all attributes of an event. */
 export function entriesOf(others: string): string {
   return `from_json(${others}, ${SHAPE})`;
 }
@@ -39,12 +39,12 @@ export function valuesOf(field: AttributeField, bind: Binder): Values {
   };
 }
 
-/** What columns hold. */
+/** Returns the values in columns. */
 export function columnsOf(field: AttributeField, bind: Binder): Omit<Values, "others"> {
   return { number: columnOf("number", field, bind), text: columnOf("text", field, bind) };
 }
 
-/** Of some logs a column may hold another attribute. */
+/** Returns the column of an attribute. In some logs the column may belong to another attribute. */
 function columnOf(kind: ColumnKind, field: AttributeField, bind: Binder): string | null {
   const columns = new Map<number, number[]>();
   for (const log of bind.logs) {
@@ -65,7 +65,10 @@ function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
   return bind.logs.some((log) => bind.known.attributes.placeOf(log, nameOf(field)).others);
 }
 
-/** The values that lie in no column, where some event's do. @param test of `one` of them, or null */
+/**
+ * Returns the values outside of columns, if an event has any. @param test filters the values; null:
+ * all
+ */
 function othersOf(field: AttributeField, test: ((one: string) => string) | null, bind: Binder): string {
   const isNamed = mentions(field, bind);
   const tested = test === null ? "" : ` and ${test("one")}`;
@@ -73,12 +76,15 @@ function othersOf(field: AttributeField, test: ((one: string) => string) | null,
   return `case when ${isNamed} then ${list} end`;
 }
 
-/** Whether an event has values of an attribute that lie in no column: never NULL. */
+/** Returns whether an event has values of an attribute outside of columns; never NULL. */
 export function hasOthers(field: AttributeField, bind: Binder): string {
   return `(others is not null and ${mentions(field, bind)})`;
 }
 
-/** Whether the others name an attribute. No value holds what is looked for, as its quotes are escaped. */
+/**
+ * Returns whether the others contain an attribute. No value contains the text searched for, as
+ * quotes in values are escaped.
+ */
 function mentions(field: AttributeField, bind: Binder): string {
   return `contains(others, ${bind.text(`{"n":${JSON.stringify(nameOf(field))},`)})`;
 }
@@ -87,18 +93,18 @@ function nameOf(field: AttributeField): string {
   return field.slice(1);
 }
 
-/** Of one of the others. */
+/** Returns the text of one of the others. */
 export const otherText = (one: string): string => `coalesce(${one}.t, ${plainText(`${one}.d`)})`;
 const otherFolded = (one: string): string => `coalesce(${one}.f, ${one}.t, ${plainText(`${one}.d`)})`;
 
 type Tests = {
-  /** null where no number passes. */
+  /** null if no number passes. */
   readonly number: ((number: string) => string) | null;
   readonly text: ((text: string) => string) | null;
   readonly other: (one: string) => string;
 };
 
-/** Whether any value passes its test: never NULL. */
+/** Returns whether any value passes its test; never NULL. */
 function some(field: AttributeField, tests: Tests, bind: Binder): string {
   const alternatives: string[] = [];
   for (const kind of ["number", "text"] as const) {
@@ -174,8 +180,8 @@ function someFolded(
 }
 
 /**
- * How events sort by an attribute: absent, then numbers, then texts; of several values the one that
- * comes first in the direction.
+ * Returns the sort keys of an attribute: absent values, then numbers, then texts. An event with
+ * several values sorts by the first one in the direction.
  */
 export function attributeOrder(field: AttributeField, direction: Direction, bind: Binder): string[] {
   const { number, text, others } = valuesOf(field, bind);
@@ -189,7 +195,7 @@ export function attributeOrder(field: AttributeField, direction: Direction, bind
   };
   const byNumber = firstOf(number, others === null ? null : `${least}(${numbers})`);
   const byText = firstOf(text === null ? null : `lower(${text})`, others === null ? null : `${least}(${texts})`);
-  // DuckDB refuses to sort by a constant.
+  // DuckDB does not sort by a constant.
   if (byNumber === null || byText === null) return [byNumber ?? byText].flatMap((key) => key ?? []).map(asKey);
   const keys =
     direction === "asc"

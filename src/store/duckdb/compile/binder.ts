@@ -7,8 +7,8 @@ import { STATISTICS } from "../column-statistics.ts";
 import type { Known } from "../column-statistics.ts";
 
 /**
- * SQL with its parameters. Of a caller's input only numbers and checked keys of logs become part of
- * the text: a statement without parameters needs no second planning.
+ * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
+ * the text; a statement without parameters is planned only once.
  */
 export type Statement = {
   readonly sql: string;
@@ -16,7 +16,7 @@ export type Statement = {
   readonly types: readonly DuckDBType[];
 };
 
-/** Reckons with all that may be true of some event, and knows no log. */
+/** Assumes every fact about events, and knows no log. */
 const ALL: Known = {
   statistics: new Set(STATISTICS),
   logs: new Map(),
@@ -28,10 +28,10 @@ export function directed(direction: Direction): string {
   return direction === "asc" ? "asc nulls first" : "desc nulls last";
 }
 
-/** Gathers parameters in the order in which they are named. */
+/** Collects parameters in the order of their use. */
 export class Binder {
   readonly known: Known;
-  /** The numbers of the logs that are asked about. */
+  /** The numbers of the logs of the query. */
   readonly logs: readonly number[];
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
@@ -68,7 +68,10 @@ export class Binder {
     return `$${this.#values.length}`;
   }
 
-  /** With those parameters that the SQL names: what asks for no event may leave some out. */
+  /**
+   * Returns the statement with only the parameters that occur in the SQL; some may have been
+   * dropped.
+   */
   statement(sql: string): Statement {
     const used = [...new Set(sql.match(/\$\d+/g))].map((name) => Number(name.slice(1))).toSorted((a, b) => a - b);
     if (used.length === this.#values.length) return { sql, values: this.#values, types: this.#types };

@@ -12,7 +12,7 @@ import type { Binder } from "./binder.ts";
 import { toRe2 } from "./regexp.ts";
 import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
 
-/** A condition in SQL. It is never NULL, so that `not` is the plain complement. */
+/** Compiles a condition to SQL. The result is never NULL, so that `not` is the plain complement. */
 export function condition(where: Condition, bind: Binder): string {
   switch (where.kind) {
     case "and":
@@ -66,12 +66,12 @@ function compareColumn(field: TextField, where: TextComparison, bind: Binder): s
   throw unknown(where satisfies never);
 }
 
-/** What `hashText` makes of a text, in SQL. */
+/** Returns SQL for what `hashText` returns. */
 export function hashOf(text: string): string {
   return `to_base64(unhex(left(sha256(${text}), 32)))`;
 }
 
-/** Texts as they were given; "" where absent. Tags stand in one text, see {@link tagLine}. */
+/** Exact texts; "" if absent. Tags are one text, see {@link tagLine}. */
 export const AS_GIVEN: Record<TextField, string> = {
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
@@ -85,7 +85,7 @@ export const AS_GIVEN: Record<TextField, string> = {
   tags: "tags",
 };
 
-/** The same in lower case, which is what they are folded unless `folded` holds something else. */
+/** Texts in lower case: their folded form unless `folded` holds another. */
 const LOWER: Record<TextField, string> = {
   id: AS_GIVEN.id,
   pattern: "lower(pattern)",
@@ -140,16 +140,16 @@ function contains(field: TextField, value: string, bind: Binder): string {
   const folded = fold(value);
   if (field === "tags" && folded.includes(TAG_SEPARATOR)) return "false";
   const fixed = field === "text" ? longestWithoutCase(folded) : "";
-  // Each character is folded by itself, and none becomes another of ASCII that has no case.
+  // Characters fold one by one, and none folds to an ASCII character without case.
   if (fixed === folded) return `contains(text, ${bind.text(folded)})`;
   const first = fixed.length < FIXED || fixed.trim() === "" ? "" : `contains(text, ${bind.text(fixed)}) and `;
   return `(${first}contains(${foldedText(field, bind)}, ${bind.text(folded)}))`;
 }
 
-/** A shorter part is in so many texts that looking for it first saves nothing. */
+/** Shorter parts occur in too many texts to be worth a separate test. */
 const FIXED = 3;
 
-/** The longest part of characters of ASCII that have no case, such as digits. */
+/** Returns the longest part of ASCII characters without case, such as digits. */
 function longestWithoutCase(text: string): string {
   // oxlint-disable-next-line no-control-regex
   const parts = text.match(/[\x00-@[-`{-\x7f]+/g) ?? [];
@@ -157,8 +157,8 @@ function longestWithoutCase(text: string): string {
 }
 
 /**
- * Matches texts as they were posted. Characters that the expression fixes and that have no case,
- * such as digits, are looked for first, which costs half as much as the expression.
+ * Matches texts as posted. Characters without case that every match contains, such as digits, are
+ * tested first, which is cheaper than the expression.
  */
 function matches(field: TextField, pattern: string, bind: Binder): string {
   const expression = toRe2(pattern);
@@ -167,7 +167,8 @@ function matches(field: TextField, pattern: string, bind: Binder): string {
   const test = (text: string): string => `regexp_matches(${text}, ${parameter})`;
   if (field === "tags") return someTag("tags", test);
   const text = AS_GIVEN[field];
-  // One condition on one column is left to the scan, which then reads other columns only around the rows that it finds.
+  // DuckDB pushes a condition on a single column into the scan, which then reads other columns only
+  // near matches.
   const conditions = expression.matchesEmpty ? [`${text} <> ''`] : [];
   if (expression.fixed !== null) conditions.push(`contains(${text}, ${bind.text(expression.fixed)})`);
   return `(${[...conditions, test(text)].join(" and ")})`;
@@ -182,7 +183,7 @@ function someTag(line: string, test: (tag: string) => string): string {
   return `(tags <> '' and len(list_filter(${tagsOf(line)}, lambda tag: ${test("tag")})) > 0)`;
 }
 
-/** The tags of a line as a list, of "" alone where there are none. */
+/** Returns the tags of a line as a list; a list of "" if there are none. */
 export function tagsOf(line: string): string {
   return `string_split(trim(${line}, '${TAG_SEPARATOR}'), '${TAG_SEPARATOR}')`;
 }
@@ -194,7 +195,8 @@ export function isId(id: EventId, bind: Binder): string {
 
 function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
   if (field === "created") {
-    // Compared as integers, a bound lets the scan skip; a fraction is left to floating point, which is exact for times.
+    // Integer bounds let the scan skip row groups. Fractions use floating point, which is exact for
+    // times.
     return Number.isSafeInteger(value)
       ? `(created ${op} ${bind.integer(value)})`
       : `(created::double ${op} ${bind.add(value, DOUBLE)})`;
@@ -242,7 +244,7 @@ function isWithinPlace({ south, west, north, east }: Place<"geo-within">, bind: 
   return `(lat is not null and lat >= ${bind.add(south, DOUBLE)} and lat <= ${bind.add(north, DOUBLE)} and ${between})`;
 }
 
-/** By the law of haversines. */
+/** Uses the haversine formula. */
 function isNearPlace({ lat, lon, km }: Place<"geo-near">, bind: Binder): string {
   const [north, east] = [bind.add(lat, DOUBLE), bind.add(lon, DOUBLE)];
   const h = `pow(sin(radians(lat - ${north}) / 2), 2)

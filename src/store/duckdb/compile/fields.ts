@@ -15,14 +15,14 @@ import type { Known } from "../column-statistics.ts";
 export type ListedField = (typeof LISTED_FIELDS)[number];
 type FieldWithValues = Exclude<ListedField, "created" | "text" | "data" | "geo">;
 
-/** Fields of which the values are not listed. */
+/** Returns whether the values of a field are listed. */
 export function hasValues(field: ListedField): field is FieldWithValues {
   return field !== "created" && field !== "text" && field !== "data" && field !== "geo";
 }
 
 const IS_THERE: Record<ListedField, string> = {
   created: "true",
-  // Shorter than the text, and made of it.
+  // A pattern is derived from the text and shorter.
   text: "pattern <> ''",
   link: "link <> ''",
   tags: "tags <> ''",
@@ -56,8 +56,8 @@ function asked({ log, from, to }: FieldsQuestion): GroupPlan {
 }
 
 /**
- * One row: how many events have each of the fields; and of what columns hold of each attribute how
- * many are numbers, booleans and texts.
+ * Compiles one row: how many events have each field; then for each attribute how many of its values
+ * in columns are numbers, booleans and texts.
  */
 export function compileCounts(
   question: FieldsQuestion,
@@ -77,7 +77,10 @@ export function compileCounts(
   );
 }
 
-/** The text of any number, in SQL: as JavaScript writes it, which has other bounds for exponents than DuckDB. */
+/**
+ * Returns SQL for the text of any number as JavaScript writes it; DuckDB uses exponents for other
+ * ranges.
+ */
 function numberText(number: string): string {
   const digits = `replace(split_part(abs(${number})::varchar, 'e', 1), '.', '')`;
   const exponent = `abs(split_part(${number}::varchar, 'e', 2)::integer)`;
@@ -90,7 +93,7 @@ function numberText(number: string): string {
     else replace(${number}::varchar, 'e-0', 'e-') end`;
 }
 
-/** The values that lie in no column: rows of the event, the name, and what tells the value. */
+/** Selects the values outside of columns: the event, the name and the value. */
 function others(question: FieldsQuestion, bind: Binder): string {
   const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
     where ${filter(asked(question), bind)} and others is not null`;
@@ -98,7 +101,7 @@ function others(question: FieldsQuestion, bind: Binder): string {
     where starts_with('@' || one.n, ${bind.text(question.prefix)})`;
 }
 
-/** Of each attribute: how many events have values in no column, and whether some are numbers, booleans, texts. */
+/** Counts, for each attribute, the events with values outside of columns, and their kinds. */
 export function compileOthers(question: FieldsQuestion, known: Known): Statement {
   const bind = new Binder(known, [question.log]);
   const isBoolean = `coalesce(${IS_BOOLEAN("k")}, false)`;
@@ -109,7 +112,7 @@ export function compileOthers(question: FieldsQuestion, known: Known): Statement
   );
 }
 
-/** The values that most events have of all attributes, as far as they lie in no column. */
+/** Selects the most frequent values of all attributes, among those outside of columns. */
 export function compileTopOthers(question: FieldsQuestion, known: Known): Statement {
   const bind = new Binder(known, [question.log]);
   const text = `coalesce(k, ${plainText("d")})`;
@@ -123,8 +126,8 @@ export function compileTopOthers(question: FieldsQuestion, known: Known): Statem
 }
 
 /**
- * The values of one field or attribute that most events have: rows of its key and the count. Numbers
- * are made texts, by which ties are ordered, only where they may be among these values.
+ * Selects the most frequent values of one field or attribute: rows of its key and the count.
+ * Numbers are converted to texts, which break ties, only if they may be among these values.
  */
 export function compileTop(
   question: FieldsQuestion,
@@ -151,7 +154,7 @@ export function compileTop(
   return { key, statement: bind.statement(sql) };
 }
 
-/** Of an attribute. */
+/** Returns the text of an attribute's key. */
 function textOfKey({ shown }: Key): string {
   const parts = shown.map((column) => (column.startsWith("d") ? plainText(column) : column));
   return parts.length === 1 ? parts[0]! : `coalesce(${parts.join(", ")})`;

@@ -13,8 +13,8 @@ import { groupsByTags, isByTags } from "./tags.ts";
 import type { Known } from "../column-statistics.ts";
 
 /**
- * Rows of groups: for each key the columns that {@link Key.read} makes it of, then the aggregates.
- * `isSorted` says whether the rows are sorted and cut already; else all come, as they may.
+ * A statement whose rows have, for each key, the columns that {@link Key.read} expects, then the
+ * aggregates. Unless `isSorted`, the rows are all groups in any order.
  */
 export type CompiledGroup = {
   readonly statement: Statement;
@@ -45,7 +45,7 @@ function orderOf({ sort, skip, take }: GroupPlan, keys: readonly Key[], bind: Bi
   return `${order.length === 0 ? "" : `order by ${order.join(", ")}`} ${limit} offset ${bind.integer(skip)}`;
 }
 
-/** Whether an aggregate is a text, which DuckDB does not sort as we do. */
+/** Returns whether an aggregate is a text, which DuckDB sorts differently. */
 function isText(aggregate: Aggregate): boolean {
   if (aggregate.kind !== "first" && aggregate.kind !== "last") return false;
   return aggregate.field !== "value" && aggregate.field !== "created";
@@ -72,9 +72,9 @@ function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bin
 }
 
 /**
- * Groups of rows that hold the keys of an event and what is aggregated of it. Of an event with
- * several values of a key there is a row for each. Where an event may have several values of what is
- * aggregated, these have rows of their own beside it, which are not `counted`.
+ * Groups rows of an event's keys and aggregated values. An event with several values of a key has a
+ * row for each. If an event may have several aggregated values, each has a separate row that is not
+ * `counted`.
  */
 export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
   const columns = new Columns(bind);
@@ -107,7 +107,7 @@ function listed(columns: readonly string[]): string {
   return columns.length === 0 ? "null as nothing" : columns.join(", ");
 }
 
-/** A row for each combination of the values of keys that may have several. */
+/** Returns a row for each combination of the values of keys that may have several. */
 function unnested(keys: readonly Key[], columns: readonly string[], from: string): string {
   const lists = keys.flatMap(({ several }) => several ?? []);
   const others = keys.filter(({ several }) => several === null).flatMap((key) => key.columns);
@@ -119,7 +119,7 @@ function unnested(keys: readonly Key[], columns: readonly string[], from: string
   return sql;
 }
 
-/** What aggregates need of each event, in columns. */
+/** The columns that aggregates need of each event. */
 class Columns {
   readonly #bind: Binder;
   readonly #sources = new Map<string, { readonly name: string; readonly source: Source }>();
@@ -130,7 +130,7 @@ class Columns {
     this.#bind = bind;
   }
 
-  /** @returns its SQL, once all are added */
+  /** Adds the columns of an aggregate. @returns its SQL, valid once all aggregates are added */
   add(aggregate: Aggregate): () => string {
     switch (aggregate.kind) {
       case "count": {
@@ -177,7 +177,9 @@ class Columns {
     ];
   }
 
-  /** For each source of several values of an event: the columns of one of them, `value_of`. */
+  /**
+   * Returns, for each source with several values per event, the columns of one value, `value_of`.
+   */
   several(): { readonly has: string; readonly list: string; readonly own: readonly string[] }[] {
     const absent = this.#conditions.map((_, i) => `false as c${i}`);
     return this.#severals().map(({ name, has, list }) => ({
@@ -196,7 +198,7 @@ class Columns {
 
 function ofNumbers(aggregate: Extract<Aggregate, { of: NumberSource }>, name: string): string {
   switch (aggregate.kind) {
-    // fsum carries the rounding error of each step along; plain sums drift with the order of the rows.
+    // fsum compensates rounding errors; plain sums would depend on the order of rows.
     case "avg":
       return `fsum(${name}) / count(${name})`;
     case "sum":

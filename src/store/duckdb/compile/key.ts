@@ -15,20 +15,20 @@ import { AS_GIVEN, foldedText, hasFolds, hashOf, tagsOf } from "./condition.ts";
 
 /** A key of groups in SQL. */
 export type Key = {
-  /** Columns of an event that has one value, by which events are grouped. */
+  /** Columns of an event with one value, by which events are grouped. */
   readonly columns: readonly string[];
-  /** The names of those that tell groups apart. */
+  /** Names of the columns that distinguish groups. */
   readonly groups: readonly string[];
-  /** The names of those that are the same in a whole group. */
+  /** Names of the columns that are equal within a group. */
   readonly extra: readonly string[];
-  /** How groups sort. */
+  /** Sort keys of groups. */
   readonly order: readonly string[];
-  /** What {@link read} makes the key of. */
+  /** Columns passed to {@link read}. */
   readonly shown: readonly string[];
   readonly read: (shown: Row) => GroupValue;
   /**
-   * Where an event may have several values: whether it has, never NULL; the list of them, or of its
-   * one value; and the columns of one of these.
+   * Set if events may have several values: a condition for that, never NULL; the list of an event's
+   * values, also if it is a single one; and the columns of one element.
    */
   readonly several: {
     readonly has: string;
@@ -37,7 +37,7 @@ export type Key = {
   } | null;
 };
 
-/** @param i the index of the key, which its columns are named by */
+/** @param i index of the key, used in the names of its columns */
 export function keyOf(by: Grouping, i: number, where: Condition, bind: Binder): Key {
   switch (by.kind) {
     case "period":
@@ -68,7 +68,7 @@ function readValue([value]: Row): GroupValue {
   return typeof value === "bigint" ? Number(value) : (value as GroupValue);
 }
 
-/** Texts are folded once for a group, and not for each event. */
+/** Returns the key of a field. Texts are folded once for a group, not for each event. */
 function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): Key {
   const name = `k${i}`;
   if (field === "value") return single("value", name);
@@ -83,13 +83,13 @@ function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): 
   };
 }
 
-/** Texts are told apart as their hashes are, which are made once for a group. */
+/** Groups by text instead of by hash. Hashes are computed once for a group. */
 function hashKey(name: string): Key {
   const hash = hashOf(name);
   return { ...single("text", name), order: [`lower(${hash})`, hash], shown: [hash] };
 }
 
-/** An event is in the group of each of its tags, and in that of "" where it has none. */
+/** An event is in the group of each of its tags, or in that of "" if it has none. */
 function tagKey(i: number, bind: Binder): Key {
   const [name, folded] = [`k${i}`, `f${i}`];
   return {
@@ -106,8 +106,8 @@ function tagKey(i: number, bind: Binder): Key {
 }
 
 /**
- * A value is told by its text, or by a number where that is all that is stored; `f` is how a text
- * is folded where `lower` would get it wrong.
+ * Returns the key of an attribute. A value is identified by its text, or by its number if only that
+ * is stored; `f` is the folded text where `lower` would get it wrong.
  */
 function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
   const { number, text, others } = valuesOf(field, bind);
@@ -124,7 +124,7 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
     read: ([word, value]: Row) => (word ?? (value === null ? null : String(value))) as GroupValue,
   };
   if (others === null) return { ...key, several: null };
-  // A number whose text has an exponent is grouped as that text, which spells none.
+  // A number whose text has an exponent is grouped by that text, which does not spell a number.
   const spelt = "if(contains(each.t, 'e'), null, each.d)";
   const has = hasOthers(field, bind);
   const list = `list_distinct(list_transform(${others}, lambda each: {k: each.t, d: ${spelt}, f: each.f}))`;
@@ -138,7 +138,7 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
   };
 }
 
-/** Of an attribute that has texts of ASCII alone, or no values at all. */
+/** Returns the key of an attribute with only ASCII texts, or without values. */
 function textKey(text: string | null, i: number): Key {
   const key = single(text ?? "null::varchar", `k${i}`);
   return { ...key, order: [`lower(k${i})`, `k${i}`] };
@@ -148,7 +148,7 @@ function readNumberText([value]: Row): GroupValue {
   return value === null ? null : String(value);
 }
 
-/** Degrees are compared as numbers; their text is what JavaScript writes. */
+/** Degrees are grouped as numbers; their text is as JavaScript writes it. */
 function placeKey(i: number): Key {
   const [lat, lon] = [`lat${i}`, `lon${i}`];
   return {
@@ -190,13 +190,14 @@ function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {
 }
 
 /**
- * Before all moments that there are: counted from there, division never meets a negative number,
- * which it would round up.
+ * Earlier than any time, before 1970. Times are shifted by it because DuckDB's integer division
+ * would round negative numbers up.
  */
 const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
 
 /**
- * Periods of the clock, by number; where it repeats times, twice that and 1 for the second time.
+ * Returns the key of periods, by number. If the clock repeats hours, it is twice the number, plus 1
+ * for the second time.
  */
 function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const name = `k${i}`;
@@ -223,13 +224,13 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   return { ...single(twice, name), read };
 }
 
-/** One at least: a range that ends before it begins has none. */
+/** Returns at least one stretch: a range that ends before it begins has none. */
 function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
   const stretches = stretchesOfPeriod(by, ...spanOf(where));
   return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
 }
 
-/** Months of the clock, by number from the year 0 on. */
+/** Months of the clock, numbered from the year 0. */
 function monthKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const stretches = stretchesIn(by, where);
   const month = ({ offset_ms }: Stretch): string => {
@@ -243,10 +244,7 @@ function monthKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   return { ...single(byStretch(stretches, month, bind), `k${i}`), read };
 }
 
-/**
- * What `of` says of the stretch of each event: halved and halved again, so that an event meets few
- * comparisons.
- */
+/** Returns `of` of the stretch that an event is in, as a binary search in SQL. */
 function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
   if (stretches.length === 1) return of(stretches[0]!);
   const middle = stretches.length >> 1;

@@ -5,11 +5,14 @@ import type { Binder } from "./binder.ts";
 import { hasOthers, otherText, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, tagsOf } from "./condition.ts";
 
-/** What is aggregated of an event, in SQL. */
+/** SQL for the values of an event that are aggregated. */
 export type Source = {
-  /** The one value, NULL where there is none. */
+  /** The single value, NULL if there is none. */
   readonly one: string;
-  /** Where an event may have several: whether it has, never NULL, and the list of them, as `v` of structs. */
+  /**
+   * Set if an event may have several: a condition for that, never NULL, and their list, as structs
+   * with `v`.
+   */
   readonly several: { readonly has: string; readonly list: string } | null;
 };
 
@@ -25,8 +28,8 @@ export function numbersOf(of: NumberSource, bind: Binder): Source {
 }
 
 /**
- * The different values, or others that are as many: texts as they are, but numbers of `value` and,
- * where there are only such, of attributes.
+ * Returns the distinct values, or values with equal distinct count: exact texts, but numbers for
+ * `value` and for attributes with only numbers.
  */
 export function valuesOfField(field: ValueField, bind: Binder): Source {
   if (field === "tags") {
@@ -43,7 +46,7 @@ export function valuesOfField(field: ValueField, bind: Binder): Source {
   return { one, several: { has: hasOthers(field, bind), list } };
 }
 
-/** The first value. */
+/** Returns the first value. */
 export function firstOfField(field: ValueField, bind: Binder): string {
   if (field === "tags") return `nullif(${tagsOf("tags")}[1], '')`;
   if (!isAttribute(field)) return oneOf(field);

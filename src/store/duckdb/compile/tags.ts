@@ -3,14 +3,14 @@ import type { Binder } from "./binder.ts";
 import { eventsOf, filter } from "./compile.ts";
 import { foldedText, hasFolds, tagsOf } from "./condition.ts";
 
-/** Whether a plan can be answered by {@link groupsByTags}. */
+/** Returns whether {@link groupsByTags} can answer a plan. */
 export function isByTags({ by, aggregates }: GroupPlan): boolean {
   const [first, second] = by;
   if (first?.kind !== "field" || first.field !== "tags" || second !== undefined) return false;
   return aggregates.every(isAdded);
 }
 
-/** Whether an aggregate can be made of those of parts of a group. */
+/** Returns whether an aggregate can be combined from those of parts of a group. */
 function isAdded(aggregate: Aggregate): boolean {
   if (aggregate.kind === "count") return aggregate.where === null;
   const { kind } = aggregate;
@@ -28,8 +28,8 @@ const OF_GROUPS: Record<string, string> = {
 };
 
 /**
- * Groups by tags: events are grouped by all of their tags first, of which there are few, and those
- * groups taken apart.
+ * Groups by tags: events are first grouped by their combination of tags, of which there are few,
+ * and these groups are then split by tag.
  */
 export function groupsByTags(plan: GroupPlan, bind: Binder): string {
   const lines = hasFolds("tags", bind) ? "tags, folded.tags" : "tags";

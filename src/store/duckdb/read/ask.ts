@@ -6,20 +6,17 @@ import type { Statement } from "../compile/binder.ts";
 
 export type Row = readonly DuckDBValue[];
 
-/**
- * So many chunks, of up to 2,048 rows, are made into rows before other work of the process has its
- * turn.
- */
+/** Chunks, of up to 2,048 rows, that are converted to rows between yields to other work. */
 const CHUNKS_A_TURN = 4;
 
-/** Of more texts, and of longer ones, the digits would cost more to read than a second planning. */
+/** For more or longer texts, parsing the digits would cost more than planning twice. */
 const MOST_SPELT = 8;
 const MOST_SPELT_LENGTH = 1_000;
 
 /**
- * Runs one statement. The client's own `run` looks first, by another turn on a thread of the pool,
- * whether there are several. A statement is not kept for the next time, as DuckDB would go on by
- * the least and greatest values that its tables had when it was made.
+ * Runs one statement. The client's `run` would first check, in a separate task of the thread pool,
+ * whether there are several. Statements are not cached: DuckDB would keep using the table
+ * statistics from when a statement was prepared.
  */
 export async function ask(connection: DuckDBConnection, statement: Statement): Promise<DuckDBMaterializedResult> {
   const spelt = spelled(statement);
@@ -34,9 +31,9 @@ export async function ask(connection: DuckDBConnection, statement: Statement): P
 }
 
 /**
- * The statement with its texts in the place of parameters: with these it would be planned twice, by
- * two turns on a thread of the pool. They stand there in hexadecimal digits, so that none can be
- * anything else than a text. Null where it has other parameters than a few short texts.
+ * Returns the statement with its texts in place of parameters, because a statement with parameters
+ * is planned twice, in two tasks of the thread pool. Texts are written as hexadecimal digits to
+ * rule out SQL injection. Returns null unless all parameters are texts, few and short.
  */
 function spelled({ sql, values, types }: Statement): string | null {
   if (values.length > MOST_SPELT || types.some((type) => type !== VARCHAR)) return null;
@@ -47,8 +44,8 @@ function spelled({ sql, values, types }: Statement): string | null {
 }
 
 /**
- * All rows of a result. They are there already: the client's readers would fetch each chunk, and
- * the end, by a turn on a thread of the pool.
+ * Returns all rows of a result, which is complete already. The client's readers would fetch each
+ * chunk in a separate task of the thread pool.
  */
 export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
   const rows: Row[] = [];

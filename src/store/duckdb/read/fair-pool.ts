@@ -5,15 +5,18 @@ const RETRY_AFTER_S = 10;
 type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item: T) => void };
 
 /**
- * Items that callers share: one is always left to others than a single caller, and of those who
- * wait, the caller who was served longest ago is next. Work for nobody in particular may take all.
+ * A pool of items shared fairly by callers. A single caller can hold all but one of the items, and
+ * of the waiting callers the one least recently served is next. Takers without a caller may hold
+ * all items.
  */
 export class FairPool<T> {
   readonly #size: number;
   readonly #free: T[];
   #waiting: Waiting<T>[] = [];
   readonly #held = new Map<string, number>();
-  /** When a caller was last served, by a count; of those who hold or wait for something. */
+  /**
+   * When callers were last served, as a counter value. Only callers that hold or wait for an item.
+   */
   readonly #served = new Map<string | undefined, number>();
   #count = 0;
 
@@ -23,10 +26,12 @@ export class FairPool<T> {
   }
 
   /**
-   * @param gone ends the wait, as the client has left
-   * @param longest_ms how long it may wait
+   * Takes an item, and waits for one if necessary.
+   * @param gone ends the wait when the client disconnects
+   * @param longest_ms longest wait
    * @throws ClientGone
-   * @throws LoggiaError `too_many_requests` where the caller's own work held it up, otherwise `overloaded`
+   * @throws LoggiaError `too_many_requests` if the caller itself holds items, otherwise
+   * `overloaded`
    */
   take(caller?: string, gone?: AbortSignal, longest_ms = Infinity): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -67,7 +72,7 @@ export class FairPool<T> {
         });
   }
 
-  /** @param caller the one who took it */
+  /** Returns an item to the pool. @param caller the one that took it */
   give(item: T, caller?: string): void {
     this.#free.push(item);
     if (caller !== undefined) this.#held.set(caller, this.#heldBy(caller) - 1);
@@ -75,7 +80,7 @@ export class FairPool<T> {
     this.#forget(caller);
   }
 
-  /** Waits until every item has come back, and hands them all out. */
+  /** Waits until all items are free at once, and returns them. */
   async drain(): Promise<T[]> {
     const items: T[] = [];
     while (items.length < this.#size) items.push(await this.take());
@@ -83,7 +88,7 @@ export class FairPool<T> {
     return items;
   }
 
-  /** Keeps nothing of a caller who neither holds nor waits for anything. */
+  /** Drops the state of a caller that neither holds nor waits for an item. */
   #forget(caller: string | undefined): void {
     if (caller === undefined || this.#heldBy(caller) > 0 || this.#waiting.some((one) => one.caller === caller)) return;
     this.#held.delete(caller);

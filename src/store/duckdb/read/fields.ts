@@ -14,7 +14,7 @@ import type { ColumnStatistics, Known } from "../column-statistics.ts";
 
 type Value = FieldFacts["values"][number];
 
-/** What is known of an attribute: where its values lie, and what they are. */
+/** Number and kinds of an attribute's values, and whether any are in columns. */
 type Found = {
   count: number;
   hasNumbers: boolean;
@@ -23,7 +23,7 @@ type Found = {
   hasColumns: boolean;
 };
 
-/** See `Store.fields`. */
+/** Implements `Store.fields`. */
 export async function listFields(
   connection: DuckDBConnection,
   question: FieldsQuestion,
@@ -127,7 +127,10 @@ function kindOfValues({ hasNumbers, hasBooleans, hasTexts }: Omit<Found, "count"
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }
 
-/** The names of the attributes of logs. Events of earlier processes are looked at once a log. */
+/**
+ * Names of the attributes of logs. Events written by earlier processes are scanned once for each
+ * log.
+ */
 export class AttributeNames {
   readonly #statistics: ColumnStatistics;
   readonly #earlier = new Map<number, Promise<readonly string[]>>();

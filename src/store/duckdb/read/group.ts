@@ -39,7 +39,7 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
   return { keys: keysOfGroup, values };
 }
 
-/** By what DuckDB cannot sort by. */
+/** Sorts groups in an order that DuckDB cannot produce. */
 function sorted(groups: readonly Group[], plan: GroupPlan): Group[] {
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
   const ranked = groups.map(rank).sort(compare);

@@ -45,8 +45,8 @@ export async function marks(connection: DuckDBConnection, ids: readonly EventId[
 type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
 
 /**
- * All marks of the events, by user, and maybe some of events between them: where these are few,
- * picking out costs less than a join.
+ * Returns all bookmarks and alerts of the events, ordered by user, and possibly some of events
+ * between them. If these are few, filtering them here is cheaper than a join.
  */
 async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
   const [least, greatest] = spanOf(ids);
@@ -74,7 +74,7 @@ export async function nextOffset(
   return offset === undefined ? null : Number(offset);
 }
 
-/** Of the columns that lists and {@link find} ask for. */
+/** Converts a row with the columns that lists and {@link find} select. */
 export function toRow(row: Row): EventRow {
   const [hi, lo, created, log, text, link, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
   const [attributes, pattern, hasData] = further;
@@ -97,14 +97,14 @@ export function toRow(row: Row): EventRow {
   };
 }
 
-/** The deletion of each alert that a user has. */
+/** Returns a deletion for each alert of a user. */
 export async function deletionsOfAlerts(connection: DuckDBConnection, user: UserId): Promise<Deletion[]> {
   const sql = "select id_hi, id_lo, log from alerts where user_id = $1 and not deleted";
   const rows = (await connection.runAndReadAll(sql, [user])).getRows() as [bigint, number, LogKey][];
   return rows.map(([hi, lo, log]) => ({ log, event: joinId(hi, lo), alertOf: user }));
 }
 
-/** The deletions that are known of these events, and of people's alerts about them. */
+/** Returns the known deletions of these events and of alerts about them. */
 export async function deletionsAmong(
   connection: DuckDBConnection,
   log: LogKey,

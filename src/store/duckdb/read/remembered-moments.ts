@@ -1,23 +1,20 @@
 import type { ListPlan } from "../../../query/plan.ts";
 import type { Database } from "../database/database.ts";
 
-/**
- * The moments of all records that a plan finds, in its order, among those whose ids are not beyond
- * `upTo`.
- */
+/** The times of all records that a plan finds, in its order, among those with ids up to `upTo`. */
 type Found = { readonly moments: BigInt64Array; readonly upTo: bigint };
 export type Remembered = Found & { readonly changes: number; readonly stillness: number };
 
-/** Each has at most some 10,000 moments, of 8 bytes. */
+/** Most lists remembered, of up to about 10,000 times of 8 bytes. */
 const MOST = 32;
 const MOST_KEY_LENGTH = 4_000;
 
 /**
- * What lists found that were counted to their end, so that their next page, or the same one later,
- * need not look at all events again: those that came since have greater ids.
+ * Remembers the times of completely counted lists, so that the next page, or the same one later,
+ * need only scan events with greater ids.
  *
- * Invariant: what is remembered was read while nothing was written, and goes with the next write
- * that may do anything else than add events with greater ids.
+ * Invariant: times are read while nothing is written, and are dropped at the next write that may do
+ * more than add events with greater ids.
  */
 export class RememberedMoments {
   readonly #database: Pick<Database, "changes" | "stillness">;
@@ -33,8 +30,7 @@ export class RememberedMoments {
   }
 
   /**
-   * Null where nothing is remembered of such a plan; one that was longest not asked for is
-   * forgotten first.
+   * Returns what is remembered for a plan, or null. The least recently used plan is dropped first.
    */
   of(plan: ListPlan): Remembered | null {
     const key = keyOf(plan);
@@ -46,12 +42,12 @@ export class RememberedMoments {
     return found;
   }
 
-  /** Whether it is still true of events that are not newer. */
+  /** Returns whether the times still hold for the events that they cover. */
   holds({ changes }: Remembered): boolean {
     return changes === this.#database.changes;
   }
 
-  /** @param stillness before the transaction began in which it was found */
+  /** @param stillness its value before the transaction that read the times */
   note(plan: ListPlan, stillness: number | null, found: Found): void {
     const key = keyOf(plan);
     if (stillness === null || stillness !== this.#database.stillness || key.length > MOST_KEY_LENGTH) return;

@@ -3,10 +3,10 @@ import type { Statement } from "../compile/binder.ts";
 import type { Span } from "../compile/compile.ts";
 import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 
-/** Times that events can have are shifted beyond 0, as DuckDB's division truncates towards it. */
+/** Slices by which times are shifted above 0, as DuckDB's division truncates toward 0. */
 const SHIFT_SLICES = (100_000_000 * 86_400_000) / SLICE_MS;
 
-/** The columns of {@link compileSums}, as DuckDB gives them. */
+/** A row of {@link compileSums}. */
 export type SumsRow = readonly [
   edge: number,
   shifted: bigint,
@@ -19,9 +19,9 @@ export type SumsRow = readonly [
 ];
 
 /**
- * Sums by slice of a log's events with greater ids than `beyond`, of all where it is null: their
- * `edge` is 0. Beside them, from 1 on, those of all events within each of the edges. One statement,
- * so that all are of one moment. Where there are more than {@link MOST_SLICES}, some are left out.
+ * Compiles the sums by slice of a log's events with ids above `beyond` (null: all), with `edge` 0,
+ * and of all events within each of the edges, from 1 on. A single statement, so that all see the
+ * same state. Beyond {@link MOST_SLICES} some slices are omitted.
  */
 export function compileSums(log: number, beyond: bigint | null, edges: readonly Span[]): Statement {
   const bind = new Binder();
@@ -37,7 +37,7 @@ export function compileSums(log: number, beyond: bigint | null, edges: readonly 
   return bind.statement(scans.join(" union all "));
 }
 
-/** The number of a slice, from 1970 on, of a row of {@link compileSums}. */
+/** Returns the number of the slice, from 1970 on, of a row of {@link compileSums}. */
 export function sliceNumberOf([, shifted]: SumsRow): number {
   return Number(shifted) - SHIFT_SLICES;
 }

@@ -14,25 +14,28 @@ import type { SumsRow } from "./compile-sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
 import type { LogSums, Slice } from "./time-sums.ts";
 
-/** Of a shorter range all events are looked at as fast. */
+/** Shorter ranges are scanned just as fast. */
 const LEAST_MS = 86_400_000;
 
-/** Sums are first made by a question that looks at this share of all time that there are events of. */
+/** Sums are first built for a query that covers this share of the time range of all events. */
 const SHARE_OF_REACH = 0.5;
 
 type SumAggregate =
   | Extract<Aggregate, { readonly kind: "count" }>
   | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: "value" };
 
-/** A question that sums by time can answer. */
+/** A query that sums by time can answer. */
 type Question = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
 
-/** The slices that lie within a range as a whole, and the parts of it that do not fill one. */
+/**
+ * The slices entirely within a range, and the parts of the range at its ends that do not fill a
+ * slice.
+ */
 type Cut = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
 
 /**
- * Answers a group plan by sums by time. Null where it asks for anything else, where these are not
- * there and not worth making, or where something was written meanwhile that they do not know of.
+ * Computes groups from sums by time. Returns null if the plan needs anything else, if the sums are
+ * missing and not worth building, or if writes meanwhile invalidated them.
  */
 export async function groupBySums(
   connection: DuckDBConnection,
@@ -50,7 +53,7 @@ export async function groupBySums(
   const before = sums.of(log);
   if (settled === null || before?.slices === null) return null;
   if (before === undefined && !(await isWorthMaking(connection, cut, statistics))) return null;
-  // Counts alone cost a third of sums, which nobody may ask for before they are lost.
+  // Counts alone are cheaper than sums, which might be dropped before they are used again.
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
   if (before === undefined && isCount && !sums.isAskedAgain(log)) return null;
   const isSame = before !== undefined && stillness !== null && before.stillness === stillness;
@@ -107,7 +110,7 @@ function isOfSlices(period: Period): boolean {
   return length_ms === null || length_ms % SLICE_MS === 0;
 }
 
-/** Null where a condition asks for anything else than a range of time, or for a short one. */
+/** Returns null unless the condition is a sufficiently long range of time. */
 function cutOf(where: Condition): Cut | null {
   if (!isOfTime(where)) return null;
   const { from_ms, to_ms } = rangeOf(where);
@@ -172,7 +175,7 @@ function withFresh(
   return { settled, upTo, stillness, slices };
 }
 
-/** Null where a group does not consist of whole slices, or where a sum exceeds all numbers. */
+/** Returns null if a group does not consist of whole slices, or if a sum overflows. */
 function groupsOf(slices: readonly Slice[], { period, aggregates }: Question): Group[] | null {
   if (period !== null && !isAligned(period, slices)) return null;
   const keyOf = period === null ? () => null : keyOfPeriod(period);
@@ -192,7 +195,7 @@ function groupsOf(slices: readonly Slice[], { period, aggregates }: Question): G
 
 const NOTHING: Slice = { slice: 0, count: 0, numbers: 0, sum: 0, error: 0, min: 0, max: 0 };
 
-/** Whether the clock is a multiple of a slice ahead in all of their time. */
+/** Returns whether the zone's offset is a multiple of a slice throughout their time. */
 function isAligned(period: Period, slices: readonly Slice[]): boolean {
   const [first, last] = slices.reduce<readonly [number, number]>(
     ([least, most], { slice }) => [Math.min(least, slice), Math.max(most, slice)],

@@ -1,50 +1,49 @@
 import type { Database } from "../database/database.ts";
 
-/** Clocks of all zones differ by multiples of this, but for some of the first half of the last century. */
+/** Length of a slice. Offsets of all time zones are multiples of it, except some before 1950. */
 export const SLICE_MS = 900_000;
 
-/** Slices of all logs together: about as many as a log of a year and a half has, and 8 MB. */
+/** Most slices of all logs together: about those of a log of a year and a half. */
 export const MOST_SLICES = 50_000;
 
-/** What the events of a log come to that were created in one slice of time. */
+/** Sums of a log's events created in one slice of time. */
 export type Slice = {
-  /** From 1970 on, by number. */
+  /** Number of the slice, from 1970 on. */
   readonly slice: number;
   readonly count: number;
-  /** Of those that have a value. */
+  /** Number of events with a value. */
   readonly numbers: number;
-  /** The sum is both of these: `error` is what rounding took from `sum`. */
+  /** The sum is `sum` + `error`, the accumulated rounding error. */
   readonly sum: number;
   readonly error: number;
   readonly min: number;
   readonly max: number;
 };
 
-/** The slices of a log. Invariant: they hold all of its events whose ids are not beyond `upTo`. */
+/** The slices of a log. Invariant: they cover all of its events with ids up to `upTo`. */
 export type LogSums = {
   readonly settled: number;
   readonly upTo: bigint;
-  /** See {@link Database.stillness}: since then nothing was written. */
+  /** See {@link Database.stillness}: nothing was written since. */
   readonly stillness: number | null;
-  /** By number; null where there are too many. */
+  /** By number; null if there are too many. */
   readonly slices: ReadonlyMap<number, Slice> | null;
 };
 
 /**
- * Sums of the events of each log for each quarter of an hour, of which groups by time are made that
- * look at all events. They are kept in memory, made by the first such question, and completed by
- * each with what has come since.
+ * Sums of the events of each log for each quarter of an hour, in memory. Groups by time of all
+ * events are computed from them. The first such query builds them; later ones add newer events.
  *
- * Invariant: what is kept was read while no write was under way, or waited, that may do anything
- * else than add events with greater ids, and goes with the next one.
+ * Invariant: sums are read while no write is running or queued that may do more than add events
+ * with greater ids, and are dropped at the next such write.
  */
 export class TimeSums {
   readonly #database: Pick<Database, "settled" | "stillness">;
-  /** A store of no more events is looked through as fast. */
+  /** Stores with at most this many events are scanned just as fast. */
   readonly leastEvents: number;
-  /** By the number of the log; what was longest not asked for stands first. */
+  /** By the number of the log, least recently used first. */
   readonly #logs = new Map<number, LogSums>();
-  /** By the number of the log, {@link settled} when it was asked before. */
+  /** By the number of the log, {@link settled} at its last query. */
   readonly #asked = new Map<number, number>();
 
   constructor(database: Pick<Database, "settled" | "stillness">, leastEvents: number) {
@@ -62,7 +61,7 @@ export class TimeSums {
     return this.#database.stillness;
   }
 
-  /** Undefined where nothing is known of a log. */
+  /** Returns undefined if nothing is known about a log. */
   of(log: number): LogSums | undefined {
     const found = this.#logs.get(log);
     if (found === undefined) return undefined;
@@ -72,7 +71,10 @@ export class TimeSums {
     return found;
   }
 
-  /** Whether a log was asked before, and nothing has come since that sums would not have outlived. */
+  /**
+   * Returns whether a log was queried before, without a write since that would have dropped its
+   * sums.
+   */
   isAskedAgain(log: number): boolean {
     const { settled } = this.#database;
     const before = this.#asked.get(log);
@@ -80,7 +82,7 @@ export class TimeSums {
     return settled !== null && settled === before;
   }
 
-  /** @param sums read while {@link settled} was the same from before to now */
+  /** @param sums read while {@link settled} did not change */
   note(log: number, sums: LogSums): void {
     const known = this.of(log);
     if (sums.settled !== this.#database.settled || (known !== undefined && known.upTo > sums.upTo)) return;
@@ -96,14 +98,14 @@ export class TimeSums {
   }
 }
 
-/** Events of both together, of the same slice or for a group that holds both. */
+/** Adds two slices, of the same time or for a group that contains both. */
 export function added(a: Slice, b: Slice): Slice {
   if (a.numbers === 0 || b.numbers === 0) {
     const numbers = a.numbers === 0 ? b : a;
     return { ...numbers, slice: a.slice, count: a.count + b.count };
   }
   const sum = a.sum + b.sum;
-  // What rounding took, after Neumaier: the smaller of both lost it.
+  // Neumaier's compensated summation: the smaller operand lost digits.
   const lost = Math.abs(a.sum) >= Math.abs(b.sum) ? a.sum - sum + b.sum : b.sum - sum + a.sum;
   return {
     slice: a.slice,

@@ -3,36 +3,35 @@ import type { DuckDBType } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 
 /**
- * Rows of JavaScript as DuckDB's own vectors, a column at a time: what the client's
- * `setColumnValues` does, for a third of its time. It calls into DuckDB a few times for each column
- * of a step, which is 256 rows.
+ * Fills DuckDB vectors from JavaScript rows, a column at a time. Replaces the client's slower
+ * `setColumnValues`: it calls into DuckDB only a few times for each column of a step.
  *
- * Layouts are those of DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers lie
- * as they are, the validity of 64 rows in 64 bits, a text as 16 bytes that hold it or lead to it.
+ * Layouts follow DuckDB's C API (https://duckdb.org/docs/stable/clients/c/vector): numbers in
+ * native form, the validity of 64 rows in 64 bits, a text as 16 bytes that hold it or point to it.
  */
 
 /**
- * Rows of one data chunk. DuckDB's vectors take 2,048; half as many hold up this thread for half as
- * long. With 256, writing takes a fifth longer.
+ * Rows of one data chunk. DuckDB's vectors take 2,048, but a smaller chunk blocks this thread for a
+ * shorter time; still smaller chunks slow down writes.
  */
 export const CHUNK_ROWS = 1024;
-/** Rows that are made in one step. */
+/** Rows converted in one step. */
 export const STEP_ROWS = 256;
 
-/** The values of a step, always in the same memory: garbage of each step would cost collections. */
+/** Buffer for the values of a step, reused to avoid garbage. */
 export const VALUES = new ArrayBuffer(STEP_ROWS * 16);
 
-/** A column of a table, and how it is filled from rows. */
+/** A column of a table, and how to fill it from rows. */
 export type Column<Row> = {
   readonly type: DuckDBType;
-  /** For the vector of one data chunk. */
+  /** Begins to fill the vector of one data chunk. */
   readonly begin: (vector: duckdb.Vector) => Filling<Row>;
 };
 
 export type Filling<Row> = {
-  /** @param at where the first of them goes; whatever is there goes */
+  /** Writes rows from row `at` on, replacing what was there. */
   readonly add: (rows: readonly Row[], at: number) => void;
-  /** After the last. */
+  /** Called after the last row. */
   readonly end: () => void;
 };
 
@@ -43,11 +42,11 @@ export type NullableColumn<Row> = {
 };
 
 type NullableFilling<Row> = Filling<Row> & {
-  /** So many rows of nulls. */
+  /** Writes `count` nulls. */
   readonly addNulls: (count: number, at: number) => void;
 };
 
-/** The same where a row may have none: a step without any is filled with nulls at once. */
+/** Wraps a column such that steps without any value are filled with nulls at once. */
 export function where<Row>(hasAny: (row: Row) => boolean, column: NullableColumn<Row>): Column<Row> {
   return {
     type: column.type,
@@ -64,7 +63,7 @@ export function where<Row>(hasAny: (row: Row) => boolean, column: NullableColumn
   };
 }
 
-/** Of whole numbers; any other is a RangeError. */
+/** A column of integers. Other numbers throw a RangeError. */
 export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
   return wide(BIGINT, (row, words, at) => {
     const value = valueOf(row);
@@ -74,7 +73,7 @@ export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
   });
 }
 
-/** Of texts of 16 hex digits. */
+/** A column of unsigned 64-bit integers, from texts of 16 hexadecimal digits. */
 export function hexUbigints<Row>(valueOf: (row: Row) => string): Column<Row> {
   return wide(UBIGINT, (row, words, at) => {
     const digits = valueOf(row);
@@ -84,8 +83,8 @@ export function hexUbigints<Row>(valueOf: (row: Row) => string): Column<Row> {
 }
 
 /**
- * Numbers of 64 bits as two words, the low one first, as all platforms have it that DuckDB runs on:
- * without a BigInt for each.
+ * A column of 64-bit integers, written as two words, low word first, to avoid BigInts. All
+ * platforms that DuckDB supports are little-endian.
  */
 function wide<Row>(
   type: DuckDBType,
@@ -110,7 +109,7 @@ export function booleans<Row>(valueOf: (row: Row) => boolean): Column<Row> {
   return plain(BOOLEAN, (rows) => Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)));
 }
 
-/** Values of a fixed size, none of them null. */
+/** A column of values of fixed size without nulls. */
 function plain<Row>(type: DuckDBType, valuesOf: (rows: readonly Row[]) => NodeJS.TypedArray): Column<Row> {
   return {
     type,
@@ -145,10 +144,7 @@ export function doubles<Row>(valueOf: (row: Row) => number | null): NullableColu
     },
   };
 }
-/**
- * A struct, null where `of` is: its fields are filled from what `of` gives, and with nulls where
- * that is null.
- */
+/** A column of structs. A row is null where `of` returns null, and its fields are null too. */
 export function structs<Row, Inner>(
   of: (row: Row) => Inner | null,
   fields: Readonly<Record<string, NullableColumn<Inner | null>>>,
@@ -178,9 +174,9 @@ export function structs<Row, Inner>(
   };
 }
 
-/** Which rows of a vector are null. */
+/** The null rows of a vector. */
 export class Nulls {
-  /** null as long as none is. */
+  /** null as long as no row is null. */
   #bits: Uint8Array<ArrayBuffer> | null = null;
 
   set(row: number, isNull: boolean): void {
@@ -203,7 +199,7 @@ export class Nulls {
   }
 }
 
-/** @param at where the first of them goes, in bytes */
+/** @param at offset of the first value, in bytes */
 export function copy(vector: duckdb.Vector, values: NodeJS.TypedArray, at: number): void {
   duckdb.copy_data_to_vector(vector, at, values.buffer as ArrayBuffer, values.byteOffset, values.byteLength);
 }

@@ -12,13 +12,10 @@ const ENTRIES = new ArrayBuffer(STEP_ROWS * 16);
 const UTF8_KEPT_BYTES = 1024 * 1024;
 let utf8 = Buffer.allocUnsafeSlow(UTF8_KEPT_BYTES);
 
-/**
- * Called with one of the rows of a step once their texts are written, where one of them is not
- * ASCII.
- */
+/** Called with a row of a step, after its texts are written, if any of them is not ASCII. */
 type NoteOdd<Row> = (row: Row) => void;
 
-/** Texts of which few are the same: each is written. */
+/** A column of mostly distinct texts: each is written. */
 export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
   return {
     type: VARCHAR,
@@ -47,8 +44,8 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd
 }
 
 /**
- * Texts that often are the same as in the row before: then it is written once. (To look for it among
- * all of a step takes longer than to write it.)
+ * A column of texts that often equal the one in the previous row, which is then written once.
+ * Searching all texts of a step would take longer than writing them.
  */
 export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
   return {
@@ -59,7 +56,7 @@ export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteO
       return {
         add(rows, at) {
           const values: string[] = [];
-          /** For each row the place of its text among those. */
+          /** For each row, the index of its text in `values`. */
           const placeOf = new Uint32Array(PLACES, 0, rows.length);
           let last: string | null = null;
           for (let i = 0; i < rows.length; i++) {
@@ -85,18 +82,18 @@ export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteO
 }
 
 /**
- * Words of 32 bits of which a vector holds a text: its length in bytes, and either up to 12 bytes of
- * it, or the first four and the address of all.
+ * Size in 32-bit words of a text's entry in a vector: its length in bytes, and either up to 12
+ * bytes of text or the first four and the address of the whole text.
  */
 const ENTRY_WORDS = 4;
 const ENTRY_BYTES = 4 * ENTRY_WORDS;
 const INLINE_MAX_BYTES = 12;
-/** Makes any text so long that it lies in memory of its own. */
+/** Makes any text too long to be stored inline. */
 const PADDING = "\0".repeat(INLINE_MAX_BYTES + 1);
 
-/** The UTF-8 of a text, until the next is encoded. */
+/** Encodes a text as UTF-8. The result is valid until the next call. */
 function encode(text: string): Buffer {
-  // A unit of UTF-16 takes three bytes at most.
+  // A UTF-16 unit takes at most three bytes.
   if (text.length * 3 > utf8.length) utf8 = Buffer.allocUnsafeSlow(text.length * 3);
   const bytes = utf8.subarray(0, utf8.write(text));
   if (utf8.length > UTF8_KEPT_BYTES) utf8 = Buffer.allocUnsafeSlow(UTF8_KEPT_BYTES);
@@ -105,10 +102,10 @@ function encode(text: string): Buffer {
 
 /** Writes texts into a vector. */
 class TextWriter {
-  /** Whether all texts are that were handed over last. */
+  /** Whether all texts of the last {@link handOver} are ASCII. */
   isAscii = true;
   readonly #vector: duckdb.Vector;
-  /** Of the first row. */
+  /** The entry of the first row. */
   #first: Uint32Array<ArrayBuffer> | null = null;
 
   constructor(vector: duckdb.Vector) {
@@ -116,16 +113,16 @@ class TextWriter {
   }
 
   /**
-   * Hands texts over to the vector, and returns its entry for each of them. All are handed over as
-   * one, which lays them out behind each other in the vector's memory: a call for each would take
-   * most of the time. That one becomes the text of the first row until {@link write}.
+   * Copies texts into the vector's memory and returns their entries. They are joined into one text,
+   * stored as that of the first row until {@link write}, because a call for each text would be
+   * slow.
    */
   handOver(values: readonly string[]): Uint32Array<ArrayBuffer> {
     const joined = values.join("") + PADDING;
     const bytes = encode(joined);
     const isAscii = bytes.length === joined.length;
     this.isAscii = isAscii;
-    // Half a character at the end of one might make a whole one with what the next begins with.
+    // A surrogate at the end of a text could form a pair with one at the start of the next.
     if (!isAscii && !values.every((text) => text.isWellFormed())) {
       return this.handOver(values.map((text) => text.toWellFormed()));
     }
@@ -135,7 +132,7 @@ class TextWriter {
     return entriesOf(values, { bytes, isAscii, address });
   }
 
-  /** @param at the row of the first of the entries */
+  /** @param at row of the first entry */
   write(entries: Uint32Array<ArrayBuffer>, at: number): void {
     if (at === 0) this.#first = entries.slice(0, ENTRY_WORDS);
     else if (this.#first !== null) copy(this.#vector, this.#first, 0);
@@ -143,7 +140,10 @@ class TextWriter {
   }
 }
 
-/** The entries of texts that lie at `address`, one behind the other, in UTF-8, and then {@link PADDING}. */
+/**
+ * Returns the entries of texts stored at `address` in UTF-8, one after another, then
+ * {@link PADDING}.
+ */
 export function entriesOf(
   values: readonly string[],
   { bytes, isAscii, address }: { readonly bytes: Buffer; readonly isAscii: boolean; readonly address: bigint },
@@ -169,7 +169,7 @@ export function entriesOf(
   return entries;
 }
 
-/** The entries at these places, one after the other. */
+/** Returns the entries at these indices. */
 function repeated(entries: Uint32Array<ArrayBuffer>, places: Uint32Array): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(VALUES, 0, places.length * ENTRY_WORDS);
   for (let i = 0; i < places.length; i++) {

@@ -7,26 +7,25 @@ import { CHUNK_ROWS, STEP_ROWS } from "../vectors/columns.ts";
 import type { Column, Filling } from "../vectors/columns.ts";
 
 /**
- * Chunks that are given to the table at once where no request arrives: that is a statement, which
- * costs as much as 600 rows, and holds this thread up.
+ * Chunks appended before a flush while no requests arrive. A flush is a statement, with a fixed
+ * cost, and blocks this thread.
  */
 const FLUSH_CHUNKS = 5;
-/** Chunks that are kept to be filled again. One of `events` takes some 0.6 MB. */
+/** Most chunks kept for reuse. */
 const MAX_FREE_CHUNKS = 20;
 
-/** A table, and how its rows are made of items. */
+/** A table, and how items become its rows. */
 export type Table<Item, Row> = {
   readonly name: string;
-  /** Those of the table, in its order. More may come behind them, see {@link appendChunks}. */
+  /** The columns of the table, in order. Later ones may be appended, see {@link appendChunks}. */
   readonly columns: readonly Column<Row>[];
-  /** May add columns, which these rows need. */
+  /** Converts items to rows. May append columns that these rows need. */
   readonly toRows: (items: readonly Item[]) => readonly Row[];
 };
 
 /**
- * Data chunks of one table. What has been written is filled again: memory of DuckDB's that
- * JavaScript's collector does not see would otherwise be free only when that gets to the small
- * object that stands for it.
+ * Pools data chunks of one table. Their memory lies outside of the JavaScript heap and would
+ * otherwise be freed only when the small objects that own it are collected.
  */
 export class ChunkPool<Item, Row> {
   readonly table: Table<Item, Row>;
@@ -36,14 +35,14 @@ export class ChunkPool<Item, Row> {
     this.table = table;
   }
 
-  /** @param width how many of the table's columns it has */
+  /** @param width number of leading columns of the table that the chunk has */
   take(width = this.table.columns.length): DuckDBDataChunk {
     const free = this.#free.pop();
     if (free?.columnCount === width) return free;
     return DuckDBDataChunk.create(this.table.columns.slice(0, width).map(({ type }) => type));
   }
 
-  /** Nobody may hold them any more. */
+  /** Returns chunks to the pool. No caller may still use them. */
   giveBack(chunks: readonly DuckDBDataChunk[]): void {
     for (const chunk of chunks.slice(0, MAX_FREE_CHUNKS - this.#free.length)) {
       chunk.reset();
@@ -52,11 +51,11 @@ export class ChunkPool<Item, Row> {
   }
 }
 
-/** Items as rows of data chunks. */
+/** Rows of data chunks, made of items. */
 export class Rows<Item, Row> {
   readonly #pool: ChunkPool<Item, Row>;
   readonly #full: DuckDBDataChunk[] = [];
-  /** The one that is being filled. */
+  /** The chunk that is being filled. */
   #open: { readonly chunk: DuckDBDataChunk; readonly fillings: readonly Filling<Row>[]; rows: number } | null = null;
 
   constructor(pool: ChunkPool<Item, Row>) {
@@ -64,9 +63,9 @@ export class Rows<Item, Row> {
   }
 
   /**
-   * Adds rows for the first of some items, and yields to other work in between.
+   * Adds rows for the first of some items, yielding to other work meanwhile.
    * @returns those rows
-   * @throws RangeError where a column does not take a value: then none was added
+   * @throws RangeError if a column cannot take a value; no row was added then
    */
   async addSome(items: readonly Item[]): Promise<readonly Row[]> {
     await yieldToRequests();
@@ -86,19 +85,19 @@ export class Rows<Item, Row> {
 
   /**
    * Adds a row for each item.
-   * @throws RangeError where a column does not take a value: then rows of some before it may have been added
+   * @throws RangeError if a column cannot take a value; some earlier rows may have been added
    */
   async add(items: readonly Item[]): Promise<void> {
     for (let done = 0; done < items.length;) done += (await this.addSome(items.slice(done))).length;
   }
 
-  /** All rows, in order. What is added later goes into further chunks. */
+  /** The chunks with all rows, in order. Later rows go to further chunks. */
   get chunks(): readonly DuckDBDataChunk[] {
     this.#end();
     return this.#full;
   }
 
-  /** The rows at some places, which rise, as rows of their own. */
+  /** Copies the rows at the given ascending positions. */
   async pick(places: readonly number[]): Promise<Rows<Item, Row>> {
     const picked = new Rows(this.#pool);
     let start = 0;
@@ -132,7 +131,10 @@ export class Rows<Item, Row> {
     return copy;
   }
 
-  /** Once they are written, or not to be written: nothing may be added, and nobody may hold a chunk. */
+  /**
+   * Returns the chunks to the pool, once the rows are written or discarded. No row may be added
+   * afterwards.
+   */
   release(): void {
     this.#pool.giveBack(this.chunks);
     this.#full.length = 0;
@@ -156,9 +158,8 @@ export class Rows<Item, Row> {
 }
 
 /**
- * Appends rows to their table, in the transaction that is under way, in steps between which it gives
- * way. Chunks that were made before the table had all of its columns go through a table of their
- * own.
+ * Appends chunks to their table within the current transaction, in steps that yield to other work.
+ * Chunks from before columns were added to the table go through a temporary table.
  */
 export async function appendChunks(
   connection: DuckDBConnection,
@@ -207,7 +208,7 @@ async function append(connection: DuckDBConnection, table: string, chunks: reado
       held = 0;
     }
     await yieldToRequests();
-    // Not left to closing, so that what fails is cleared first.
+    // Closing would flush as well, but an error must be cleared before.
     appender.flushSync();
   } catch (error) {
     appender.clear();

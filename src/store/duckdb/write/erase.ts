@@ -6,21 +6,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../database/database.ts";
 
 /**
- * DuckDB gives blocks that it no longer uses back to its file and leaves their bytes as they are,
- * so deleted texts could be read there until something else happens to be written over them. Here
- * they are overwritten: by tables of random bytes that are made until all those blocks were used,
- * and then dropped.
+ * Erases deleted texts from the file. DuckDB does not overwrite the blocks that it frees, so that
+ * deleted texts stay readable in them. Tables of random bytes are filled until they occupy all free
+ * blocks, and then dropped.
  */
 
-/** Of one table of random bytes: other writes wait while it is made. */
+/** Blocks of one table of random bytes. Other writes wait while it is filled. */
 const STEP_BLOCKS = 32;
-/** Others have at least as long as a step took. */
+/** Minimum pause between steps. A pause is at least as long as the step before. */
 const REST_LEAST_MS = 5;
 const PREFIX = "erasing_";
-/** The row of `marks` that counts deletions since texts were last erased. */
+/** The row of `marks` that counts deletions since the last erasure. */
 const MARK = "unerased";
 
-/** Notes, in the transaction of a deletion, that texts are to be erased from the file. */
+/** Records, in the transaction of a deletion, that the file has texts to erase. */
 export async function noteDeletion(connection: DuckDBConnection): Promise<void> {
   const sql = "update marks set value = (value::bigint + 1)::varchar where name = $1";
   const { rowsChanged } = await connection.run(sql, [MARK]);
@@ -28,14 +27,14 @@ export async function noteDeletion(connection: DuckDBConnection): Promise<void> 
 }
 
 /**
- * Overwrites what the file still holds of deleted rows, where some were deleted since the last
- * time. Cut off, it begins again the next time.
+ * Overwrites the remains of deleted rows in the file, if rows were deleted since the last time. If
+ * interrupted, the next call starts over.
  */
 export async function eraseDeleted(database: Database, signal?: AbortSignal): Promise<void> {
   const count = await database.maintain((connection) => readMark(connection));
   if (count === null) return;
-  // Texts of deleted rows were blanked: what has them now is the log, and blocks that this sets
-  // free.
+  // Deleted rows were blanked first. Only the log and blocks that this checkpoint frees still have
+  // their texts.
   await database.maintain(async (connection) => {
     await dropTables(connection);
     await connection.run("checkpoint");
@@ -70,7 +69,7 @@ async function sizeOf(connection: DuckDBConnection): Promise<{ readonly free: nu
   return { free: Number(row?.[0] ?? 0), block_bytes: Number(row?.[1] ?? 0) };
 }
 
-/** Makes a table that takes up this many blocks or a few more. */
+/** Fills a table that occupies at least `blocks` blocks. */
 async function fill(connection: DuckDBConnection, step: number, blocks: number): Promise<void> {
   const { block_bytes } = await sizeOf(connection);
   const table = `${PREFIX}${step}`;

@@ -11,23 +11,23 @@ import type { EventRow } from "./rows.ts";
 import { addTokensOfEvent } from "../blocks/tokens.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
 
-/** An event that has no row. */
+/** The reason why an event has no row. */
 type Fault = { readonly id: EventId; readonly reason: string };
 
-/** Events as data chunks of DuckDB's. */
+/** Events encoded as data chunks of DuckDB. */
 export class DuckdbEvents implements PreparedEvents {
-  /** By their places. */
+  /** Faults by the position of their events. */
   readonly faults = new Map<number, Fault>();
-  /** Whether the ids of rows rise, from the first to the last; "" where there is none. */
+  /** Whether the ids of the rows ascend. `first` and `last` are "" if there are no rows. */
   isRising = true;
   first: EventId | "" = "";
   last: EventId | "" = "";
   readonly #pool: ChunkPool<StoredEvent, EventRow>;
   readonly #sets: TokenListPool;
   readonly #tokens: TokenList;
-  /** Events that are picked from others have their tokens, and either may outlive the other. */
+  /** Events share their tokens with events picked from them, and either may outlive the other. */
   #sharesTokens: boolean;
-  /** null once they are written. */
+  /** null once the events are written. */
   #rows: Rows<StoredEvent, EventRow> | null;
   #length = 0;
 
@@ -43,7 +43,7 @@ export class DuckdbEvents implements PreparedEvents {
     this.#sharesTokens = picked !== null;
   }
 
-  /** Of all events that were added; of events that are picked from others, theirs. */
+  /** The tokens of all events added; picked events have those of their origin. */
   get tokens(): TokenList {
     return this.#tokens;
   }
@@ -52,12 +52,12 @@ export class DuckdbEvents implements PreparedEvents {
     return this.#length;
   }
 
-  /** @throws Error where they have been written */
+  /** @throws Error if the events were already written */
   get chunks(): readonly DuckDBDataChunk[] {
     return this.#held.chunks;
   }
 
-  /** Read back from the rows: in ordinary running nobody asks. */
+  /** Returns the ids, read back from the rows. Rarely needed. */
   ids(): EventId[] {
     const ofRows = this.chunks.flatMap(idsOf).values();
     return Array.from({ length: this.length }, (_, place) => this.faults.get(place)?.id ?? ofRows.next().value!);
@@ -102,12 +102,12 @@ export class DuckdbEvents implements PreparedEvents {
     return picked;
   }
 
-  /** @throws Error where they have been written */
+  /** @throws Error if the events were already written */
   mustBeHeld(): void {
     void this.#held;
   }
 
-  /** Once they are written: their memory is for the next. */
+  /** Releases the memory for reuse, once the events are written. */
   release(): void {
     if (this.#rows === null) return;
     this.#rows.release();

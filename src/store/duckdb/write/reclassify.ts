@@ -7,18 +7,19 @@ import type { Database } from "../database/database.ts";
 import type { LogNumbers } from "../logs.ts";
 import { encodeId, joinId, spanOf, splitId, tagsOfLine } from "../database/schema.ts";
 
-/** Rows of a piece. They change in one transaction, for which other writes wait. */
+/** Rows of a piece. They change in one transaction, which blocks other writes. */
 const PIECE_ROWS = 1_000;
-/** Rows that are made into events before other work has its turn. */
+/** Rows converted to events between yields to other work. */
 const ROWS_A_TURN = 128;
-/** Before all moments. */
+/** Earlier than any time. */
 const EARLIEST = -(10n ** 17n);
 
 type Found = { readonly id: EventId; readonly created: number; readonly event: Classifiable };
 
 /**
- * {@link Store.reclassify}. Events are read beside writers, and change in a turn of their own. Nobody but this changes
- * the class of a row, so that the class that was read tells whether the row is still as it was.
+ * Implements {@link Store.reclassify}. Events are read while others write, and changed in a write
+ * of their own. Only this function changes the class of a row, so that an unchanged class means an
+ * unchanged row.
  */
 export async function reclassify(
   database: Database,
@@ -67,7 +68,7 @@ type Change = { readonly id: EventId; readonly before: string | null; readonly a
 
 const SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER", before: "VARCHAR", after: "VARCHAR" }]);
 
-/** Keys of classes are ASCII in lower case, so that none has a folded form of its own. */
+/** Updates classes. Keys of classes are lower-case ASCII and have no separate folded form. */
 async function change(connection: DuckDBConnection, changes: readonly Change[]): Promise<number> {
   const asked = changes.map(({ id, before, after }) => ({ ...encodeId(id), before, after }));
   const { rowsChanged } = await connection.run(

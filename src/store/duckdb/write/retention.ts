@@ -11,13 +11,13 @@ import { eraseDeleted, noteDeletion } from "./erase.ts";
 import { splitId } from "../database/schema.ts";
 import { blank } from "./write.ts";
 
-/** About as many rows go in one transaction, for which other writes wait. */
+/** Approximate number of rows deleted in one transaction, which blocks other writes. */
 const STEP_ROWS = 5000;
 const MAX_LOGS = 10_000;
-/** After each step, others have at least as long as the step took. */
+/** Minimum pause between steps. A pause is at least as long as the step before. */
 const REST_LEAST_MS = 5;
 
-/** Deletes what has expired, oldest first. @returns how many events and visits went */
+/** Deletes expired rows, oldest first. @returns how many events and visits were deleted */
 export async function deleteExpired(
   database: Database,
   expiry: Expiry,
@@ -52,7 +52,7 @@ export async function deleteExpired(
 
 const OF_LOGS = "log in (select unnest(from_json($1::json, '[\"VARCHAR\"]')))";
 
-/** Deletes the oldest rows, and more than a step's worth only where so many are of one millisecond. */
+/** Deletes the oldest rows: one step's worth, or more if many have the same millisecond. */
 async function deleteStep(
   connection: DuckDBConnection,
   table: "events" | "visits",
@@ -79,7 +79,7 @@ async function deleteStep(
   return rowsChanged;
 }
 
-/** Alerts whose events were deleted, or never became more than a dead letter. */
+/** Deletes alerts whose events were deleted or became dead letters. */
 async function deleteLeftAlerts(connection: DuckDBConnection, { logs, before }: Expired): Promise<void> {
   const values = [JSON.stringify(logs), firstAfter(before)];
   for (const table of ["alerts", "seen_alerts"]) {
@@ -87,7 +87,10 @@ async function deleteLeftAlerts(connection: DuckDBConnection, { logs, before }: 
   }
 }
 
-/** Ids below this one are of events that were created before `moment`, whatever their producer said. */
+/**
+ * Returns the upper integer below which all ids are of events created before `moment`, whatever
+ * time the producer gave.
+ */
 function firstAfter(moment: number): bigint {
   return splitId(firstIdAt(Math.max(0, moment - CREATED_AHEAD_MS))).hi;
 }

@@ -15,38 +15,38 @@ import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } fr
 import type { Column } from "../vectors/columns.ts";
 import { distinctTexts, texts } from "../vectors/texts.ts";
 
-/** A row of `events`, with what all rows share that are made with it. */
+/** A row of `events`, with the state shared by all rows that are converted together. */
 export type EventRow = {
   readonly event: StoredEvent;
   readonly step: Step;
-  /** null where it has no attributes. */
+  /** null if the event has no attributes. */
   readonly spread: Spread | null;
 };
 
 /**
- * Learnt while the texts of rows are written: nearly always all are ASCII, and then no event has to
- * be looked at for folded forms.
+ * Set while the texts of rows are written. Usually all texts are ASCII, and then no event has to be
+ * examined for folded forms.
  */
 type Step = { isAscii: boolean };
 
-/** Forms that `lower` would get wrong; null where it would not. */
+/** Folded forms that `lower` would get wrong; null where it is right. */
 type Folded = {
   readonly text: string | null;
   readonly link: string | null;
   readonly pattern: string | null;
-  /** Of each tag its own, be they the same. */
+  /** The folded forms of all tags, including equal ones. */
   readonly tags: string | null;
   readonly source: string | null;
   readonly user: string | null;
   readonly class: string | null;
 };
 
-/** The place among {@link eventColumns} of an id's upper part, behind which the lower stands. */
+/** Index in {@link eventColumns} of an id's upper integer; the lower one follows. */
 const ID_HI = 1;
 
 /**
- * The columns of `events`, in the order of the table. Folded forms come after the texts that
- * they are of; the pattern is made of one of these.
+ * The columns of `events`, in the order of the table. Folded forms come after the texts that set
+ * `isAscii`; a pattern is ASCII if its text is.
  */
 const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[] => [
   bigints(({ event }) => event.created),
@@ -105,7 +105,7 @@ function noteOdd({ step }: EventRow): void {
   step.isAscii = false;
 }
 
-/** `facts` learns what is true of the events. */
+/** Returns the table of events, which records facts about them in `statistics`. */
 export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, EventRow> {
   const columns = [...eventColumns(statistics)];
   const { kinds } = statistics.attributes;
@@ -127,7 +127,7 @@ export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, Ev
   };
 }
 
-/** null where none has attributes. */
+/** Returns null if no event has attributes. */
 function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics): (Spread | null)[] | null {
   if (events.every(({ attributes }) => attributes === null)) return null;
   return statistics.attributes.spread(
@@ -137,7 +137,7 @@ function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics)
   );
 }
 
-/** The ids of events, by their rows. */
+/** Returns the ids of the events in a chunk, in the order of rows. */
 export function idsOf(chunk: DuckDBDataChunk): EventId[] {
   const [hi, lo] = [chunk.getColumnValues(ID_HI), chunk.getColumnValues(ID_HI + 1)] as [bigint[], number[]];
   return hi.map((high, row) => joinId(high, lo[row]!));
@@ -155,7 +155,7 @@ export const ALERTS_TABLE: Table<Alert, Alert> = {
   toRows: (alerts) => alerts,
 };
 
-/** Whether all texts are ASCII, as they nearly always are: then none has a folded form of its own. */
+/** Returns whether all texts are ASCII, as is usual. Then none has a separate folded form. */
 function isPlain({ text, link, pattern, tags, source, user, class: cls }: StoredEvent): boolean {
   const areTexts = isAscii(text) && isAscii(link) && isAscii(pattern) && isAscii(source) && isAscii(user);
   return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);

@@ -5,7 +5,7 @@ import type { EventId } from "../../../events/id.ts";
 import type { AlertsSeen } from "../../store.ts";
 import { splitId } from "../database/schema.ts";
 
-/** Marks one alert as seen or not. False where there is no such alert. */
+/** Marks one alert as seen or unseen. Returns false if there is no such alert. */
 export async function setAlertSeen(
   connection: DuckDBConnection,
   { user, log, id }: { readonly user: UserId; readonly log: LogKey; readonly id: EventId },
@@ -28,7 +28,7 @@ export async function setAlertSeen(
 
 const OF_LOGS = "log in (select unnest(from_json($2::json, '[\"VARCHAR\"]')))";
 
-/** Marks all alerts of some logs that are not seen. @returns how many */
+/** Marks all unseen alerts of some logs as seen. @returns how many */
 export async function markAlertsSeen(
   connection: DuckDBConnection,
   { user, logs, mark, until }: AlertsSeen & { readonly until: EventId | null },
@@ -45,7 +45,7 @@ export async function markAlertsSeen(
   return rowsChanged;
 }
 
-/** Takes back what {@link markAlertsSeen} marked. @returns how many */
+/** Undoes {@link markAlertsSeen}. @returns how many */
 export async function unmarkAlertsSeen(
   connection: DuckDBConnection,
   { user, logs, mark }: AlertsSeen,

@@ -29,7 +29,7 @@ const VISITS_SHAPE = JSON.stringify([
   },
 ]);
 
-/** Inserts the visits that are not there, each once, and returns the largest id there is now. */
+/** Inserts the visits that are not stored yet, each once. Returns the largest id now stored. */
 export async function insertVisits(
   connection: DuckDBConnection,
   visits: readonly Visit[],
@@ -56,8 +56,8 @@ function encodeVisit({ id, created, log, user, email, page }: Visit): object {
 }
 
 /**
- * Answers a plan. The count and the page come from two passes, as the first leaves out all that the
- * condition does not ask for.
+ * Lists users. Count and page are separate passes, because the count reads only what the condition
+ * needs.
  */
 export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
   return transaction(connection, async () => {
@@ -95,8 +95,8 @@ export function compileUsers(plan: UsersPlan): Statement {
 }
 
 /**
- * The records that conditions and sort look at; `…_folded` is what texts compare by. An id as one
- * number tells the last visit.
+ * Returns the common table expressions that compute the records of users. Texts compare by
+ * `…_folded`; the last visit is the one with the largest id, taken as a single number.
  */
 function tracked({ logs }: UsersPlan): string {
   const isOfLogs = logs.length === 0 ? "false" : `log in (${logs.map(quoted).join(", ")})`;
@@ -117,7 +117,7 @@ function lastOf(field: "email" | "page"): string {
   return `arg_max({given: ${field}, folded: coalesce(folded.${field}, lower(${field}))}, rank) filter (where ${field} <> '') as ${field}`;
 }
 
-/** A condition in SQL. It is never NULL, so that `not` is the plain complement. */
+/** Compiles a condition to SQL. The result is never NULL, so that `not` is the plain complement. */
 function condition(where: UserCondition, bind: Binder): string {
   switch (where.kind) {
     case "and":

@@ -17,8 +17,8 @@ import { ASKED, encodeId, idParameters, IDS_SHAPE, joinId, NEAR, splitId } from 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * The largest ids that `events`, `alerts` and `visits` hold, or held before a deletion. A larger
- * one is new without a look: so it is in ordinary running, where ids rise.
+ * The largest ids that `events`, `alerts` and `visits` hold, or held before a deletion. A larger id
+ * is new and needs no lookup; as ids ascend, this is the usual case.
  */
 export type HighWater = { readonly event: string; readonly alert: string; readonly visit: string };
 
@@ -39,8 +39,8 @@ async function largestId(connection: DuckDBConnection, table: string): Promise<s
 }
 
 /**
- * Inserts the events that are neither there nor deleted, each once.
- * @returns the largest id there is now, and the block that was begun with it, see {@link BlockIndex.add}
+ * Inserts the events that are neither stored nor deleted, each once.
+ * @returns the largest id now stored, and the block that was completed, see {@link BlockIndex.add}
  */
 export async function insertEvents(
   connection: DuckDBConnection,
@@ -48,7 +48,7 @@ export async function insertEvents(
   high: string,
   blocks: BlockIndex,
 ): Promise<{ readonly high: string; readonly block: Block | null }> {
-  // In ordinary running they are new, and no two are the same.
+  // In the usual case all events are new and distinct.
   const isNew = events.isRising && events.first > high;
   const unknown = isNew ? events : await unknownAmong(connection, events, high);
   if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks);
@@ -58,7 +58,7 @@ export async function insertEvents(
     span: isNew && events.first !== "" && events.last !== "" ? { first: events.first, last: events.last } : null,
     ids: () => unknown.ids(),
   });
-  // The caller's own are needed until they are committed.
+  // The caller's events are needed until they are committed.
   if (unknown !== events) unknown.release();
   return { high: isNew ? events.last : largestOf([high, ...events.ids()]), block };
 }
@@ -73,8 +73,8 @@ async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, 
 }
 
 /**
- * Inserts the alerts that are neither there nor deleted, nor of a deleted event, each once, and
- * returns the largest id there is now.
+ * Inserts the alerts that are neither stored nor deleted, nor belong to a deleted event, each once.
+ * Returns the largest id now stored.
  */
 export async function insertAlerts(
   connection: DuckDBConnection,
@@ -105,7 +105,7 @@ export function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[
   return items.filter((item) => seen.size < seen.add(keyOf(item)).size);
 }
 
-/** Those of `ids` that a table holds; of `events`, also those that it held before their deletion. */
+/** Returns those of `ids` that a table holds; for `events`, including deleted ones. */
 export async function knownIds(
   connection: DuckDBConnection,
   table: "events" | "deleted_events" | "visits",
@@ -125,7 +125,7 @@ async function knownAlerts(connection: DuckDBConnection, ids: readonly EventId[]
   return new Set((result.getRows() as [bigint, number, UserId][]).map(([hi, lo, user]) => `${joinId(hi, lo)} ${user}`));
 }
 
-/** Notes that a partition is covered up to and with `position`; never moves back. */
+/** Records that a partition is covered up to and including `position`. Never moves back. */
 export async function advance(connection: DuckDBConnection, position: Position): Promise<void> {
   const values = [position.topic, position.partition, BigInt(position.offset) + 1n];
   const updated = await connection.run(
@@ -135,7 +135,7 @@ export async function advance(connection: DuckDBConnection, position: Position):
   if (updated.rowsChanged === 0) await connection.run("insert into positions values ($1, $2, $3)", values);
 }
 
-/** False where the log has no such event. */
+/** Returns false if the log has no such event. */
 export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id: EventId): Promise<boolean> {
   const { hi, lo } = splitId(id);
   const sql = "select 1 from events where id_hi = $1::ubigint and id_lo = $2::uinteger and log = $3";
@@ -145,9 +145,9 @@ export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id:
 }
 
 /**
- * A checkpoint writes deleted rows into the file once more, as long as others of their row group
- * live. So their texts are overwritten before; what the file then no longer uses is overwritten
- * later (`erase.ts`).
+ * Sets the texts of an event to nothing. As long as other rows of the row group live, a checkpoint
+ * rewrites deleted rows too, so texts are overwritten before the deletion; blocks that are then
+ * free are overwritten later (`erase.ts`).
  */
 const BLANK = `text = '', pattern = '', link = '', tags = '', source = '', "user" = '', lat = null, lon = null,
   ip = null, data = null, folded = null, attributes = null, others = null`;
@@ -157,9 +157,7 @@ async function blankEvent(connection: DuckDBConnection): Promise<string> {
   return [BLANK, ...columns.map((column) => `${column} = null`)].join(", ");
 }
 
-/**
- * Deletes events that have no marker yet, with all that people did with them. @param ids not empty
- */
+/** Deletes events that have no marker yet, with their bookmarks and alerts. @param ids not empty */
 async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
   const values = idParameters(ids);
   await connection.run(`${ASKED} update events set ${await blankEvent(connection)} where ${NEAR}`, values);
@@ -182,10 +180,7 @@ export async function blank(
   await connection.run(`update ${table} set ${texts} where ${condition}`, values);
 }
 
-/**
- * Carries out deletions that are not known yet, and returns how high ids may be now that were not
- * looked up.
- */
+/** Applies deletions that are not known yet, and returns the raised high-water marks. */
 export async function insertDeletions(
   connection: DuckDBConnection,
   deletions: readonly Deletion[],
@@ -197,7 +192,7 @@ export async function insertDeletions(
   const gone = new Set(deletions.filter(isOfEvent).map(({ event }) => event));
   const events = [...gone].filter((id) => !known.has(id));
   if (events.length > 0) await deleteEvents(connection, events);
-  // Where the event is gone, its marker keeps alerts out as well.
+  // If the event is deleted, its marker also blocks alerts.
   const alerts = deletions.filter(({ event, alertOf }) => alertOf !== null && !gone.has(event) && !known.has(event));
   if (alerts.length > 0) await deleteAlerts(connection, alerts);
   const latest = largestOf([...events, ...alerts.map(({ event }) => event)]);
@@ -210,7 +205,9 @@ export async function insertDeletions(
 
 const ALERTS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER", user_id: "VARCHAR", log: "VARCHAR" }]);
 
-/** A deleted alert stays as its own marker; of one that was never there, the marker is made. */
+/**
+ * Deletes alerts. A deleted alert is its own marker; if there was no alert, the marker is inserted.
+ */
 async function deleteAlerts(connection: DuckDBConnection, deletions: readonly Deletion[]): Promise<void> {
   const rows = deletions.map(({ log, event, alertOf }) => ({ ...encodeId(event), user_id: alertOf, log }));
   const asked = `with asked as
@@ -229,7 +226,7 @@ async function deleteAlerts(connection: DuckDBConnection, deletions: readonly De
   );
 }
 
-/** False where the log has no such event. */
+/** Returns false if the log has no such event. */
 export async function insertBookmark(
   connection: DuckDBConnection,
   user: UserId,
@@ -248,7 +245,7 @@ export async function insertBookmark(
   return true;
 }
 
-/** False where there is no such bookmark. */
+/** Returns false if there is no such bookmark. */
 export async function deleteBookmark(
   connection: DuckDBConnection,
   user: UserId,
@@ -260,7 +257,7 @@ export async function deleteBookmark(
   return (await connection.run(sql, [hi, lo, log, user])).rowsChanged > 0;
 }
 
-/** False where there is no such alert. */
+/** Returns false if there is no such alert. */
 export async function deleteAlert(
   connection: DuckDBConnection,
   user: UserId,
@@ -274,8 +271,8 @@ export async function deleteAlert(
 }
 
 /**
- * Writes items all at once, and where one of them cannot be stored, by halves until it is found: it
- * alone is `rejected`. Any other failure (a full disk, no memory) makes the items `retry`.
+ * Writes items in one batch. If an item cannot be stored, the batch is halved until that item alone
+ * is `rejected`. Any other failure (a full disk, no memory) makes all items `retry`.
  */
 export async function writeEach<T>(
   items: readonly T[],
@@ -293,7 +290,7 @@ export async function writeEach<T>(
   }
 }
 
-/** Whether a value is at fault: one that no vector takes, or one that DuckDB refuses. */
+/** Returns whether a value is at fault: no vector takes it, or DuckDB rejects it. */
 function isFaultOfData(error: unknown, reason: string): boolean {
   if (error instanceof RangeError) return true;
   return /^(Conversion|Invalid Input|Out of Range|Constraint|Invalid type) Error/.test(reason);
