@@ -3,16 +3,16 @@ import { UTC, momentOf, offsetAt, stretchesOf } from "./zone.ts";
 import type { Stretch, Zone } from "./zone.ts";
 
 /**
- * Days, hours and months as the clock of a zone shows them.
- * Moments are milliseconds since the Unix epoch. A local time is what the clock shows, as the
- * moment at which a clock of UTC shows the same.
+ * Days, hours and months on the clock of a zone. Moments are milliseconds since the Unix epoch. A
+ * local time is what the clock shows, represented as the moment at which a UTC clock shows the
+ * same.
  */
 const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** How far from the epoch a moment can lie. */
+/** Largest distance of a moment from the epoch, in milliseconds. */
 export const MOMENT_LIMIT = 8.64e15;
 
 export function startOfDay(moment: number, zone: Zone): number {
@@ -23,14 +23,14 @@ function floorTo(length_ms: number, local: number): number {
   return Math.floor(local / length_ms) * length_ms;
 }
 
-/** The same time of day some days on (or back). */
+/** Returns the same time of day `days` later (or earlier, if negative). */
 export function addDays(moment: number, days: number, zone: Zone): number {
   return momentOf(zone, moment + offsetAt(zone, moment) + days * DAY_MS);
 }
 
 /**
- * The same day and time some months on (or back); the last day of the month where it has no such
- * day. NaN where no date can say it.
+ * Returns the same day and time `months` later (or earlier, if negative), or the last day of the
+ * month if it has no such day. Returns NaN if the result is outside of the range of dates.
  */
 export function addMonths(moment: number, months: number, zone: Zone): number {
   const date = new Date(moment + offsetAt(zone, moment));
@@ -45,15 +45,18 @@ export function daysInMonth(year: number, month: number): number {
   return new Date(civil(year, month + 1, 1) - DAY_MS).getUTCDate();
 }
 
-/** Midnight, UTC, of a day. (`Date.UTC` takes the years 0 to 99 for those of the 20th century.) @param month from 1 */
+/**
+ * Returns midnight UTC of a day. Unlike `Date.UTC`, does not map the years 0 to 99 to the 20th
+ * century. @param month from 1
+ */
 export function civil(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
-/** 1970-01-01 was a Thursday: weeks begin on the Monday before. */
+/** Weeks begin on Monday; 1970-01-01 was a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 
-/** How long the groups of a period are on the clock; null for months. */
+/** Returns the length of a period's groups on the clock, in milliseconds; null for months. */
 export function lengthOf({ unit, count }: Period): number | null {
   switch (unit) {
     case "seconds":
@@ -72,21 +75,24 @@ export function lengthOf({ unit, count }: Period): number | null {
   throw unit satisfies never;
 }
 
-/** The local time from which the groups of a period are counted; no group lies across it. */
+/**
+ * Returns the local time from which the groups of a period are counted. A group always begins
+ * there.
+ */
 export function originOf({ unit }: Period): number {
   return unit === "weeks" ? FIRST_MONDAY_MS : 0;
 }
 
 /**
- * Added to the key of a group that the clock shows for the second time. Keys are whole seconds
- * otherwise.
+ * Offset of the key of a group that the clock shows for the second time. Other keys are whole
+ * seconds.
  */
 export const REPEATED = 1;
 
 /**
- * The stretches of time in which keys are made from `created` in one way. A key is the local time
- * at which the group begins, plus {@link REPEATED} where the stretch is repeated. What is longer
- * than an hour is one group, however often the clock shows its hours.
+ * Returns the stretches of time within which keys derive from `created` in one way. A key is the
+ * local time of the group's start, plus {@link REPEATED} in a repeated stretch. Groups longer than
+ * an hour are never repeated.
  */
 export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number): Stretch[] {
   const stretches = stretchesOf(by.zone, from_ms, to_ms);
@@ -95,7 +101,7 @@ export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number):
   return stretches.map((stretch) => ({ ...stretch, repeated: false }));
 }
 
-/** Gives the key of the group of a moment. */
+/** Returns a function from a moment to the key of its group. */
 export function keyOfPeriod(by: Period): (moment: number) => number {
   const start = startOfPeriod(by);
   const stretches = stretchesOfPeriod(by);
@@ -108,7 +114,7 @@ export function keyOfPeriod(by: Period): (moment: number) => number {
   };
 }
 
-/** Gives the local time at which the group of a local time begins. */
+/** Returns a function from a local time to the local start of its group. */
 export function startOfPeriod(by: Period): (local: number) => number {
   const length_ms = lengthOf(by);
   const origin_ms = originOf(by);
@@ -120,13 +126,16 @@ function startOfMonth(local: number): number {
   return civil(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
-/** The local time at which the group behind the one begins that begins at `local`. */
+/** Returns the local start of the group after the one that starts at `local`. */
 function nextStart(by: Period, local: number): number {
   const length_ms = lengthOf(by);
   return length_ms === null ? addMonths(local, 1, UTC) : local + length_ms;
 }
 
-/** The keys of all groups of a period that hold moments from `from_ms` on and before `to_ms`, both finite. */
+/**
+ * Yields the keys of all groups with moments from `from_ms` (inclusive) to `to_ms` (exclusive),
+ * both finite.
+ */
 export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Generator<number> {
   const startOf = startOfPeriod(by);
   let last = NaN;
@@ -136,14 +145,14 @@ export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Gener
     let start = startOf(Math.max(from_ms, stretch.from_ms) + offset_ms);
     for (; start < end; start = nextStart(by, start)) {
       const key = start + (repeated ? REPEATED : 0);
-      // A day on which the clock is set lies in two stretches.
+      // A day on which the clock changes lies in two stretches.
       if (key !== last) yield key;
       last = key;
     }
   }
 }
 
-/** The first moment of the group with a key. */
+/** Returns the first moment of the group with a key. */
 export function momentOfKey({ zone }: Period, key: number): number {
   const local = floorTo(SECOND_MS, key);
   if (local === key) return momentOf(zone, local);
@@ -151,7 +160,7 @@ export function momentOfKey({ zone }: Period, key: number): number {
   return Math.max(from_ms, local - offset_ms);
 }
 
-/** How long the group with a key is, in milliseconds. */
+/** Returns the length of the group with a key, in milliseconds. */
 export function lengthOfGroup(by: Period, key: number): number {
   const length_ms = lengthOf(by);
   if (length_ms !== null && length_ms <= HOUR_MS) return length_ms;
@@ -159,13 +168,13 @@ export function lengthOfGroup(by: Period, key: number): number {
 }
 
 /**
- * Writes keys of groups of time as the wire shows them, on the clock of the grouping: `9/19/2011`
- * for days and weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours,
- * `9/19/2011 14:15:30` for seconds, a repeated time with its offset.
+ * Returns a formatter of keys for the wire, on the clock of the grouping: `9/19/2011` for days and
+ * weeks, `9/2011` for months, `9/19/2011 14:15` for minutes and hours, `9/19/2011 14:15:30` for
+ * seconds. A repeated time is followed by its offset.
  */
 export function periodKeyFormat({ unit, zone }: Period): (key: number) => string {
   if (unit === "months") return formatMonth;
-  // Most times are of the same day as the one before.
+  // Consecutive keys are mostly of the same day.
   let day = { start: NaN, text: "" };
   return (key) => {
     const start = floorTo(DAY_MS, key);
@@ -178,7 +187,7 @@ export function periodKeyFormat({ unit, zone }: Period): (key: number) => string
   };
 }
 
-/** The offset at which the clock shows for the second time some of the hour that a time begins. */
+/** Returns the offset of the repeated stretch that overlaps the hour from a local time on. */
 function repeatedOffset(zone: Zone, local: number): number {
   return repetitionOf(zone, local).offset_ms;
 }
@@ -190,13 +199,13 @@ function repetitionOf(zone: Zone, local: number): Stretch {
   )!;
 }
 
-/** `+05:45`, without the seconds that the offsets of a hundred years ago have. */
+/** Formats an offset as `+05:45`, without the seconds that offsets had a century ago. */
 function formatOffset(offset_ms: number): string {
   const minutes = Math.floor(Math.abs(offset_ms) / MINUTE_MS);
   return `${offset_ms < 0 ? "-" : "+"}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
 }
 
-/** @param local a moment as a clock of UTC would have to show it */
+/** @param local a local time */
 function formatDay(local: number): string {
   const date = new Date(local);
   return `${date.getUTCMonth() + 1}/${date.getUTCDate()}/${date.getUTCFullYear()}`;

@@ -15,13 +15,13 @@ import { endOf, firstMoment, readWhen, spanOfOccurs } from "./when.ts";
 import type { Moment } from "./when.ts";
 import type { Zone } from "./zone.ts";
 
-/** What a condition is read against. */
+/** What a condition is planned with. */
 export type Context<Field extends string> = {
   readonly text: string;
   readonly table: Table<Field>;
   readonly now_ms: number;
   readonly zone: Zone;
-  /** Of all expressions of the query so far. */
+  /** Total size of the query's expressions so far. */
   readonly expressions: ExpressionSizes;
 };
 
@@ -30,7 +30,10 @@ type Compared<Field extends string> = {
   readonly field: Field;
 };
 
-/** @throws LoggiaError `bad_query` where a field is unknown, or is compared with what it cannot hold */
+/**
+ * @throws LoggiaError `bad_query` if a field is unknown, or is compared with a value of another
+ * type
+ */
 export function planCondition<Field extends string>(context: Context<Field>, expression: Expression): Condition<Field> {
   switch (expression.kind) {
     case "and":
@@ -58,7 +61,10 @@ export function planCondition<Field extends string>(context: Context<Field>, exp
   throw expression satisfies never;
 }
 
-/** The condition of an OCCURS clause: within a day, from a moment on, or from one moment to another (exclusive). */
+/**
+ * Plans an OCCURS clause: within a day, from a moment on, or from one moment to another
+ * (exclusive).
+ */
 export function planOccurs<Field extends string>(
   context: Context<Field>,
   occurs: Occurs,
@@ -108,7 +114,10 @@ function planMembership<Field extends string>(
   return { kind: "or", conditions: literals.map((literal) => planComparison(context, compared, "=", literal)) };
 }
 
-/** With a number, and by equality with a text that spells one, attributes compare as numbers; otherwise as texts. */
+/**
+ * Compares attributes as numbers with a number, and for equality with a text that spells one;
+ * otherwise as texts.
+ */
 function planAttribute<Field extends string>(
   context: Context<Field>,
   field: Field,
@@ -251,7 +260,10 @@ function numberOf(context: { readonly text: string }, field: string, literal: Li
   throw fault(context, literal.span, `${field} holds a number, expected a number such as 4.5`, hint);
 }
 
-/** A number stands for milliseconds since the Unix epoch, as in the list parameter `created`. */
+/**
+ * Converts a literal to a moment. A number is milliseconds since the Unix epoch, as in the list
+ * parameter `created`.
+ */
 function momentOf<Field extends string>(context: Context<Field>, field: string, literal: Literal): Moment {
   switch (literal.kind) {
     case "number":
@@ -277,7 +289,7 @@ function between<Field extends string>(field: Field, from: number, to: number): 
   };
 }
 
-/** Where the n-th unit of a string stands within its literal, whose quotes may be doubled. */
+/** Returns the offset of a string's n-th unit within its literal, where quotes may be doubled. */
 function offsetInLiteral(literal: string, index: number): number {
   const quote = literal[0];
   let offset = 1;

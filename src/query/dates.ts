@@ -3,7 +3,7 @@ import { fixedZone, momentOf } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 
 /**
- * What a date that somebody wrote means: a whole day, given by its first moment, or one moment. In
+ * The meaning of a written date: a whole day, given by its first moment, or a single moment. In
  * milliseconds since the Unix epoch.
  */
 export type WrittenDate =
@@ -15,14 +15,14 @@ const TIME = String.raw`(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.
 const ZONE = String.raw`(?<zone>Z|[+-]\d\d(?::?\d\d)?)`;
 const AMERICAN = new RegExp(String.raw`^(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})(?: +${TIME})?$`);
 const ISO = new RegExp(String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:(?:T| +)${TIME} ?${ZONE}?)?$`, "i");
-/** What is said of a text that is no date at all. */
+/** Hint for a text that is not a date. */
 export const DATE_FORMS = "write 9/19/2011, 2011-09-19, or '2011-09-19T14:00' in quotes";
 
 /**
- * Reads `9/19/2011` (month first), `2011-09-19`, either with a time behind a blank, and ISO 8601
- * with or without offset.
+ * Parses `9/19/2011` (month first) or `2011-09-19`, either with a time after a blank, and ISO 8601
+ * with or without an offset.
  *
- * @param zone where the date names no offset of its own
+ * @param zone used if the date has no offset
  */
 export function readDate(text: string, zone: Zone): WrittenDate {
   const groups = (AMERICAN.exec(text.trim()) ?? ISO.exec(text.trim()))?.groups;
@@ -43,7 +43,7 @@ export function readDate(text: string, zone: Zone): WrittenDate {
   return { kind: "moment", at: momentOf(written, midnight + time_ms) };
 }
 
-/** Minutes east of UTC; NaN where no clock runs so far off; null where none is written. */
+/** Returns minutes east of UTC; NaN if the offset is out of range; null if none is given. */
 function readOffset(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (text.toUpperCase() === "Z") return 0;

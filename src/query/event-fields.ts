@@ -6,7 +6,7 @@ import { EVENT_FIELDS, isAttribute } from "./plan.ts";
 import type { AttributeField, EventColumn, GroupField, SortField } from "./plan.ts";
 import type { Column, Name, Term } from "./syntax.ts";
 
-/** The fields of events that names stand for. Faults are LoggiaErrors `bad_query`. */
+/** Resolves names to fields of events. Faults are LoggiaErrors `bad_query`. */
 
 export function sortField(text: string, term: Term): SortField {
   return oneOfFields(text, plainName(text, term), SORT_FIELDS, SORTING);
@@ -15,8 +15,8 @@ export function sortField(text: string, term: Term): SortField {
 const SORTING = "sort by";
 
 /**
- * @param purpose what the field is for, behind "to"
- * @param further what else is possible there; `(…)` may stand behind a word
+ * @param purpose what the field is for, after "to"
+ * @param further other allowed words; `(…)` may follow a word
  */
 export function groupField(
   text: string,
@@ -51,7 +51,9 @@ function oneOfFields<Field extends string>(
 
 const COLUMNS = [...EVENT_FIELDS, "pattern", "attributes"] as const;
 
-/** The columns of a list: fields in their own order, attributes as they were written, all attributes at the end. */
+/**
+ * Returns the columns of a list: fields in fixed order, attributes as written, `attributes` last.
+ */
 export function eventColumns(text: string, columns: readonly Column[]): EventColumn[] {
   const chosen = columns.map(({ of, as }) => {
     const field = eventColumn(text, plainName(text, of));
@@ -74,7 +76,7 @@ function eventColumn(text: string, name: Name): EventColumn {
   throw isAggregate(name) ? withoutGroups(text, name) : unknownField(text, "events", name, COLUMNS);
 }
 
-/** The name that a term is, where it has to be no more. */
+/** Returns the name that a term is; other terms are faults. */
 export function plainName(text: string, term: Term): Name {
   if (term.kind === "name") return term.name;
   throw withoutGroups(text, term.function);

@@ -1,14 +1,16 @@
 import { LoggiaError } from "../errors.ts";
 import type { Span } from "./syntax.ts";
 
-/** A fault in a query's text, with where it stands. The message is the one of {@link queryFault}. */
+/**
+ * A fault in the text of a query, with its position. The message is built by {@link queryFault}.
+ */
 export class QueryFault extends LoggiaError {
   readonly span: Span;
-  /** What is wrong, a sentence without its full stop. */
+  /** What is wrong: a sentence without its full stop. */
   readonly what: string;
-  /** That and what helps, without place and source line. */
+  /** `what` and the hint, without position and source line. */
   readonly reason: string;
-  /** What was probably meant in place of the text of `span`; null where nothing is near. */
+  /** The probable replacement of the text of `span`; null if nothing is close. */
   readonly fix: string | null;
 
   constructor(message: string, fault: Pick<QueryFault, "span" | "what" | "reason" | "fix">) {
@@ -20,11 +22,11 @@ export class QueryFault extends LoggiaError {
   }
 }
 
-/** How much of a source line a fault shows, in characters. */
+/** Characters of the source line that a fault shows. */
 const SHOWN_LINE = 100;
 
 /**
- * A fault in a query, as the analyst reads it:
+ * Returns a fault in a query, with a message for the analyst:
  *
  *     Line 1, column 12: expected a clause, found "TKAE". Did you mean TAKE?
  *     GET events TKAE 5
@@ -41,18 +43,15 @@ export function queryFault(text: string, span: Span, what: string, hint: string 
   return new QueryFault(message, { span, what, reason, fix: /^Did you mean (.*)\?$/.exec(hint ?? "")?.[1] ?? null });
 }
 
-/** "Did you mean X?" for the candidate that differs by a slip of the finger, or null. Ignores case. */
+/** Returns "Did you mean X?" for a candidate within a typo of the word, or null. Ignores case. */
 export function didYouMean(word: string, candidates: readonly string[]): string | null {
-  // The right word in the wrong place is no slip.
+  // The right word in the wrong place is not a typo.
   if (candidates.some((candidate) => candidate.toLowerCase() === word.toLowerCase())) return null;
   const meant = nearest(word, candidates, word.length <= 3 ? 1 : 2);
   return meant === null ? null : `Did you mean ${meant}?`;
 }
 
-/**
- * The candidate that is the fewest edits away, and at most so many; null where none is. Ignores
- * case.
- */
+/** Returns the closest candidate within `edits` edits, or null. Ignores case. */
 export function nearest(word: string, candidates: readonly string[], edits: number): string | null {
   const written = word.toLowerCase();
   let found: string | null = null;
@@ -60,19 +59,19 @@ export function nearest(word: string, candidates: readonly string[], edits: numb
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - written.length) > edits) continue;
     const distance = editDistance(written, candidate.toLowerCase());
-    // A word of which no letter is left is another one.
+    // If no letter is left, it is a different word.
     const isOther = distance > 0 && distance >= Math.max(written.length, candidate.length);
     if (distance < fewest && !isOther) [found, fewest] = [candidate, distance];
   }
   return found;
 }
 
-/** What is said of a name that is no field: it may be that of an attribute. */
+/** Returns the note that a name without a field may be an attribute's. */
 export function attributeNote(name: string): string {
   return `An attribute stands behind an @: @${name}.`;
 }
 
-/** "a, b or c" */
+/** Joins words as "a, b or c". */
 export function oneOf(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
@@ -89,9 +88,9 @@ function locate(text: string, offset: number): { line: number; column: number; s
   };
 }
 
-/** The source line, or the part of it around the column, with a caret below. */
+/** Returns the source line, or the part around the column, with a caret below. */
 function pointAt(source: string, column: number): string {
-  // Tabs and other control characters would move the caret away from what it points at.
+  // Tabs and other control characters would displace the caret.
   const characters = Array.from(source, (character) => (/\p{Cc}/u.test(character) ? " " : character));
   const cut = column > SHOWN_LINE - 20 ? column - SHOWN_LINE / 2 : 0;
   const shown = characters.slice(cut, cut + SHOWN_LINE).join("");
@@ -100,7 +99,7 @@ function pointAt(source: string, column: number): string {
   return `${head}${shown}${tail}\n${" ".repeat(head.length + column - 1 - cut)}^`;
 }
 
-/** Letters to insert, drop, replace or swap with their neighbour (optimal string alignment). */
+/** Counts inserted, deleted, replaced and transposed letters (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -4,19 +4,19 @@ import type { AttributeField, ConditionField, GroupField, SortField, UserField }
 import { EVENT_FIELDS, USER_FIELDS, isAttribute } from "./plan.ts";
 import type { Name } from "./syntax.ts";
 
-/** What a field holds, and by which name a plan knows it. */
+/** Type of a field, and its name in plans. */
 export type FieldInfo<Field extends string> =
   | { readonly type: "text" | "number" | "date" | "attribute"; readonly field: Field }
-  /** It is there or not; nothing else can be asked of it. */
+  /** The field can only be tested for presence. */
   | { readonly type: "presence"; readonly field: "geo" | "data" }
-  /** It is shown, but no condition can ask for it. */
+  /** The field is shown, but cannot be used in conditions. */
   | { readonly type: "shown" };
 
-/** The fields of a table by their names in the language, in lower case. */
+/** The fields of a table by their names in LQL, in lower case. */
 export type Table<Field extends string> = {
   readonly name: "events" | "users";
   readonly fields: ReadonlyMap<string, FieldInfo<Field>>;
-  /** Its attributes as fields; null where it has none. */
+  /** Converts the name of an attribute to a field; null if the table has no attributes. */
   readonly attribute: ((name: AttributeField) => Field) | null;
 };
 
@@ -84,19 +84,19 @@ export const GROUP_FIELDS = [
   "value",
 ] as const satisfies readonly GroupField[];
 
-/** A name as the tables list it: lower case, and `tags` for `tag`. */
+/** Returns a name as in the tables: in lower case, and `tags` for `tag`. */
 export function canonical(name: string): string {
   const lower = name.toLowerCase();
   return lower === "tag" ? "tags" : lower;
 }
 
-/** "the fields of events are …" */
+/** Returns "The fields of events are …". */
 export function fieldsOf(table: "events" | "users"): string {
   const names = table === "events" ? [...EVENT_FIELDS, "pattern"] : USER_FIELDS;
   return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
 }
 
-/** The fault of a name that is no field of the table. */
+/** Returns the fault of a name that is not a field of the table. */
 export function unknownField(
   text: string,
   table: "events" | "users",

@@ -13,25 +13,25 @@ import { checkExpression, matchCondition } from "./regex/regex.ts";
 
 const PAGE_SIZE = { default: 100, limit: 500 };
 const PAGE_LIMIT = 2_000_000;
-/** The longest value of a filter, in characters. No field of an event that a filter looks at is longer. */
+/** Longest value of a filter, in characters. Fields that filters compare are not longer. */
 const VALUE_LIMIT = 1000;
 const ATTRIBUTE = "attr.";
-/** The same of an attribute, whatever the limits of the service are. */
+/** The same for attributes, independent of the service's limits. */
 const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
 const FILTERS: ReadonlySet<string> = new Set(["tags", "text", "sinceid", "source", "user", "class", "created"]);
 
-/** Whether a parameter leaves events out of a list. */
+/** Returns whether a parameter filters the events of a list. */
 export function isFilter(name: string): boolean {
   return FILTERS.has(name) || name.startsWith(ATTRIBUTE);
 }
 
 /**
- * The plan that the parameters of a list mean: `pagenum`, `pagesize`, `order`, `tags`, `text`,
- * `sinceid`, `source`, `user`, `class`, `created` and, for each attribute, `attr.<name>`. Others are
- * ignored, an empty one counts as absent, and of a repeated one the first counts. An attribute may hold
- * an empty text, so that an empty `attr.<name>` asks for that; it may not be repeated. With `sinceid` the
- * list is in the order of acceptance, else of `created`.
+ * Returns the plan for the parameters of a list: `pagenum`, `pagesize`, `order`, `tags`, `text`,
+ * `sinceid`, `source`, `user`, `class`, `created` and `attr.<name>` for each attribute. Others are
+ * ignored, an empty one counts as absent, and the first of a repeated one counts. An empty
+ * `attr.<name>` matches the empty text; a repeated one is an error. With `sinceid` the list is in
+ * order of acceptance, otherwise of `created`.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */
@@ -60,8 +60,8 @@ export function planFilters(parameters: URLSearchParams, list: { from: Source; l
 }
 
 /**
- * The plan that the parameters of a list of tracked users mean: `pagenum` and `pagesize`, as of
- * other lists. Users come in the order of their names.
+ * Returns the plan for the parameters of a list of tracked users, `pagenum` and `pagesize`. Users
+ * are ordered by name.
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */
@@ -133,8 +133,8 @@ function readEqual(field: "source" | "user" | "class", value: string | null): Co
 }
 
 /**
- * Each attribute, whose name is all that stands behind `attr.`. A second value of one could mean either
- * or both, so that neither is chosen.
+ * Reads the attributes; the name is everything after `attr.`. A repeated attribute is ambiguous
+ * (any or all of the values), so it is an error.
  */
 function readAttributes(parameters: URLSearchParams): Condition[] {
   const names = new Set([...parameters.keys()].filter((name) => name.startsWith(ATTRIBUTE)));
@@ -163,15 +163,15 @@ function readCreated(value: string | null): Condition[] {
   return conditions;
 }
 
-/** From inclusive, to exclusive, in milliseconds since the Unix epoch; null: no bound. */
+/** From (inclusive) to (exclusive), in milliseconds since the Unix epoch; null: no bound. */
 type Moments = { readonly from: number | null; readonly to: number | null };
 
-/** The moments that the parameter `created` names. @throws LoggiaError `bad_parameter` */
+/** Returns the range of the parameter `created`. @throws LoggiaError `bad_parameter` */
 export function readRange(parameters: URLSearchParams): Moments {
   return readMoments(readParameter(parameters, "created"));
 }
 
-/** `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`. */
+/** Reads `<ms>`, `<ms>:`, `<ms>:<ms>` or `:<ms>`. */
 function readMoments(value: string | null): Moments {
   if (value === null) return { from: null, to: null };
   const [, ...parts] = /^(-?\d{1,16})?(?::(-?\d{1,16})?)?$/.exec(value) ?? [];

@@ -4,8 +4,8 @@ import { FUNCTIONS, percentOf } from "./parse-groups.ts";
 import type { Name, Query, Term } from "./syntax.ts";
 
 /**
- * Whether a query asks for groups, or for aggregates of all that it finds. Without clauses of groups
- * the first column with a known name decides, and a fault names the columns that do not fit it.
+ * Returns whether a query asks for groups or for aggregates of everything. Without clauses of
+ * groups, the first column with a known name decides; later faults name columns that do not fit it.
  */
 export function asksForGroups({ groupBy, having, compare, fill, columns }: Query["clauses"]): boolean {
   if (groupBy !== null || having !== null || compare !== null || fill !== null) return true;
@@ -20,7 +20,7 @@ function isColumn({ text }: Name): boolean {
   return isAttribute(text) || EVENTS.fields.has(key) || key === "attributes";
 }
 
-/** Whether a name is that of a column of groups. */
+/** Returns whether a name is a column of groups. */
 export function isAggregate({ text }: Name): boolean {
   const written = text.toUpperCase();
   return written === "KEY" || FUNCTIONS.some((known) => known === written) || percentOf(written) !== null;

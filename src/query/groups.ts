@@ -3,13 +3,13 @@ import { isAttribute } from "./plan.ts";
 import { placeOfKey } from "./places.ts";
 import type { ComparisonOp, Grouping, GroupPlan, HavingCondition } from "./plan.ts";
 
-/** What groups are compared by: a key for each grouping, a value for each aggregate of their plan. */
+/** The parts of a group that are compared: a key for each grouping, a value for each aggregate. */
 type Compared = {
   readonly keys: readonly (number | string | null)[];
   readonly values: readonly (number | string | null)[];
 };
 
-/** Whether the aggregates of a group meet a condition; a comparison with null is false. */
+/** Returns whether the aggregates of a group meet a condition. A comparison with null is false. */
 export function meetsHaving(having: HavingCondition, values: Compared["values"]): boolean {
   switch (having.kind) {
     case "and":
@@ -45,10 +45,10 @@ function compares(op: ComparisonOp, a: number, b: number): boolean {
 }
 
 /**
- * The order of the groups of a plan, see {@link GroupPlan.sort}. Each group is made ready to be
- * compared once, by `rank`.
+ * Returns the order of a plan's groups, see {@link GroupPlan.sort}. `rank` prepares a group once
+ * for all of its comparisons.
  *
- * @param numberOf the number that a text spells, or null
+ * @param numberOf returns the number that a text spells, or null
  */
 export function orderOfGroups<G extends Compared>(
   { by, sort }: Pick<GroupPlan, "by" | "sort">,
@@ -67,7 +67,7 @@ export function orderOfGroups<G extends Compared>(
 
 export type Ranked<G> = { readonly group: G; readonly ranks: readonly Rank[] };
 
-/** A key: absent before numbers, numbers before texts, and texts of the same fold as they are. */
+/** A comparable key: absent before numbers, numbers before texts, texts folded and then exact. */
 type Rank = { readonly number: number | null; readonly folded: string | null; readonly text: string };
 
 type Ranking = (key: number | string | null) => Rank | readonly Rank[];
@@ -83,7 +83,7 @@ function rankingOf(by: Grouping, numberOf: (text: string) => number | null): Ran
   };
 }
 
-/** From south to north, and then from west to east. */
+/** Ranks places from south to north, then from west to east. */
 function ranksOfPlace(key: string): readonly Rank[] {
   const place = placeOfKey(key);
   return [place?.lat ?? null, place?.lon ?? null].map((number) => ({ number, folded: null, text: "" }));
@@ -105,7 +105,9 @@ function compareRanks(a: Rank, b: Rank): number {
   return compareValues(a.number, b.number) || compareCodePoints(a.text, b.text);
 }
 
-/** Aggregates: absent before numbers, numbers before texts, which compare folded, then as they are. */
+/**
+ * Compares aggregates: absent before numbers, numbers before texts, texts folded and then exact.
+ */
 function compareValues(a: number | string | null, b: number | string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1;
   if (typeof a === "string" && typeof b === "string") {

@@ -2,9 +2,9 @@ import { queryFault } from "./fault.ts";
 import type { QueryFault } from "./fault.ts";
 import type { Span } from "./syntax.ts";
 
-/** What is said of words of other query languages, so that whoever thinks in one learns what LQL has. */
+/** Hints about words of other query languages, which name the equivalent in LQL. */
 
-/** A fault with what LQL has for the word that it is about, where that is of another language. */
+/** Adds a hint to a fault if its word belongs to another query language. */
 export function withHabit(text: string, fault: QueryFault): QueryFault {
   const hint = habitHint(text, fault.span);
   return hint === null ? fault : queryFault(text, fault.span, fault.what, hint);
@@ -21,7 +21,7 @@ const UNITS: readonly (readonly [written: RegExp, unit: string])[] = [
 const FIELD_BEFORE = /(@(?:'[^']*'|[^\s'"(),]+)|[\p{L}_][\p{L}\p{N}_]*)\s+(NOT\s+)?$/iu;
 const BOUNDS_BEHIND = /^\s*('[^']*'|[\w.@-]+)\s+AND\s+('[^']*'|[\w.-]+)/i;
 
-/** @param span of what was found */
+/** @param span of the unexpected text */
 function habitHint(text: string, { start, end }: Span): string | null {
   const word = text.slice(start, end).toUpperCase();
   const [before, behind] = [text.slice(0, start), text.slice(end)];
@@ -42,12 +42,12 @@ function betweenHint(before: string, behind: string): string {
   return not === undefined ? `Write ${range}.` : `Write NOT (${range}).`;
 }
 
-/** A day is compared by what it begins with, and OCCURS takes one as a whole. */
+/** Comparisons use the start of a day; OCCURS takes it as a whole. */
 function yesterdayHint(before: string): string {
   return /[<>]=?\s*$/.test(before) ? "Write TODAY - DAYS(1)." : "Write OCCURS(TODAY - DAYS(1), TODAY).";
 }
 
-/** `COUNT(DISTINCT user)` and `COUNT(@took)` of SQL. */
+/** Recognizes `COUNT(DISTINCT user)` and `COUNT(@took)` of SQL. */
 function countHint(text: string, word: string, before: string, start: number): string | null {
   if (/\bCOUNT\s*\(\s*DISTINCT\s*$/i.test(before)) {
     const field = /^\(?\s*(@?[^\s(),]+)/u.exec(text.slice(start))?.[1] ?? "user";
@@ -57,7 +57,7 @@ function countHint(text: string, word: string, before: string, start: number): s
   return field === undefined ? null : `Write COUNT(${field} IS NOT NULL).`;
 }
 
-/** `NOW - 1h` and `NOW - 1 HOUR`. */
+/** Recognizes `NOW - 1h` and `NOW - 1 HOUR`. */
 function stepHint(word: string, before: string, behind: string): string | null {
   if (!/(?:NOW|TODAY|[\d)'"])\s*[-+]\s*$/i.test(before)) return null;
   const [, count, attached = ""] = /^'?(\d+)\s*([a-z]*)'?$/i.exec(word) ?? [];

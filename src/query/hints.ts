@@ -4,25 +4,24 @@ import { nearest } from "./fault.ts";
 import { writeAttribute } from "./lexer.ts";
 import { EVENT_FIELDS } from "./plan.ts";
 
-/** Parameters that every address knows; browser libraries add `_` against caches. */
+/** Parameters that every route accepts; browser libraries add `_` to bypass caches. */
 const COMMON = ["fmt", "callback", "apikey"] as const;
 const IGNORED: ReadonlySet<string> = new Set(["_"]);
 /**
- * How many unknown parameters are looked at, and how long the header may become: a request may name
- * thousands.
+ * Most unknown parameters examined, and longest header: a request may have thousands of parameters.
  */
 const MOST_LOOKED_AT = 20;
 const HEADER_MAX_CHARACTERS = 1_000;
 const EDITS = 2;
-/** Begins parameters that name an attribute; it is among the known ones of addresses that take them. */
+/** Prefix of parameters that name an attribute. Routes that accept them list it as known. */
 export const ATTRIBUTE_PREFIX = "attr.";
-/** What stands in its place where somebody remembers it wrongly: `attrs.n`, `atr.n`, `attribute.n`, `@n`. */
+/** Misspelled prefixes: `attrs.n`, `atr.n`, `attribute.n`, `@n`. */
 const NEARLY_ATTRIBUTE = /^(?:([a-z]+)\.|@)(.+)$/isu;
 const ATTRIBUTE_WORDS = ["attr", "attribute", "attributes"] as const;
 
 /**
- * One sentence for each parameter that is unknown, and within two edits of a known one: old clients
- * add others.
+ * Returns one sentence for each unknown parameter within two edits of a known one. Others are left
+ * out, as old clients send some.
  */
 export function parameterHints(query: URLSearchParams, known: readonly string[]): string[] {
   const hints: string[] = [];
@@ -39,21 +38,24 @@ export function parameterHints(query: URLSearchParams, known: readonly string[])
   return hints;
 }
 
-/** The parameter of an attribute that was likely meant. */
+/** Returns the attribute parameter that was probably meant. */
 function attributeMeant(written: string, known: readonly string[]): string | null {
   const [, prefix = ATTRIBUTE_WORDS[0], name] = NEARLY_ATTRIBUTE.exec(written) ?? [];
   if (name === undefined || !known.includes(ATTRIBUTE_PREFIX)) return null;
   return nearest(prefix, ATTRIBUTE_WORDS, EDITS) === null ? null : `${ATTRIBUTE_PREFIX}${safe(name)}`;
 }
 
-/** What is said of a class that the log does not have. */
+/** Returns the hint about a class that the log does not have. */
 export function classHint(name: string, classes: readonly string[]): string {
   const meant = nearest(name, classes, EDITS);
   const question = meant === null ? "" : ` Did you mean ${safe(meant)}?`;
   return `No event and no class filter has the class ${safe(name)}.${question}`;
 }
 
-/** What is said of an attribute that no event of the log has. @param names those that its events have */
+/**
+ * Returns the hint about an attribute that no event of the log has. @param names existing
+ * attributes
+ */
 export function attributeHint(name: string, names: readonly string[]): string {
   const isField = EVENT_FIELDS.some((field) => field === name);
   const meant = isField ? name : nearest(name, names, EDITS);
@@ -61,7 +63,7 @@ export function attributeHint(name: string, names: readonly string[]): string {
   return `No event has ${attribute(name)}${question}`;
 }
 
-/** The header that tells hints; none where there are none. */
+/** Returns the header with hints, if there are any. */
 export function hintHeaders(hints: readonly string[]): Readonly<Record<string, string>> {
   let value = "";
   for (const hint of new Set(hints)) {
@@ -74,12 +76,12 @@ export function hintHeaders(hints: readonly string[]): Readonly<Record<string, s
 
 const NO_HINTS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** A caller's own text as a header can hold it: what is not plain ASCII is percent-encoded. */
+/** Encodes a caller's text for a header: everything but plain ASCII is percent-encoded. */
 function safe(text: string): string {
   return encoded(wellFormed(shorten(text)));
 }
 
-/** An attribute as it can be copied into a query. */
+/** Writes an attribute such that it can be copied into a query. */
 function attribute(name: string): string {
   return encoded(writeAttribute(wellFormed(shorten(name))));
 }

@@ -3,18 +3,21 @@ import { fold } from "../events/text.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition, Direction, ListPlan, SortField } from "./plan.ts";
 
-/** A field by which events can be walked: of an attribute, no condition tells what is behind a value. */
+/**
+ * A field for keyset pagination. Attributes are excluded: no condition selects what follows a
+ * value.
+ */
 type PlainField = Exclude<SortField, AttributeField>;
 export type FieldSortKey = { readonly field: PlainField; readonly direction: Direction };
 
-/** Whether a list can be walked by {@link behind}. */
+/** Returns whether a list can be paged with {@link behind}. */
 export function isWalkable(sort: ListPlan["sort"]): sort is readonly FieldSortKey[] {
   return sort.every(({ field }) => !isAttribute(field));
 }
 
 /**
- * The condition that holds for the events behind one of them, in the order of a list plan. With it
- * each page of a walk begins where the one before ended, whatever is stored or deleted meanwhile.
+ * Returns the condition for the events after a given one, in the order of a list plan. With it each
+ * page starts where the previous one ended, whatever is stored or deleted meanwhile.
  */
 export function behind(event: EventRow, sort: readonly FieldSortKey[]): Condition {
   if (sort[0]?.field === "id") return behindId(event, sort[0].direction);
@@ -24,7 +27,7 @@ export function behind(event: EventRow, sort: readonly FieldSortKey[]): Conditio
   );
 }
 
-/** Ties go by time, and then by id, in the direction of the last key. */
+/** Ties are broken by time and then id, in the direction of the last key. */
 function tieBreaker(sort: readonly FieldSortKey[]): FieldSortKey {
   return { field: "created", direction: sort.at(-1)?.direction ?? "asc" };
 }
@@ -39,11 +42,11 @@ function beyond(event: EventRow, { field, direction }: FieldSortKey): Condition 
   const absent: Condition = { kind: "absent", field };
   if (value === null) return direction === "asc" ? { kind: "not", condition: absent } : NOTHING;
   const further = compare(field, direction === "asc" ? ">" : "<", value);
-  // Absent values are smaller than all others.
+  // Absent values sort before all others.
   return direction === "asc" ? further : or([further, absent]);
 }
 
-/** The moment alone comes first, as a bound by which stores skip what lies on the other side. */
+/** The separate bound on the time comes first, because stores can skip by it. */
 function beyondTime({ created, id }: EventRow, direction: Direction): Condition {
   const op = direction === "asc" ? ">" : "<";
   const moment = (relation: ComparisonOp): Condition => ({

@@ -2,21 +2,24 @@ import { LoggiaError } from "../errors.ts";
 import { queryFault } from "./fault.ts";
 import type { Span } from "./syntax.ts";
 
-/** The longest query, in characters. It bounds all else: tokens, the list of an IN, the conditions of a plan. */
+/**
+ * Longest query, in characters. It bounds everything else: tokens, the list of an IN, the
+ * conditions of a plan.
+ */
 export const QUERY_LIMIT = 4096;
 
 export type Token = {
   /**
-   * `class` is the `.key` that directly follows the table. `end` stands once, last; or `fault`
-   * does, where reading could not go on: the parser tells it when it comes there, as something
-   * before it may be wrong too.
+   * `class` is the `.key` right after the table. The last token is `end`, or `fault` at the text
+   * that cannot be read. The parser reports the fault when it gets there, as an earlier token may
+   * be at fault too.
    */
   readonly kind: "word" | "attribute" | "class" | "string" | "number" | "date" | "symbol" | "end" | "fault";
   /** As written. */
   readonly text: string;
   /**
-   * What it stands for: a string without its quotes, a class without its dot, an attribute as its
-   * name behind an `@`; otherwise as written.
+   * Its meaning: a string without quotes, a class without its dot, an attribute as `@` and its
+   * name; otherwise as written.
    */
   readonly value: string;
   readonly span: Span;
@@ -25,16 +28,19 @@ export type Token = {
 
 const IGNORED = /(?:\s+|\/\/[^\r\n]*)*/y;
 const WORD = /[\p{L}_][\p{L}\p{M}\p{N}_]*/uy;
-/** The names of attributes that need no quotes: letters, digits and `_`, with `$`, `.` and `-` between them. */
+/**
+ * Names of attributes that need no quotes: letters, digits and `_`, with `$`, `.` and `-` between
+ * them.
+ */
 const ATTRIBUTE = /@[\p{L}\p{M}\p{N}_$](?:[\p{L}\p{M}\p{N}_$.-]*[\p{L}\p{M}\p{N}_$])?/uy;
 const CLASS = /\.[\p{L}\p{N}_-]+/uy;
-/** Anything shaped like a date; whether there is such a day is asked where it is read. */
+/** Anything shaped like a date. Whether the day exists is checked later. */
 const DATE = /\d+\/\d+\/\d+|\d+-\d+-\d+(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?/iy;
 const NUMBER = /(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?/iy;
 const SYMBOL = /<=|>=|<>|!=|[=<>(),.+-]/y;
 const WORD_CHARACTER = /[\p{L}\p{M}\p{N}_]+/uy;
 
-/** What people write who think in another language. */
+/** Hints about characters of other languages. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ["&", "Conditions are joined by AND."],
   ["|", "Conditions are joined by OR."],
@@ -48,9 +54,9 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The tokens of a query; blanks and comments (from `//` to the end of the line) are left out.
+ * Splits a query into tokens. Blanks and comments (`//` to the end of the line) are skipped.
  *
- * @throws LoggiaError `bad_query` where it is too long
+ * @throws LoggiaError `bad_query` if the query is too long
  */
 export function tokenize(text: string): Token[] {
   checkLength(text);
@@ -78,7 +84,8 @@ function readToken(text: string, start: number, before: readonly Token[]): Token
   const first = text[start]!;
   if (first === "'" || first === '"') return readString(text, start, first);
   if (first === "@") return readAttribute(text, start);
-  // Only the table, the second word, can have a class; anywhere else a dot begins a number or is a fault of the parser.
+  // Only the table, the second word, can have a class. Elsewhere a dot begins a number or is a
+  // fault for the parser.
   const followsTable = before.length === 2 && before[1]!.kind === "word" && before[1]!.span.end === start;
   const key = followsTable ? match(CLASS, text, start) : null;
   if (key !== null) return token("class", key, start, key.slice(1));
@@ -95,7 +102,7 @@ function readToken(text: string, start: number, before: readonly Token[]): Token
   return faultToken(text, start, start + character.length, what, HINTS.get(character) ?? null);
 }
 
-/** `@name`, or in quotes where the name has other characters. */
+/** Reads `@name`, or a quoted name if it has other characters. */
 function readAttribute(text: string, start: number): Token {
   const quote = text[start + 1];
   if (quote === "'" || quote === '"') {
@@ -110,15 +117,15 @@ function readAttribute(text: string, start: number): Token {
   return faultToken(text, start, start + 1, "expected the name of an attribute behind @", hint);
 }
 
-/** An attribute as a query names it: `@http.status`, or `@'odd name'` where it needs quotes. */
+/** Writes an attribute for a query: `@http.status`, or `@'odd name'` if it needs quotes. */
 export function writeAttribute(name: string): string {
   const plain = `@${name}`;
   return match(ATTRIBUTE, plain, 0) === plain ? plain : `@'${name.replaceAll("'", "''")}'`;
 }
 
 /**
- * A quote within a string is written twice; a backslash is an ordinary character, so that
- * expressions need no second one.
+ * Reads a string. A quote within it is doubled; a backslash is an ordinary character, so that
+ * expressions need not double it.
  */
 function readString(text: string, start: number, quote: string): Token {
   let value = "";
@@ -141,7 +148,7 @@ function readString(text: string, start: number, quote: string): Token {
   }
 }
 
-/** Refuses `10x` and `9/19/2011th`. */
+/** Rejects `10x` and `9/19/2011th`. */
 function standingAlone(text: string, token: Token): Token {
   const rest = match(WORD_CHARACTER, text, token.span.end);
   if (rest === null) return token;

@@ -6,7 +6,7 @@ import { acceptSymbol, acceptWord, expectSymbol, isSymbol, isWord, peek, unexpec
 import type { Reader } from "./reader.ts";
 import type { CompareOp, Expression, FieldTest, Logic, Name, NumberLiteral } from "./syntax.ts";
 
-/** How deep parentheses and NOT may nest. */
+/** Deepest nesting of parentheses and NOT. */
 export const NESTING_LIMIT = 64;
 
 /** `condition = conjunction ( "OR" conjunction )*` */
@@ -14,7 +14,7 @@ export function readCondition(reader: Reader): Expression {
   return readLogic(reader, readComparison);
 }
 
-/** Tests of one kind, joined by AND, OR, NOT and parentheses. */
+/** Reads tests combined by AND, OR, NOT and parentheses. */
 export function readLogic<Test>(reader: Reader, readTest: (reader: Reader) => Logic<Test>): Logic<Test> {
   const parts = [readConjunction(reader, readTest)];
   while (acceptWord(reader, "OR")) parts.push(readConjunction(reader, readTest));

@@ -8,16 +8,16 @@ import type { Reader } from "./reader.ts";
 import { PERIOD_UNITS } from "./syntax.ts";
 import type { Column, Compare, Fill, HavingTest, Key, Logic, Name, NumberLiteral, Sort, Term } from "./syntax.ts";
 
-/** The functions of aggregates, but for percentiles. */
+/** The aggregate functions, except percentiles. */
 export const FUNCTIONS = ["COUNT", "AVG", "SUM", "MIN", "MAX", "MEDIAN", "DISTINCT", "FIRST", "LAST", "RATE"] as const;
 const MOST_KEYS = 3;
-/** More than anybody compares, and within what an engine takes. */
+/** Most bounds of BANDS, within the limits of the engines. */
 const MOST_BOUNDS = 100;
-/** Seconds divide a minute, minutes an hour, hours a day; of days any number. */
+/** Limits of counts. Seconds must divide a minute, minutes an hour, hours a day; days are free. */
 const COUNTS_WITHIN = { SECONDS: 60, MINUTES: 60, HOURS: 24, DAYS: 10_000 } as const;
 const WHOLES = { SECONDS: "a minute", MINUTES: "an hour", HOURS: "a day" } as const;
 
-/** Groups of time that are always of one. */
+/** Groupings of time without a count. */
 const SINGLE_PERIODS = ["WEEK", "MONTH"] as const;
 
 /** `groupBy = ( "GROUPBY" | "GROUP" "BY" ) key [ "," key [ "," key ] ]` */
@@ -70,7 +70,7 @@ function readPeriod(reader: Reader): Key {
   return { kind: "period", unit, count, span: { start: span.start, end: lastEnd(reader) } };
 }
 
-/** `bands = "BANDS" "(" number "," bound ( "," bound )* ")"`, where bounds are numbers that rise */
+/** `bands = "BANDS" "(" number "," bound ( "," bound )* ")"`, where bounds are ascending numbers */
 function readBands(reader: Reader): Key {
   const { span } = take(reader);
   expectSymbol(reader, "(");
@@ -140,7 +140,7 @@ export function readTerm(reader: Reader, expected: string): Term {
     throw queryFault(reader.text, name.span, `there is no aggregate "${name.text}"`, hint);
   }
   const written = (): Name => ({
-    // Tokens are set apart by blanks and comments, which the name of a column leaves out.
+    // Blanks and comments between tokens are not part of the name.
     text: reader.tokens.slice(first, reader.at).reduce((text, token) => text + token.text, ""),
     span: { start: name.span.start, end: lastEnd(reader) },
   });
@@ -166,7 +166,9 @@ export function readTerm(reader: Reader, expected: string): Term {
   return { kind: "call", function: name, of, written: written() };
 }
 
-/** `percentile = "P" number`, more than 0 and less than 100; to the lexer its fraction is a number of its own. */
+/**
+ * `percentile = "P" number`, greater than 0 and less than 100. The lexer splits off its fraction.
+ */
 function readFunction(reader: Reader, expected: string): Name {
   const name = readName(reader, expected);
   const fraction = peek(reader);
@@ -176,14 +178,14 @@ function readFunction(reader: Reader, expected: string): Name {
   return { text: name.text + fraction.text, span: { start: name.span.start, end: fraction.span.end } };
 }
 
-/** What `P95` or `MEDIAN` asks for: 95, 50; null where a name is none. */
+/** Returns the percentage of `P95` or `MEDIAN`: 95, 50; null for other names. */
 export function percentOf(name: string): number | null {
   if (name === "MEDIAN") return 50;
   const percent = Number(/^P(\d{1,2}(?:\.\d{1,6})?)$/.exec(name)?.[1] ?? NaN);
   return percent > 0 && percent < 100 ? percent : null;
 }
 
-/** `having = "HAVING" condition`, of aggregates that are compared with numbers, or with moments */
+/** `having = "HAVING" condition`, where aggregates are compared with numbers or moments */
 export function readHaving(reader: Reader): Logic<HavingTest> {
   expectWord(reader, "HAVING");
   return readLogic<HavingTest>(reader, readHavingTest);

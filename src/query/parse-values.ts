@@ -8,7 +8,7 @@ import type { Reader } from "./reader.ts";
 import { UNITS } from "./syntax.ts";
 import type { Count, Literal, Name, NumberLiteral, Step, StringLiteral, Unit, When } from "./syntax.ts";
 
-/** Of MINUTES(n) and its like. */
+/** Largest n of MINUTES(n) and the like. */
 const STEP_LIMIT = 1_000_000_000;
 
 export const CLAUSES = [
@@ -24,7 +24,7 @@ export const CLAUSES = [
   "FILL",
 ] as const;
 
-/** Words that name no field, wherever they stand. */
+/** Words that never name a field. */
 export const KEYWORDS: ReadonlySet<string> = new Set([
   "GET",
   ...CLAUSES,
@@ -55,7 +55,7 @@ export function isField(token: Token): boolean {
   return EVENTS.fields.has(name) || USERS.fields.has(name);
 }
 
-/** `literal = string | [ "+" | "-" ] number | when`; a string with steps behind it is a date */
+/** `literal = string | [ "+" | "-" ] number | when`; a string followed by steps is a date */
 export function readLiteral(reader: Reader, field: Name): Literal {
   const token = peek(reader);
   if (token.kind === "number" || isSymbol(token, "-") || isSymbol(token, "+")) return readNumber(reader);
@@ -74,7 +74,7 @@ function holdsDate(field: Name): boolean {
   return [EVENTS, USERS].some(({ fields }) => fields.get(canonical(field.text))?.type === "date");
 }
 
-/** What attributes hold that were posted as a truth compares as text. */
+/** Reads TRUE or FALSE. Attributes posted as booleans compare as text. */
 function readTruth(reader: Reader): StringLiteral {
   const { text, span } = take(reader);
   return { kind: "string", value: text.toLowerCase(), span };

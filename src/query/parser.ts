@@ -15,7 +15,7 @@ const TABLES = ["events", "users"] as const;
 const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/i;
 
 /**
- * The tree of a query. Each function reads one rule of the grammar, which stands above it.
+ * Parses a query into its syntax tree. The comment of each function is its grammar rule.
  *
  * @throws LoggiaError `bad_query`
  */
@@ -23,7 +23,7 @@ export function parseQuery(text: string, { takeLimit = TAKE_LIMIT }: ParserOptio
   return readQuery({ text, tokens: tokenize(text), at: 0, depth: 0, takeLimit });
 }
 
-/** `takeLimit`: the largest number of TAKE; 500 unless given. */
+/** `takeLimit`: largest value of TAKE; 500 by default. */
 export type ParserOptions = { readonly takeLimit?: number };
 
 /** `query = "GET" table clause*` */
@@ -114,7 +114,7 @@ function unexpectedClause(reader: Reader, clauses: Clauses): Error {
   return unexpected(reader, expected.length === 0 ? "the end of the query" : oneOf(expected), hint);
 }
 
-/** Whether what was read last is a SORT that names no direction yet. */
+/** Returns whether the last tokens are a SORT without a direction. */
 function lacksDirection(reader: Reader): boolean {
   return reader.at >= 2 && isWord(reader.tokens[reader.at - 2]!, "SORT");
 }
@@ -129,7 +129,7 @@ function readWhere(reader: Reader): Expression {
   return readCondition(reader);
 }
 
-/** `take = "TAKE" n`, from 1 to 500, in exports to any number */
+/** `take = "TAKE" n`, from 1 to 500; unlimited in exports */
 function readTake(reader: Reader): Count {
   expectWord(reader, "TAKE");
   return readCount(reader, 1, reader.takeLimit);

@@ -6,7 +6,7 @@ import type { NumberLiteral } from "./syntax.ts";
 type Edges = readonly [south: NumberLiteral, west: NumberLiteral, north: NumberLiteral, east: NumberLiteral];
 type Circle = readonly [lat: NumberLiteral, lon: NumberLiteral, km: NumberLiteral];
 
-/** @throws LoggiaError `bad_query` where there is no such part of the earth */
+/** @throws LoggiaError `bad_query` if the area is invalid */
 export function planWithin(text: string, [south, west, north, east]: Edges): Condition<never> {
   const within = {
     south: degrees(text, south, 90),
@@ -19,19 +19,19 @@ export function planWithin(text: string, [south, west, north, east]: Edges): Con
   throw queryFault(text, south.span, "the southern edge lies north of the northern one", hint);
 }
 
-/** @throws LoggiaError `bad_query` where there is no such place */
+/** @throws LoggiaError `bad_query` if the place or the distance is invalid */
 export function planNear(text: string, [lat, lon, km]: Circle): Condition<never> {
   const center = { lat: degrees(text, lat, 90), lon: degrees(text, lon, 180) };
   if (km.value >= 0) return { kind: "geo-near", ...center, km: km.value };
   throw queryFault(text, km.span, "a distance is not negative", "Write NEAR (latitude, longitude, kilometres).");
 }
 
-/** The key of the group of a place, `40.1203,-76.2944`; "" without degrees. */
+/** Returns the key of a place's group, such as `40.1203,-76.2944`; "" without coordinates. */
 export function keyOfPlace(geo: Geo | null): string {
   return geo === null || "ip" in geo ? "" : `${geo.lat},${geo.lon}`;
 }
 
-/** The degrees that a key of {@link keyOfPlace} spells; null for "". */
+/** Returns the coordinates of a key of {@link keyOfPlace}; null for "". */
 export function placeOfKey(key: string): { readonly lat: number; readonly lon: number } | null {
   const [lat = "", lon = ""] = key.split(",");
   return lat === "" ? null : { lat: Number(lat), lon: Number(lon) };

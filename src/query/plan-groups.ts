@@ -13,11 +13,11 @@ import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
 import { endOf, firstMoment, readWhen } from "./when.ts";
 
-/** More aggregates than anybody reads beside each other, and each is work for an engine. */
+/** Most aggregates of a query. Each is work for the engine. */
 const MOST_AGGREGATES = 50;
-/** Elasticsearch is asked for each combination of bands. */
+/** Most combinations of bands, each of which is a query to Elasticsearch. */
 const MOST_COMBINED_BOUNDS = 10_000;
-/** Groupings of time that have a word of their own. */
+/** Groupings of time with a word of their own. */
 const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
   ["day", "days"],
   ["hour", "hours"],
@@ -25,7 +25,7 @@ const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
   ["month", "months"],
 ]);
 const PERIOD_FUNCTIONS = { SECONDS: "seconds", MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
-/** Keys that need more than a word: what is missing without it, and an example. */
+/** Keys that need an argument: what is missing without it, and an example. */
 const KEY_CALLS = [
   ["SECONDS", "how many", "SECONDS(15)"],
   ["MINUTES", "how many", "MINUTES(15)"],
@@ -33,7 +33,7 @@ const KEY_CALLS = [
   ["DAYS", "how many", "DAYS(7)"],
   ["BANDS", "of what, and the bounds", "BANDS(value, 0, 10, 100)"],
 ] as const;
-/** The keys that are no fields. */
+/** Keys that are not fields. */
 const KEYS = [
   "DAY",
   "HOUR",
@@ -46,7 +46,7 @@ const KEYS = [
   "BANDS(number, bound, …)",
   "geo",
 ];
-/** No aggregate may hide them. */
+/** Column names that an aggregate may not take. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
 
 type EventContext = Context<EventConditionField>;
@@ -106,11 +106,12 @@ function numberSource(text: string, name: Name, purpose: string): NumberSource {
 }
 
 /**
- * Plans the terms of a grouped query, and gathers what they need of the store: each aggregate once.
+ * Plans the terms of a grouped query, and collects the distinct aggregates that they need from the
+ * store.
  */
 export class Terms {
   readonly #context: EventContext;
-  /** What AS calls a term, in lower case. */
+  /** Terms by the name given with AS, in lower case. */
   readonly #named = new Map<string, Term>();
   readonly #rates: Rate[] = [];
   readonly #hasKeys: boolean;
@@ -122,26 +123,26 @@ export class Terms {
     for (const { of, as } of columns ?? []) if (as !== null) this.#named.set(as.text.toLowerCase(), of);
   }
 
-  /** To be asked for once all terms are planned, see {@link settled}. */
+  /** The rates; complete once all terms are planned, see {@link settled}. */
   get rates(): readonly Rate[] {
     return this.#rates;
   }
 
   /**
-   * The index of what SORT and HAVING name, where the names of columns go first. {@link settled} makes
-   * it final: of a rate it is negative until then.
+   * Returns the index of a term of SORT or HAVING; names of columns take precedence. The index of a
+   * rate is negative and must be converted by {@link settled}.
    */
   indexOf(term: Term): "key" | number {
     const named = term.kind === "name" ? this.#named.get(term.name.text.toLowerCase()) : undefined;
     return this.indexOfColumn(named ?? term);
   }
 
-  /** Rates stand behind all aggregates, of which more may be added while terms are planned. */
+  /** Converts an index once all terms are planned: rates follow all aggregates. */
   settled(index: number): number {
     return index >= 0 ? index : this.aggregates.length - 1 - index;
   }
 
-  /** As {@link indexOf}, of what a column shows. */
+  /** Returns the index of a column's term, as {@link indexOf} does. */
   indexOfColumn(term: Term): "key" | number {
     switch (term.kind) {
       case "name":
@@ -221,7 +222,7 @@ export class Terms {
     return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, this.#hint(name));
   }
 
-  /** What may have been meant by a name that nothing has. */
+  /** Returns a hint for an unknown name. */
   #hint({ text }: Name): string | null {
     if (this.#named.has(text.toLowerCase())) return "It is the name of another column, which stands there once.";
     if (/^P\d/i.test(text)) return "Percentiles lie between P0 and P100, such as P50, P95 or P99.9.";
@@ -229,7 +230,7 @@ export class Terms {
   }
 }
 
-/** What is said of a field beside aggregates of all that a query finds. */
+/** Returns a hint for a field in a query that has aggregates but no keys. */
 function keyHint({ text }: Name): string {
   const key = canonical(text);
   const isKey = isAttribute(text) || key === "geo" || GROUP_FIELDS.some((field) => field === key);
@@ -250,13 +251,13 @@ function numericAggregate(written: string, of: NumberSource): Aggregate | null {
   }
 }
 
-/** null for months. */
+/** Returns the length of a step in milliseconds; null for months. */
 function lengthOfStep({ unit, count }: Step): number | null {
   const minutes = { MINUTES: 1, HOURS: 60, DAYS: 24 * 60, WEEKS: 7 * 24 * 60, MONTHS: null }[unit];
   return minutes === null ? null : minutes * MINUTE_MS * count;
 }
 
-/** The columns of a grouped query, those that have a name of their own first; indices are not settled yet. */
+/** Plans the columns of a grouped query, those of fixed name first. Indices are not settled yet. */
 export function planColumns(text: string, terms: Terms, columns: readonly Column[] | null): GroupColumn[] {
   if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOfColumn(usualTerm(name)) }));
   const shown = columns.map(({ of, as }) => ({
@@ -280,7 +281,7 @@ function nameTaken(text: string, { name, span }: { name: string; span: Name["spa
   return queryFault(text, span, what, "Give it a name of its own by AS.");
 }
 
-/** The name of a column: as written, in lower case without blanks. */
+/** Returns the name of a column: as written, in lower case without blanks. */
 function nameOf(term: Term): string {
   return (term.kind === "name" ? term.name : term.written).text.replace(/\s/gu, "").toLowerCase();
 }
@@ -350,7 +351,7 @@ function valueIn(text: string, terms: Terms, term: Term, isCompared: boolean): n
   throw queryFault(text, name.span, `HAVING compares numbers, and ${aggregate.kind.toUpperCase()} gives a text`);
 }
 
-/** A condition with all its indices settled. */
+/** Returns a condition with all indices settled. */
 export function settledHaving(terms: Terms, having: HavingCondition): HavingCondition {
   switch (having.kind) {
     case "and":
@@ -365,7 +366,7 @@ export function settledHaving(terms: Terms, having: HavingCondition): HavingCond
   throw having satisfies never;
 }
 
-/** The key that FILL fills. @throws LoggiaError `bad_query` */
+/** Returns the index of the key that FILL fills. @throws LoggiaError `bad_query` */
 export function filledKey(text: string, by: readonly Grouping[], span: Name["span"]): number {
   const periods = by.flatMap((grouping, i) => (grouping.kind === "period" ? [i] : []));
   if (periods.length === 1) return periods[0]!;
@@ -378,7 +379,7 @@ export function filledKey(text: string, by: readonly Grouping[], span: Name["spa
   );
 }
 
-/** The keys of time of a grouping that a comparison over months cannot line up. */
+/** Returns whether a grouping of time cannot be aligned with one some months earlier. */
 export function isOutOfStep(by: Grouping, { unit }: Step): by is Period {
   return unit === "MONTHS" && by.kind === "period" && (by.unit === "weeks" || (by.unit === "days" && by.count > 1));
 }

@@ -18,26 +18,29 @@ import { rangeOf } from "./span.ts";
 import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
-/** How many records a query without TAKE returns. */
+/** Records returned by a query without TAKE. */
 const DEFAULT_TAKE = 100;
 
 export type QueryContext = {
   readonly logs: readonly LogKey[];
-  /** What NOW and TODAY mean: milliseconds since the Unix epoch. */
+  /** Value of NOW, and basis of TODAY, in milliseconds since the Unix epoch. */
   readonly now_ms: number;
-  /** The analyst's clock. */
+  /** Time zone of the analyst. */
   readonly zone: Zone;
-  /** Whether all is asked for, and not a page: TAKE may be any number then, and nothing is left out without it. */
+  /**
+   * Whether the whole result is requested instead of a page. TAKE is then unlimited, and everything
+   * by default.
+   */
   readonly whole?: boolean;
 };
 
 type PlanContext = QueryContext & Pick<Context<never>, "expressions">;
 
-/** What TAKE may be, and is where it is absent, in a query for all there is. */
+/** Largest and default TAKE of a query for the whole result. */
 export const WHOLE = 1_000_000_000;
 
 /**
- * The plan that a query in LQL means.
+ * Plans a query in LQL.
  *
  * @throws LoggiaError `bad_query`, with line, column and what was expected there
  */
@@ -50,7 +53,7 @@ export function planQuery(text: string, asked: QueryContext): Question {
   return freezePlan(planList(source, query, context));
 }
 
-/** What a query asks; the fault of one that cannot be read knows other languages. */
+/** Parses a query. If that fails, the fault gets hints about words of other query languages. */
 function parsed(text: string, options: ParserOptions): Query {
   try {
     return parseQuery(text, options);
@@ -100,9 +103,9 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   }
   const where = planEventConditions(text, query, context);
   if (terms.rates.length > 0) checkLength(text, query, by, where);
-  // What the store does not know, it can neither leave out nor sort by.
+  // The store knows neither rates nor filled groups, so it cannot filter or sort by them.
   const { rates } = terms;
-  // All that is found is one group, also where nothing but its KEY is asked for.
+  // A query without keys has one group, even if it shows only KEY.
   const aggregates = by.length + terms.aggregates.length === 0 ? [COUNT] : terms.aggregates;
   const isAfter = filled !== null || usesRates(order, aggregates.length);
   const ofStore = isAfter ? UNTOUCHED : order;
@@ -131,7 +134,7 @@ function usesRates({ having, sort }: AfterStore, firstRate: number): boolean {
   return (sort.by !== "key" && sort.by >= firstRate) || (having !== null && uses(having));
 }
 
-/** A rate is over the length of a group of time, or over a range that begins somewhere. */
+/** Checks that rates have a length of time: that of a group, or a range with a start. */
 function checkLength(text: string, query: Query, by: readonly Grouping[], where: Condition): void {
   if (by.some(({ kind }) => kind === "period") || rangeOf(where).from_ms > -Infinity) return;
   const { columns, sort } = query.clauses;
@@ -172,7 +175,7 @@ function planUsers(text: string, query: Query, context: PlanContext): UsersPlan 
   };
 }
 
-/** Ties are broken by the user, of whom there is one of each name. */
+/** Returns the order of users. Ties are broken by the user, whose name is unique. */
 function userSort(key: UserField, sort: Sort | null): UsersPlan["sort"] {
   const direction = sort?.direction ?? "asc";
   return key === "user"
@@ -197,7 +200,7 @@ function all<Field extends string>(conditions: readonly Condition<Field>[]): Con
   return conditions.length === 0 ? EVERYTHING : conditions.length === 1 ? conditions[0]! : { kind: "and", conditions };
 }
 
-/** The name that a term is: users have no aggregates. */
+/** Returns the name that a term is; others are rejected, as users have no aggregates. */
 function plainTerm(text: string, term: Term, as: Name | null = null): Name {
   if (term.kind === "name" && as === null) return term.name;
   const span = term.kind === "name" ? as!.span : term.function.span;
@@ -210,7 +213,7 @@ function userField(text: string, name: Name): UserField {
   return field;
 }
 
-/** Each once, in the order in which they are shown. */
+/** Returns the distinct chosen fields in the given order. */
 function inOrder<Field extends string>(order: readonly Field[], chosen: readonly Field[]): Field[] {
   return order.filter((field) => chosen.includes(field));
 }

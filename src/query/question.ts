@@ -2,32 +2,32 @@ import type { Direction, GroupPlan, HavingCondition, ListPlan, UsersPlan } from 
 import type { Step } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
-/** What a query asks: plans, and of groups also what is made of them above the store. */
+/** A parsed and planned query. Groups also have steps that run above the store. */
 export type Question = ListPlan | GroupQuestion | UsersPlan;
 
 export type GroupQuestion = {
   readonly kind: "groups";
-  /** What the store is asked. */
+  /** The plan for the store. */
   readonly plan: GroupPlan;
   /** Counts by time. Their values follow those of the plan's aggregates, in order. */
   readonly rates: readonly Rate[];
-  /** The grouping of the plan, by its index, whose empty groups are added; null: none are. */
+  /** Index of the grouping whose empty groups are added; null: none are. */
   readonly fill: number | null;
-  /** What is done above the store, as it needs rates or the groups that were added; null: the store does it. */
+  /** Steps above the store, if they need rates or added groups; null: the store runs them. */
   readonly after: AfterStore | null;
-  /** Beside each group the same group of so much earlier; null: nothing is compared. */
+  /** Each group is compared with the same group this much earlier; null: no comparison. */
   readonly compare: Step | null;
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly columns: readonly GroupColumn[];
-  /** What NOW means: milliseconds since the Unix epoch. */
+  /** Value of NOW, in milliseconds since the Unix epoch. */
   readonly now_ms: number;
   readonly zone: Zone;
 };
 
-/** A count, an aggregate of the plan by its index, in each `per_ms` of the time that its group is long. */
+/** The rate of a count (an aggregate of the plan, by index) per `per_ms` of its group's length. */
 export type Rate = { readonly of: number; readonly per_ms: number };
 
-/** As in {@link GroupPlan}, where indices of aggregates go on with those of rates. */
+/** As in {@link GroupPlan}; indices of rates follow those of aggregates. */
 export type AfterStore = {
   readonly having: HavingCondition | null;
   readonly sort: { readonly by: "key" | number; readonly direction: Direction };
@@ -36,8 +36,8 @@ export type AfterStore = {
 };
 
 export type GroupColumn = {
-  /** The key in the record. */
+  /** Key in the output record. */
   readonly name: string;
-  /** The keys of the group; or a value, by its index among the plan's aggregates and the rates. */
+  /** The keys of the group, or a value, by its index among the plan's aggregates and the rates. */
   readonly shows: "key" | number;
 };

@@ -2,11 +2,11 @@ import { shorten } from "../events/quote.ts";
 import { attributeNote, didYouMean, queryFault } from "./fault.ts";
 import type { Token } from "./lexer.ts";
 
-/** A reading position in the tokens of a text, and how deep the condition nests that is being read. */
+/** A parsing position in the tokens of a text, and the nesting depth of the current condition. */
 export type Reader = {
   readonly text: string;
   readonly tokens: readonly Token[];
-  /** The largest number of TAKE. */
+  /** Largest value of TAKE. */
   readonly takeLimit: number;
   at: number;
   depth: number;
@@ -61,7 +61,10 @@ export function unexpected(reader: Reader, expected: string, hint: string | null
   return queryFault(reader.text, token.span, found, hint ?? dottedName(reader, at));
 }
 
-/** What is said of a dot behind a word, as in `http.status`: names of attributes alone have dots. */
+/**
+ * Returns a hint for a dot after a word, as in `http.status`: only names of attributes contain
+ * dots.
+ */
 function dottedName({ text, tokens }: Reader, at: number): string | null {
   const [word, dot] = [tokens[at - 1], tokens[at]];
   if (word?.kind !== "word" || dot?.text.startsWith(".") !== true || dot.span.start !== word.span.end) return null;

@@ -2,25 +2,25 @@ import { fold } from "../events/text.ts";
 import { requirementOf, treeUnlessTooLarge } from "./requirements.ts";
 import type { Found, Reader, Requirement } from "./requirements.ts";
 
-/** The folded text contains this one. */
+/** The folded text contains this text. */
 export type RequiredText = { readonly kind: "contains"; readonly text: string };
 
-/** A set of more code points than this is no letter in its cases. */
+/** Sets with more code points are not case variants of a single letter. */
 const MAX_FORMS = 4;
-/** Longer ones say no more. */
+/** Longer texts are not more selective. */
 const MAX_LENGTH = 256;
 
 /**
- * The texts that a folded text contains wherever it is matched by an RE2 expression, which ignores case.
- * @param least shorter ones are left out
- * @returns null where it says nothing of such texts
+ * Returns the texts contained in every folded text that an RE2 expression, ignoring case, matches.
+ * @param least shortest text returned
+ * @returns null if there are none
  */
 export function requiredTexts(pattern: string, least: number): Requirement<RequiredText> | null {
   const tree = treeUnlessTooLarge(pattern);
   return tree === null ? null : requirementOf<RequiredText>(tree, (push) => readTexts(push, least));
 }
 
-/** Reads the runs of characters of which each is known but for its case. */
+/** Reads runs of characters that are known except for case. */
 function readTexts(push: (found: Found<RequiredText>) => void, least: number): Reader {
   let text = "";
   function end(): void {
@@ -38,22 +38,22 @@ function readTexts(push: (found: Found<RequiredText>) => void, least: number): R
       const isCut = min > MAX_LENGTH || text.length === MAX_LENGTH;
       if (isCut) return end();
       if (min === max) return;
-      // Of more of them, as many of the last ones stand beside what follows.
+      // If the character may repeat more often, only its last occurrences adjoin what follows.
       let kept = text.length;
       while (kept > 0 && text.startsWith(character, kept - character.length)) kept -= character.length;
       const last = text.slice(kept);
       end();
       text = last;
     },
-    // It takes no character: what stands before it and behind it stays side by side.
+    // An assertion consumes no character, so that its neighbours remain adjacent.
     assert: () => undefined,
     end,
   };
 }
 
 /**
- * The character of ASCII to which all of some ranges are folded, or null. Of others, what expressions and
- * stored texts take for cases of one letter may have come from different tables of Unicode.
+ * Returns the ASCII character to which all of the ranges fold, or null. Other characters are
+ * excluded: the expressions and the stored texts may fold them by different Unicode tables.
  */
 function onlyCharacter(ranges: readonly number[]): string | null {
   let only: string | null = null;

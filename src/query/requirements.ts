@@ -2,51 +2,60 @@ import { parseTree, TreeTooLargeError } from "./regex/tree.ts";
 import type { AssertionKind, Tree } from "./regex/tree.ts";
 
 /**
- * What an index of texts can be asked before any text is looked at: a condition that each text meets
- * which a regular expression matches. What a leaf says is up to the index.
+ * A condition that an index of texts can check first: every text that a regular expression matches
+ * meets it. The index defines the leaves.
  */
 export type Requirement<Leaf> = { readonly kind: "all" | "any"; readonly parts: readonly Requirement<Leaf>[] } | Leaf;
 
-/** `weak`: better than no condition, but dear to look up. Those of the greatest weight are kept. */
+/**
+ * A condition found, with its weight; those of the greatest weight are kept. `weak`: expensive to
+ * look up, but better than none.
+ */
 export type Found<Leaf> = {
   readonly condition: Requirement<Leaf>;
   readonly weight: number;
   readonly weak: boolean;
 };
 
-/** Reads the parts of a sequence in their order, and gives what it finds to the function that it was made with. */
+/** Reads the parts of a sequence in order, and pushes the conditions that it finds. */
 export type Reader = {
-  /** One of these code points, from `min` to `max` times. Ranges are those of a tree. */
+  /** One of these code points, `min` to `max` times. Ranges are those of a tree. */
   readonly take: (ranges: readonly number[], min: number, max: number | null) => void;
   readonly assert: (what: AssertionKind) => void;
-  /** Something follows of which nothing is known, or the end of the sequence. */
+  /** An unknown part follows, or the sequence ends. */
   readonly end: () => void;
 };
 
 export type NewReader<Leaf> = (push: (found: Found<Leaf>) => void) => Reader;
 
-/** As many alternatives are looked into, and so deep. */
+/** Limits of the alternatives and the depth examined. */
 const MAX_ALTERNATIVES = 64;
 const MAX_DEPTH = 3;
-/** As many leaves of one sequence are asked for at once: the longest say most. */
+/** Most leaves used of one sequence; those of greatest weight are the most selective. */
 const MAX_LEAVES = 4;
-/** The weight of what lies in a group. */
+/** Weight of a condition from a group. */
 const INNER_WEIGHT = 3;
 
-/** Known characters: together so many say little, and a single condition with so many says much. */
+/**
+ * Numbers of known characters: a sum up to LITTLE is unselective, a weak condition from MUCH on is
+ * selective.
+ */
 const LITTLE = 4;
 const MUCH = 5;
 
 type Budget = { alternatives: number };
 
-/** The condition that each text meets that holds a match of `tree`; null where there is none worth asking. */
+/**
+ * Returns a condition met by each text with a match of `tree`; null if there is none worth
+ * checking.
+ */
 export function requirementOf<Leaf>(tree: Tree, newReader: NewReader<Leaf>): Requirement<Leaf> | null {
   return derive(tree, newReader, { alternatives: MAX_ALTERNATIVES }, 0);
 }
 
 /**
- * The tree of an expression, which may be too large to be looked into: then null.
- * @throws RE2JSSyntaxException where it is no RE2 expression
+ * Returns the tree of an expression, or null if it is too large.
+ * @throws RE2JSSyntaxException if it is not an RE2 expression
  */
 export function treeUnlessTooLarge(pattern: string): Tree | null {
   try {
@@ -74,7 +83,7 @@ function derive<Leaf>(tree: Tree, newReader: NewReader<Leaf>, budget: Budget, de
   return choose(found);
 }
 
-/** The condition of a part by itself, whatever stands beside it. */
+/** Returns the condition of a part, independent of its neighbours. */
 function inner<Leaf>(part: Tree, newReader: NewReader<Leaf>, budget: Budget, depth: number): Found<Leaf> | null {
   if (depth >= MAX_DEPTH) return null;
   if (part.kind === "repeat") {
@@ -102,12 +111,15 @@ function choose<Leaf>(found: readonly Found<Leaf>[]): Requirement<Leaf> | null {
   return conditions.length > 1 ? { kind: "all", parts: conditions } : (conditions[0] ?? null);
 }
 
-/** `a1a2a` says of the letter `a` twice that it is there. */
+/** Removes duplicates: `a1a2a` requires the letter `a` twice. */
 function withoutRepeats<Leaf>(found: readonly Found<Leaf>[]): Found<Leaf>[] {
   return [...new Map(found.map((each) => [JSON.stringify(each.condition), each])).values()];
 }
 
-/** Whether looking up a dear condition costs less than reading all texts that the others find. */
+/**
+ * Returns whether looking up a weak condition costs less than reading all texts that the others
+ * find.
+ */
 function sayLittleBeside(some: readonly Found<unknown>[], { weight }: Found<unknown>): boolean {
   return weight >= MUCH && some.reduce((sum, each) => sum + each.weight - 1, 0) <= LITTLE;
 }

@@ -1,9 +1,8 @@
 import type { Condition } from "./plan.ts";
 
 /**
- * Moments of `created` outside of which a condition holds for no event: from the first to the last
- * one that may match, in milliseconds since the Unix epoch. The span may be too wide, never too
- * narrow.
+ * Returns the span of `created` outside of which a condition matches no event, both ends inclusive,
+ * in milliseconds since the Unix epoch. The span may be too wide, never too narrow.
  */
 export function spanOf(condition: Condition): readonly [from_ms: number, to_ms: number] {
   if (condition.kind === "and") {
@@ -16,8 +15,8 @@ export function spanOf(condition: Condition): readonly [from_ms: number, to_ms: 
 }
 
 /**
- * The range of `created` that a condition asks for, as far as it does: from inclusive, to exclusive,
- * in whole milliseconds since the Unix epoch.
+ * Returns the range of `created` that the conjuncts of a condition define: from (inclusive) to
+ * (exclusive), in whole milliseconds since the Unix epoch.
  */
 export function rangeOf(condition: Condition): { readonly from_ms: number; readonly to_ms: number } {
   const range = { from_ms: -Infinity, to_ms: Infinity };

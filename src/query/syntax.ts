@@ -1,19 +1,19 @@
 /**
- * The tree that a query's text becomes, before anything is known of fields, types or time.
- * Every node that a fault may speak of carries where it stood.
+ * The syntax tree of a query, before fields, types and times are resolved. Nodes that a fault may
+ * refer to have a span.
  */
 
-/** Where something stands in the text: UTF-16 offsets, the end exclusive. */
+/** A range of the text in UTF-16 offsets, the end exclusive. */
 export type Span = { readonly start: number; readonly end: number };
 
 export type Query = {
   readonly table: { readonly name: "events" | "users"; readonly span: Span };
-  /** The class behind the dot of `events.class`. */
+  /** The class after the dot of `events.class`. */
   readonly class: Name | null;
   readonly clauses: Clauses;
 };
 
-/** Each clause at most once; null where it was not written. */
+/** The clauses, each at most once; null if absent. */
 export type Clauses = {
   readonly where: Expression | null;
   readonly take: Count | null;
@@ -28,15 +28,18 @@ export type Clauses = {
 };
 
 /**
- * A word that names a field, a class, a column or a grouping, as it was written. Of an attribute it
- * is `@` and the name that it has, without quotes.
+ * A name of a field, class, column or grouping, as written. An attribute is `@` and its name
+ * without quotes.
  */
 export type Name = { readonly text: string; readonly span: Span };
 
-/** A whole number within the limits of its clause. */
+/** An integer within the limits of its clause. */
 export type Count = { readonly value: number; readonly span: Span };
 
-/** A key of groups: a field or a grouping of time by its name, a number of units of time, or bands of a number. */
+/**
+ * A key of groups: a field or a grouping of time by name, a number of units of time, or bands of a
+ * number.
+ */
 export type Key =
   | { readonly kind: "name"; readonly name: Name }
   | { readonly kind: "period"; readonly unit: PeriodUnit; readonly count: Count; readonly span: Span }
@@ -45,10 +48,10 @@ export type Key =
 export const PERIOD_UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS"] as const;
 export type PeriodUnit = (typeof PERIOD_UNITS)[number];
 
-/** `as`: the name that it gets. */
+/** A column; `as` is its new name. */
 export type Column = { readonly of: Term; readonly as: Name | null };
 
-/** What stands in COLUMNS, SORT and HAVING: a name of any kind, or an aggregate with what it is of. */
+/** A term of COLUMNS, SORT or HAVING: any name, or an aggregate with its argument. */
 export type Term =
   | { readonly kind: "name"; readonly name: Name }
   | { readonly kind: "count"; readonly function: Name; readonly where: Expression; readonly written: Name }
@@ -61,15 +64,15 @@ export type HavingTest =
   | { readonly kind: "compare"; readonly of: Term; readonly op: CompareOp; readonly value: NumberLiteral | When }
   | { readonly kind: "null"; readonly of: Term };
 
-/** The count is positive. */
+/** The count of the step is positive. */
 export type Compare = { readonly step: Step; readonly span: Span };
 
 export type Fill = { readonly span: Span };
 
-/** `field` is null where the clause names none; `to` is null where it holds one moment alone. */
+/** `field` is null if the clause names none; `to` is null if it has a single moment. */
 export type Occurs = { readonly field: Name | null; readonly from: When; readonly to: When | null };
 
-/** Tests joined by AND, OR and NOT. */
+/** Tests combined by AND, OR and NOT. */
 export type Logic<Test> =
   | { readonly kind: "and"; readonly parts: readonly Logic<Test>[] }
   | { readonly kind: "or"; readonly parts: readonly Logic<Test>[] }
@@ -98,12 +101,12 @@ export type Literal = StringLiteral | NumberLiteral | When;
 export type StringLiteral = { readonly kind: "string"; readonly value: string; readonly span: Span };
 export type NumberLiteral = { readonly kind: "number"; readonly value: number; readonly span: Span };
 
-/** A moment, or a day where it is TODAY or a date without a time and no step follows. */
+/** A moment, or a whole day if it is TODAY or a date without time, and has no steps. */
 export type When = {
   readonly kind: "when";
   readonly base:
     { readonly kind: "today" } | { readonly kind: "now" } | { readonly kind: "date"; readonly text: string };
-  /** Taken from left to right. */
+  /** Applied from left to right. */
   readonly steps: readonly Step[];
   readonly span: Span;
 };

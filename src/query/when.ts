@@ -4,17 +4,17 @@ import { queryFault } from "./fault.ts";
 import type { Occurs, Step, When } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
-/** What a moment of a query is read against. */
+/** What the moments of a query are relative to. */
 export type WhenContext = { readonly text: string; readonly now_ms: number; readonly zone: Zone };
 
 /** A whole day, given by its first moment, or one moment. */
 export type Moment =
   { readonly kind: "day"; readonly start: number } | { readonly kind: "moment"; readonly at: number };
 
-/** From inclusive, to exclusive; null: without an end. */
+/** From (inclusive) to (exclusive); null: unbounded. */
 type OccursSpan = { readonly from: number; readonly to: number | null };
 
-/** The moments of an OCCURS clause: a day, from a moment on, or from one moment to another. */
+/** Returns the range of an OCCURS clause: a day, from a moment on, or between two moments. */
 export function spanOfOccurs(context: WhenContext, { from: first, to: last }: Occurs): OccursSpan {
   const from = readWhen(context, first);
   if (last !== null) return { from: firstMoment(from), to: firstMoment(readWhen(context, last)) };
@@ -60,7 +60,9 @@ export function stepFrom(moment: number, { unit, count }: Step, zone: Zone): num
   throw unit satisfies never;
 }
 
-/** The first moment of the next day: a day on which the clock is set is longer or shorter. */
+/**
+ * Returns the first moment of the next day. Days on which the clock changes are longer or shorter.
+ */
 export function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
   return addDays(start, 1, zone);
 }

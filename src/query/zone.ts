@@ -3,23 +3,23 @@ import { quote } from "../events/quote.ts";
 import { didYouMean } from "./fault.ts";
 
 /**
- * How far a clock is ahead of UTC, as numbers, so that every store reckons with the same ones.
+ * How far a clock is ahead of UTC, as numbers, so that all stores compute with the same ones.
  * Offsets are milliseconds, negative to the west.
  */
 export type Zone = {
-  /** Before the first change, and always where there is none. */
+  /** Offset before the first change; the only one if there are no changes. */
   readonly offset_ms: number;
-  /** In the order of time. */
+  /** In chronological order. */
   readonly changes: readonly ZoneChange[];
 };
 
-/** From `at_ms` on (milliseconds since the Unix epoch) the clock is `offset_ms` ahead of UTC. */
+/** From `at_ms` on (milliseconds since the Unix epoch), the clock is `offset_ms` ahead of UTC. */
 export type ZoneChange = { readonly at_ms: number; readonly offset_ms: number };
 
 /**
- * A stretch of time without a change. `repeated` says that the clock shows its times for the second
- * time, as it does after it was set back. `from_ms` is inclusive, `to_ms` exclusive; the first and
- * the last one are unbounded.
+ * A stretch of time without a change. `repeated`: the clock shows these times for the second time,
+ * after it was set back. `from_ms` is inclusive, `to_ms` exclusive; the first and last stretch are
+ * unbounded.
  */
 export type Stretch = {
   readonly from_ms: number;
@@ -32,33 +32,33 @@ const MINUTE_MS = 60_000;
 const HOURS = /^[+-]?(?:\d{1,2}(?:\.\d*)?|\.\d+)$/;
 const WEST = -12;
 const EAST = 14;
-/** A name of the IANA time zone database; it begins with a letter, so that an offset is none. */
+/** A name of the IANA time zone database. The initial letter distinguishes it from an offset. */
 const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 const LONGEST_NAME = 64;
-/** Changes before are those of local mean times; changes after follow no law that is known yet. */
+/** Earlier changes concern local mean times; later ones are not known yet. */
 const FIRST_CHANGE_MS = Date.UTC(1900, 0, 1);
 const LAST_CHANGE_MS = Date.UTC(2100, 0, 1);
 
 export const UTC: Zone = fixedZone(0);
 
-/** The zone of a clock that is always so many minutes east of UTC. */
+/** Returns the zone of a clock that is always `offset_min` minutes ahead of UTC. */
 export function fixedZone(offset_min: number): Zone {
   return Object.freeze({ offset_ms: offset_min * MINUTE_MS, changes: Object.freeze([]) });
 }
 
 /**
- * The zone that the parameter `tz` names: hours east of UTC, with fractions where the clock of a
- * country has them (5.75 is Nepal), or a name of the IANA time zone database in any case, with its
- * daylight saving. Absent or empty: UTC.
+ * Parses the parameter `tz`: hours east of UTC, possibly with a fraction (5.75 is Nepal), or a
+ * case-insensitive name of the IANA time zone database, with daylight saving. Absent or empty means
+ * UTC.
  *
  * @throws LoggiaError `bad_parameter`
  */
 export function parseZone(tz: string | null, place: "parameter" | "field" = "parameter"): Zone {
-  // A plus sign that was not encoded arrives as a blank.
+  // A plus sign that was not percent-encoded arrives as a blank.
   const text = (tz ?? "").trim();
   if (text === "") return UTC;
   const hours = HOURS.test(text) ? Number(text) : NaN;
-  // `+ 0` turns minus zero into zero.
+  // Adding 0 turns -0 into 0.
   if (hours >= WEST && hours <= EAST) return fixedZone(Math.round(hours * 60) + 0);
   const zone = NAME.test(text) && text.length <= LONGEST_NAME ? namedZone(text) : null;
   if (zone !== null) return zone;
@@ -73,8 +73,8 @@ export function parseZone(tz: string | null, place: "parameter" | "field" = "par
 const zones = new Map<string, Zone>();
 
 /**
- * Null where the database has no zone of that name. The database is finite, and so is what is
- * remembered.
+ * Returns null if the database has no zone of that name. The cache is bounded by the number of
+ * zones.
  */
 function namedZone(name: string): Zone | null {
   let zoned: Temporal.ZonedDateTime;
@@ -105,7 +105,7 @@ function offsetOf(zoned: Temporal.ZonedDateTime): number {
   return Math.round(zoned.offsetNanoseconds / 1_000_000);
 }
 
-/** How far the clock is ahead of UTC at a moment, in milliseconds. */
+/** Returns how far the clock is ahead of UTC at a moment, in milliseconds. */
 export function offsetAt({ offset_ms, changes }: Zone, moment: number): number {
   let [low, high] = [0, changes.length];
   while (low < high) {
@@ -116,13 +116,12 @@ export function offsetAt({ offset_ms, changes }: Zone, moment: number): number {
   return low === 0 ? offset_ms : changes[low - 1]!.offset_ms;
 }
 
-/** No clock differs from UTC by as much. */
+/** Larger than any offset from UTC. */
 const FURTHEST_MS = 26 * 60 * MINUTE_MS;
 
 /**
- * The moment at which the clock shows `local`, which is the moment at which a clock of UTC shows
- * the same. Of two it is the first; a time that the clock leaves out is read as the clock ran
- * before.
+ * Returns the moment at which the clock shows the local time `local`. Of two such moments it is the
+ * first; a skipped time is read with the offset before the change.
  */
 export function momentOf(zone: Zone, local: number): number {
   const before_ms = offsetAt(zone, local - FURTHEST_MS);
@@ -132,7 +131,7 @@ export function momentOf(zone: Zone, local: number): number {
   return shown.length === 0 ? local - before_ms : Math.min(...shown);
 }
 
-/** The stretches of a zone that hold moments from `from_ms` to `to_ms`. */
+/** Returns the stretches of a zone that overlap the range from `from_ms` to `to_ms`. */
 export function stretchesOf(zone: Zone, from_ms = -Infinity, to_ms = Infinity): Stretch[] {
   const stretches: Stretch[] = [];
   const add = (stretch: Stretch): void => {

@@ -1,10 +1,10 @@
-/** A part of an expression that is read as one: a character, an escape, a bracket, or a text that is quoted whole. */
+/** A lexical unit of an expression: a character, an escape, a bracket, or a quoted text. */
 type Piece = {
   readonly text: string;
-  /** The UTF-16 offset where it begins. */
+  /** UTF-16 offset of its start. */
   readonly at: number;
   readonly inClass: boolean;
-  /** The property of characters that it names, and whether what lacks it is meant. */
+  /** The property of characters that it names, and whether it is negated. */
   readonly property: { readonly name: string; readonly negated: boolean } | null;
 };
 
@@ -20,8 +20,8 @@ const PIECES = [
 const CLASS_PIECES = [PROPERTY, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
 
 /**
- * Walks over an expression as far as needed to tell its groups, classes and properties apart. Never
- * fails: RE2 judges.
+ * Splits an expression just far enough to tell groups, classes and properties apart. Never fails;
+ * RE2 reports errors.
  */
 export function* piecesOf(source: string): Generator<Piece> {
   let inClass = false;
@@ -38,9 +38,8 @@ export function* piecesOf(source: string): Generator<Piece> {
 }
 
 /**
- * The expression as our parser must read it to mean what RE2 means: to RE2, `\pC` are controls,
- * formats, surrogates and what is kept for private use; to our parser it is also whatever is no
- * character yet.
+ * Rewrites an expression such that re2js reads it as RE2 does. For RE2, `\pC` contains controls,
+ * formats, surrogates and private use; for re2js also unassigned code points.
  */
 export function meantByRe2(source: string): string {
   if (!/\\[pP]\{?\^?C/.test(source)) return source;

@@ -4,17 +4,17 @@ import type { Condition } from "../plan.ts";
 import { piecesOf } from "./pieces.ts";
 import { compileAsIs, parseTree, TreeTooLargeError } from "./tree.ts";
 
-/** The longest expression, in characters. */
+/** Longest expression, in characters. */
 const EXPRESSION_LIMIT = 1000;
 /**
- * How many instructions an expression may compile to, its counted repeats written out, and those of
- * a question together.
+ * Most instructions that an expression may compile to, with counted repeats expanded, and that all
+ * expressions of a query may have together.
  */
 const PROGRAM_LIMIT = 2000;
 const PROGRAM_LIMIT_OF_ALL = 4000;
 /**
- * How many ranges of characters all instructions may hold together, also of all expressions: `\pL`
- * alone holds some 600.
+ * Most ranges of characters in all instructions, of one expression and of all together; `\pL` alone
+ * has about 600.
  */
 const RANGE_LIMIT = 20_000;
 
@@ -23,7 +23,7 @@ const TOO_LARGE_TOGETHER =
   "with the expressions before it, it is too large once counted repeats are written out; " +
   "make them smaller, or ask for fewer";
 
-/** Properties of characters that our parser would take, and RE2 does not. */
+/** Properties of characters that re2js accepts and RE2 does not. */
 const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
   (
     "Cn LC ASCII_Hex_Digit Alphabetic Dash Emoji Emoji_Component Emoji_Modifier Emoji_Modifier_Base Emoji_Presentation " +
@@ -33,16 +33,16 @@ const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
 
 export type Expression =
   | { readonly kind: "ok" }
-  /** `at`: the UTF-16 offset within the expression. */
+  /** `at` is the UTF-16 offset within the expression. */
   | { readonly kind: "fault"; readonly reason: string; readonly at: number };
 
-/** What the expressions of a question come to. */
+/** Sum of the sizes of a query's expressions. */
 export type ExpressionSizes = { size: number; ranges: number };
 
 /**
- * Checks an RE2 expression, and that it costs no more than an expression may.
+ * Checks that an RE2 expression is valid and within its limits.
  *
- * @param all of the expressions of the question before it, to which it is added
+ * @param all total of the query's earlier expressions; this one is added to it
  */
 export function checkExpression(source: string, all: ExpressionSizes = { size: 0, ranges: 0 }): Expression {
   if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
@@ -72,8 +72,8 @@ export function checkExpression(source: string, all: ExpressionSizes = { size: 0
 }
 
 /**
- * Where a fragment stands that RE2 refused: of several that read the same, the first up to which
- * the expression fails alike.
+ * Returns the offset of a fragment that RE2 rejected. If the fragment occurs several times, it is
+ * the first occurrence up to which the expression fails with the same error.
  */
 function locate(source: string, error: Error, fragment: string): number {
   const first = Math.max(source.indexOf(fragment), 0);
@@ -94,12 +94,15 @@ function failsAlike(source: string, error: Error): boolean {
   }
 }
 
-/** The cheapest condition that means the same as finding this expression in the field. @param pattern checked */
+/**
+ * Returns the cheapest condition equivalent to finding an expression in a field. @param pattern
+ * checked
+ */
 export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
   return isPlain(pattern) ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
 }
 
-/** Whether an expression is a text that stands for itself. */
+/** Returns whether an expression is literal text. */
 function isPlain(pattern: string): boolean {
   return pattern !== "" && !/[\\.+*?()|[\]{}^$]/.test(pattern);
 }
@@ -108,7 +111,7 @@ function fault(reason: string, at: number): Expression {
   return { kind: "fault", reason, at };
 }
 
-/** Instructions of a compiled expression, and ranges of characters in them. */
+/** Counts the instructions of a compiled expression and the ranges of characters in them. */
 function measure(expression: RE2JS): { size: number; ranges: number } {
   const { inst } = expression.re2().prog as { inst: readonly { runes?: readonly number[] }[] };
   let ranges = 0;
@@ -117,13 +120,13 @@ function measure(expression: RE2JS): { size: number; ranges: number } {
 }
 
 type Scan = {
-  /** Offsets of groups that nothing closes. */
+  /** Offsets of unclosed groups. */
   readonly openGroups: readonly number[];
   readonly strayClosing: number | null;
   readonly oddProperty: number | null;
 };
 
-/** Where groups, and properties that RE2 does not know, stand in an expression. */
+/** Finds unbalanced groups and properties that RE2 does not know. */
 function scan(source: string): Scan {
   const openGroups: number[] = [];
   let strayClosing: number | null = null;

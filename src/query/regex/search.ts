@@ -2,22 +2,22 @@ import type { RE2JS } from "re2js";
 
 import { compileAnew } from "./tree.ts";
 
-/** Work between two pauses, in instructions looked at: some tenths of a millisecond. */
+/** Instructions executed between two pauses; a fraction of a millisecond. */
 const STEP = 20_000;
-/** Searches that may cost more than this are done in steps: length of the text times size of the program. */
+/** Largest search done at once: length of the text times size of the program. */
 const MOST_AT_ONCE = 2_000_000;
-/** The same where remembering states is of no use. */
+/** The same limit if caching states does not help. */
 const MOST_WITHOUT_STATES = 50_000;
-/** What one expression, and all of a question, may remember of the states that they were in. */
+/** Memory for cached states of one expression, and of all expressions of a query. */
 const STATES_BYTES = 1024 * 1024;
 const STATES_BYTES_OF_ALL = 8 * 1024 * 1024;
-/** Remembering is of no use once so many searches had to go without, and these were most of all. */
+/** Caching does not help once more than this many searches, and most of all, exceeded the cache. */
 const FEW_SEARCHES = 4;
 
 /**
- * An RE2 expression that is looked for in texts, with bounds on memory and on what is done at a
- * time. re2js searches by states that it remembers. Where these are too many, the program is run
- * here on all of its threads side by side, in steps.
+ * Searches texts for an RE2 expression, with bounds on memory and on uninterrupted work. re2js
+ * searches with a cache of DFA states. If they exceed its memory, this class simulates the NFA in
+ * steps.
  */
 export class ExpressionSearch {
   readonly #expression: RE2JS;
@@ -25,7 +25,7 @@ export class ExpressionSearch {
   #searches = 0;
   #givenUp = 0;
 
-  /** @param sharers how many expressions the question has */
+  /** @param sharers number of expressions of the query */
   constructor(pattern: string, sharers = 1) {
     this.#expression = compileAnew(pattern);
     const compiled = this.#expression.re2() as unknown as Compiled;
@@ -37,13 +37,13 @@ export class ExpressionSearch {
     };
   }
 
-  /** Whether a text is to be searched {@link inSteps in steps}. */
+  /** Returns whether a text should be searched {@link inSteps in steps}. */
   isLong(text: string): boolean {
     const isHopeless = this.#givenUp > FEW_SEARCHES && this.#givenUp * 2 > this.#searches;
     return text.length * this.#program.inst.length > (isHopeless ? MOST_WITHOUT_STATES : MOST_AT_ONCE);
   }
 
-  /** Whether the expression is found in a text; at once, however long that takes. */
+  /** Returns whether the expression matches in a text. Does not pause. */
   test(text: string): boolean {
     if (!this.isLong(text)) {
       this.#searches += 1;
@@ -61,7 +61,7 @@ export class ExpressionSearch {
     }
   }
 
-  /** The same, with a pause after each piece of the work. */
+  /** Searches a text as {@link test} does, with a pause after each piece of work. */
   *inSteps(text: string): Generator<void, boolean, void> {
     const threads = new Threads(this.#program);
     let before = -1;
@@ -81,23 +81,23 @@ export class ExpressionSearch {
 
 const TOO_MANY_STATES = new Error("the expression has too many states to remember");
 
-/** What we use of a compiled expression of re2js. */
+/** The used parts of a compiled expression of re2js. */
 type Compiled = {
   readonly prog: Program;
   readonly dfa: { stateBudget: number; memBudget: number };
-  /** The search where states get too many. */
+  /** Called when the states exceed the cache. */
   doExecuteNFA(): never;
 };
 type Program = { readonly inst: readonly Instruction[]; readonly start: number };
 type Instruction = {
   readonly op: number;
   readonly out: number;
-  /** Of an alternative, the other way; of an assertion, the places where it holds. */
+  /** For an alternative, its second branch; for an assertion, the places where it holds. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 };
 
-/** Operations of re2js; those from RUNE on take a character. */
+/** Operations of re2js. Those from RUNE on consume a character. */
 const ALT = 1;
 const ALT_MATCH = 2;
 const CAPTURE = 3;
@@ -108,14 +108,14 @@ const RUNE = 8;
 const RUNE_ANY = 10;
 const RUNE_ANY_NOT_NL = 11;
 
-/** Where in the program a search may be, each place once. */
+/** The set of active NFA threads, each a position in the program. */
 class Threads {
-  /** Instructions looked at since this was last set. */
+  /** Instructions executed since this was last reset. */
   work = 0;
   readonly #program: Program;
   readonly #waiting: Int32Array;
   #waitingCount = 1;
-  /** Threads that take a character. */
+  /** Threads waiting for a character. */
   readonly #taking: Int32Array;
   #takingCount = 0;
   /** By instruction, the round in which it was last entered. */
@@ -125,14 +125,14 @@ class Threads {
   constructor(program: Program) {
     const { length } = program.inst;
     this.#program = program;
-    // Each instruction that is entered leads to two others at most.
+    // Each instruction leads to at most two others.
     this.#waiting = new Int32Array(3 * length + 1);
     this.#waiting[0] = program.start;
     this.#taking = new Int32Array(length);
     this.#entered = new Int32Array(length);
   }
 
-  /** Goes on up to the next character. @returns whether the expression is found there */
+  /** Advances the threads up to the next character. @returns whether the expression matches here */
   enter(places: number): boolean {
     const { inst } = this.#program;
     const [waiting, taking, entered] = [this.#waiting, this.#taking, this.#entered];
@@ -156,7 +156,7 @@ class Threads {
     return false;
   }
 
-  /** Goes over a character; a search may also begin behind it. */
+  /** Consumes a character and starts a new thread after it. */
   take(rune: number): void {
     const { inst, start } = this.#program;
     const [waiting, taking] = [this.#waiting, this.#taking];
@@ -180,7 +180,7 @@ const TEXT_END = 8;
 const WORD_EDGE = 16;
 const NO_WORD_EDGE = 32;
 
-/** The assertions that hold between two characters; -1: there is none. */
+/** Returns the assertions that hold between two characters; -1 is the start or end of the text. */
 function placesBetween(before: number, after: number): number {
   return (
     (before === -1 ? TEXT_START | LINE_START : before === 0x0a ? LINE_START : 0) |

@@ -3,24 +3,27 @@ import { RE2JS, RE2Set } from "re2js";
 import { meantByRe2 } from "./pieces.ts";
 
 /**
- * A regular expression as sets of characters put together, with nothing left of flags, groups and
- * greediness: all that matters to whether a text matches. Made from the syntax tree of the very
- * parser that defines what our expressions mean.
+ * A regular expression as sets of characters, without flags, groups and greediness: only what
+ * decides whether a text matches. Built from the syntax tree of re2js, the parser that defines the
+ * meaning of expressions.
  */
 export type Tree =
-  /** Matches nothing at all. */
+  /** Matches nothing. */
   | { readonly kind: "none" }
-  /** Matches "". */
+  /** Matches the empty text. */
   | { readonly kind: "empty" }
-  /** Matches one code point of these inclusive, rising ranges: `[from, to, from, to, …]`. Never empty. */
+  /**
+   * Matches one code point of these inclusive ascending ranges: `[from, to, from, to, …]`. Never
+   * empty.
+   */
   | { readonly kind: "set"; readonly ranges: readonly number[] }
   | { readonly kind: "concat"; readonly parts: readonly Tree[] }
   | { readonly kind: "union"; readonly parts: readonly Tree[] }
-  /** `max` null: without end. */
+  /** `max` null is unbounded. */
   | { readonly kind: "repeat"; readonly part: Tree; readonly min: number; readonly max: number | null }
   | Assertion;
 
-/** A condition on the place between two characters. */
+/** A condition on the position between two characters. */
 export type Assertion = { readonly kind: "assert"; readonly what: AssertionKind };
 export type AssertionKind = "text-start" | "text-end" | "line-start" | "line-end" | "word-edge" | "no-word-edge";
 
@@ -28,17 +31,16 @@ export const NONE: Tree = Object.freeze({ kind: "none" });
 export const EMPTY: Tree = Object.freeze({ kind: "empty" });
 const LAST_CODE_POINT = 0x10ffff;
 export const ANY_CHARACTER: Tree = Object.freeze({ kind: "set", ranges: Object.freeze([0, LAST_CODE_POINT]) });
-/** What `\b` of RE2 calls the characters of words: ASCII alone. */
+/** Word characters of RE2's `\b`: ASCII only. */
 export const WORD: readonly number[] = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a];
-/** Any text. */
+/** Matches any text. */
 export const ANYTHING: Tree = Object.freeze({ kind: "repeat", part: ANY_CHARACTER, min: 0, max: null });
 
 /**
- * Trees of more nodes are not made: an expression of a few characters can spell millions of them
- * (`((a{99}){99}){99}`).
+ * Most nodes of a tree: a short expression can expand to millions of nodes (`((a{99}){99}){99}`).
  */
 const MAX_NODES = 20_000;
-/** Deeper nesting could exhaust the stack of whoever walks over a tree. */
+/** Deepest nesting; deeper trees could overflow the stack of recursive functions. */
 const MAX_DEPTH = 1000;
 
 export class TreeTooLargeError extends Error {
@@ -49,8 +51,8 @@ export class TreeTooLargeError extends Error {
 }
 
 /**
- * The tree of an RE2 expression that ignores case.
- * @throws RE2JSSyntaxException where it is none; TreeTooLargeError
+ * Parses an RE2 expression, ignoring case.
+ * @throws RE2JSSyntaxException if it is invalid; TreeTooLargeError
  */
 export const parseTree = rememberLatest((pattern: string): Tree => {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE);
@@ -59,30 +61,30 @@ export const parseTree = rememberLatest((pattern: string): Tree => {
 });
 
 /**
- * An RE2 expression that ignores case, as what finds it in a text: as the tree says.
- * @throws RE2JSSyntaxException where it is none
+ * Compiles an RE2 expression, ignoring case, with the meaning that {@link parseTree} gives it.
+ * @throws RE2JSSyntaxException if it is invalid
  */
 export function compileExpression(pattern: string): RE2JS {
   return compileAsIs(meantByRe2(pattern));
 }
 
 /**
- * As our parser reads it.
- * @throws RE2JSException where it is none
+ * Compiles an expression without adapting it to RE2.
+ * @throws RE2JSException if it is invalid
  */
 export const compileAsIs = rememberLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
 
 /**
- * The same as {@link compileExpression}, for one owner alone.
- * @throws RE2JSSyntaxException where it is none
+ * Compiles as {@link compileExpression} does, but without sharing the result.
+ * @throws RE2JSSyntaxException if it is invalid
  */
 export function compileAnew(pattern: string): RE2JS {
   return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
 }
 
 /**
- * A question's expression is checked, translated and looked for one after the other, by whom it
- * concerns: so the latest answer is given again. (Of several, none is.)
+ * Caches the latest result: the expression of a query is checked, translated and searched for in
+ * turn. Queries with several expressions do not benefit.
  */
 function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
   let latest: { readonly pattern: string; readonly answer: Answer } | null = null;
@@ -90,13 +92,13 @@ function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: st
 }
 
 /**
- * What we read of re2js's syntax tree, which `RE2Set` shows. Its operations are numbers; the class
- * of a node names them.
+ * The used parts of re2js's syntax tree, exposed by `RE2Set`. Operations are numbers; the node's
+ * class has their names.
  */
 type Re2Node = {
   readonly op: number;
   readonly flags: number;
-  /** Code points of a literal; inclusive ranges of a class. */
+  /** Code points of a literal, or inclusive ranges of a class. */
   readonly runes: ArrayLike<number>;
   readonly subs: readonly Re2Node[];
   readonly constructor: { readonly Op: Readonly<Record<number, string>> };
@@ -159,7 +161,10 @@ function assertionOf(op: string): AssertionKind {
   }
 }
 
-/** `x{0,3}` reaches us as `(x(x(x)?)?)?`. Put back together it neither nests nor grows. */
+/**
+ * Converts an optional part. re2js expands `x{0,3}` to `(x(x(x)?)?)?`; this restores the repeat, so
+ * that the tree neither nests nor grows.
+ */
 function convertOptional(node: Re2Node, budget: { nodes: number }, depth: number): Tree {
   const quest = node.op;
   const partsOf = (optional: Re2Node): readonly Re2Node[] => {
@@ -182,12 +187,12 @@ function convertOptional(node: Re2Node, budget: { nodes: number }, depth: number
   return repeat(part, 0, times);
 }
 
-/** A character with all that are the same ignoring case, as the parser itself says. */
+/** Returns the set of a character and its case variants, according to the parser. */
 function orbitOf(rune: number): Tree {
   const known = orbits.get(rune);
   if (known !== undefined) return known;
   const parser = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE);
-  // In a class with a character that has no case, the parser lists the whole orbit.
+  // In a class with a character without case, the parser lists all case variants.
   parser.add(`[\\x{0}\\x{${rune.toString(16)}}]`);
   const ranges = Array.from((parser.regexps[0] as Re2Node).runes);
   const orbit = rune === 0 ? set([0, 0]) : set(subtract(ranges, [0, 0]));
@@ -197,7 +202,7 @@ function orbitOf(rune: number): Tree {
 
 const orbits = new Map<number, Tree>();
 
-/** A set without the halves of surrogate pairs, which no text holds. */
+/** Returns a set without surrogates, which no text contains. */
 export function set(ranges: readonly number[]): Tree {
   const characters = subtract(ranges, [0xd800, 0xdfff]);
   return characters.length === 0 ? NONE : { kind: "set", ranges: characters };
@@ -257,7 +262,7 @@ export function some(tree: Tree, test: (node: Tree) => boolean): boolean {
   return (tree.kind === "concat" || tree.kind === "union") && tree.parts.some((part) => some(part, test));
 }
 
-/** The tree with each leaf put in place of another. */
+/** Returns a tree with each leaf replaced. */
 export function mapLeaves(tree: Tree, change: (leaf: Tree) => Tree): Tree {
   switch (tree.kind) {
     case "concat":
@@ -275,7 +280,10 @@ export function mapLeaves(tree: Tree, change: (leaf: Tree) => Tree): Tree {
   throw tree satisfies never;
 }
 
-/** Whether a tree matches where no character is taken. @param holds whether an assertion does, there */
+/**
+ * Returns whether a tree matches without consuming a character. @param holds whether an assertion
+ * holds
+ */
 export function matchesEmpty(tree: Tree, holds: (what: AssertionKind) => boolean): boolean {
   switch (tree.kind) {
     case "empty":

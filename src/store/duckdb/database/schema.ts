@@ -6,18 +6,18 @@ import type { EventId } from "../../../events/id.ts";
  * Schema of the database file.
  *
  * - An id is stored as two integers: zone maps (minimum and maximum of each row group, which let a
- * scan skip it) cover whole integers but only the first eight bytes of a text.
+ *   scan skip it) cover whole integers but only the first eight bytes of a text.
  * - No table has an index: a primary key slows down inserts and is kept in memory. Whether a row
- * exists is known from the largest id, or looked up with the zone maps.
+ *   exists is known from the largest id, or looked up with the zone maps.
  * - The tags of an event are one text, `⏎first⏎second⏎`. Such texts repeat, so that DuckDB stores
- * them in a dictionary and searches only that for a tag.
+ *   them in a dictionary and searches only that for a tag.
  * - The hash of a text is computed on demand. It would not compress and would take much of the
- * file.
+ *   file.
  * - Frequent attributes of a log have columns of their own, see `AttributeColumns`; `attributes` is
- * the text of all attributes, as it is shown.
+ *   the text of all attributes, as it is shown.
  * - Logs are looked up by number, see `LogNumbers`: zone maps see only the beginning of a text.
  * - Texts compare folded. For ASCII texts `lower` equals our folding, so `folded` only holds the
- * forms that `lower` would get wrong.
+ *   forms that `lower` would get wrong.
  */
 
 /** Version of the tables. Increase it with each change, and add the migration to `migrate.ts`. */
