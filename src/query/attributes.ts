@@ -4,10 +4,7 @@ import type { Condition } from "./plan.ts";
 
 type Equality<Field extends string> = Extract<Condition<Field>, { kind: "text" | "number" }>;
 
-/**
- * Returns the condition that an attribute equals a text: as a number if the text spells one,
- * otherwise folded.
- */
+/** Returns that an attribute equals a text: by number if the text spells one, otherwise folded. */
 export function equalsAttribute<Field extends string>(field: Field, text: string): Equality<Field> {
   const number = exactNumberOf(text);
   if (number !== null) return { kind: "number", field, op: "=", value: number };

@@ -75,18 +75,12 @@ export function lengthOf({ unit, count }: Period): number | null {
   throw unit satisfies never;
 }
 
-/**
- * Returns the local time from which the groups of a period are counted. A group always begins
- * there.
- */
+/** Returns the local time from which a period's groups are counted. A group always begins there. */
 export function originOf({ unit }: Period): number {
   return unit === "weeks" ? FIRST_MONDAY_MS : 0;
 }
 
-/**
- * Offset of the key of a group that the clock shows for the second time. Other keys are whole
- * seconds.
- */
+/** Offset of the key of a group that the clock shows again. Other keys are whole seconds. */
 export const REPEATED = 1;
 
 /**
@@ -132,10 +126,7 @@ function nextStart(by: Period, local: number): number {
   return length_ms === null ? addMonths(local, 1, UTC) : local + length_ms;
 }
 
-/**
- * Yields the keys of all groups with moments from `from_ms` (inclusive) to `to_ms` (exclusive),
- * both finite.
- */
+/** Yields the keys of all groups with moments in [`from_ms`, `to_ms`), both finite. */
 export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Generator<number> {
   const startOf = startOfPeriod(by);
   let last = NaN;

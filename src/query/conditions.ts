@@ -31,8 +31,7 @@ type Compared<Field extends string> = {
 };
 
 /**
- * @throws LoggiaError `bad_query` if a field is unknown, or is compared with a value of another
- * type
+ * @throws LoggiaError `bad_query` if a field is unknown, or compared with a value of another type
  */
 export function planCondition<Field extends string>(context: Context<Field>, expression: Expression): Condition<Field> {
   switch (expression.kind) {
@@ -61,10 +60,7 @@ export function planCondition<Field extends string>(context: Context<Field>, exp
   throw expression satisfies never;
 }
 
-/**
- * Plans an OCCURS clause: within a day, from a moment on, or from one moment to another
- * (exclusive).
- */
+/** Plans OCCURS: within a day, from a moment on, or from one moment to another (exclusive). */
 export function planOccurs<Field extends string>(
   context: Context<Field>,
   occurs: Occurs,

@@ -52,10 +52,7 @@ export function classHint(name: string, classes: readonly string[]): string {
   return `No event and no class filter has the class ${safe(name)}.${question}`;
 }
 
-/**
- * Returns the hint about an attribute that no event of the log has. @param names existing
- * attributes
- */
+/** Returns the hint about an attribute that no event has. @param names attributes of the log */
 export function attributeHint(name: string, names: readonly string[]): string {
   const isField = EVENT_FIELDS.some((field) => field === name);
   const meant = isField ? name : nearest(name, names, EDITS);

@@ -3,10 +3,7 @@ import { fold } from "../events/text.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition, Direction, ListPlan, SortField } from "./plan.ts";
 
-/**
- * A field for keyset pagination. Attributes are excluded: no condition selects what follows a
- * value.
- */
+/** A field for keyset pagination. No condition selects what follows a value of an attribute. */
 type PlainField = Exclude<SortField, AttributeField>;
 export type FieldSortKey = { readonly field: PlainField; readonly direction: Direction };
 

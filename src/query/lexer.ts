@@ -3,8 +3,7 @@ import { queryFault } from "./fault.ts";
 import type { Span } from "./syntax.ts";
 
 /**
- * Longest query, in characters. It bounds everything else: tokens, the list of an IN, the
- * conditions of a plan.
+ * Longest query, in characters. It bounds tokens, the list of an IN and the conditions of a plan.
  */
 export const QUERY_LIMIT = 4096;
 
@@ -28,10 +27,7 @@ export type Token = {
 
 const IGNORED = /(?:\s+|\/\/[^\r\n]*)*/y;
 const WORD = /[\p{L}_][\p{L}\p{M}\p{N}_]*/uy;
-/**
- * Names of attributes that need no quotes: letters, digits and `_`, with `$`, `.` and `-` between
- * them.
- */
+/** Names of attributes without quotes: letters, digits and `_`, with `$`, `.` and `-` inside. */
 const ATTRIBUTE = /@[\p{L}\p{M}\p{N}_$](?:[\p{L}\p{M}\p{N}_$.-]*[\p{L}\p{M}\p{N}_$])?/uy;
 const CLASS = /\.[\p{L}\p{N}_-]+/uy;
 /** Anything shaped like a date. Whether the day exists is checked later. */

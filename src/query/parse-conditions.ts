@@ -47,7 +47,10 @@ function readNegation<Test>(reader: Reader, readTest: (reader: Reader) => Logic<
   return inner;
 }
 
-/** `comparison = field ( relation | [ "NOT" ] ( containing | matching | membership | within | near ) | nullity )` */
+/**
+ * `comparison = field ( relation | nullity | test )`,
+ * `test = [ "NOT" ] ( containing | matching | membership | within | near )`
+ */
 function readComparison(reader: Reader): Expression {
   const expected = 'a field, NOT or "("';
   const slip = isField(peek(reader)) ? null : didYouMean(peek(reader).text, ["NOT"]);

@@ -68,7 +68,10 @@ const NO_CLAUSES: Clauses = {
   fill: null,
 };
 
-/** `clause = where | take | skip | sort | groupBy | occurs | columns | having | compare | fill`, each at most once */
+/**
+ * `clause = where | take | skip | sort | groupBy | occurs | columns | having | compare | fill`,
+ * each at most once
+ */
 function readClause(reader: Reader, clauses: MutableClauses): void {
   const start = peek(reader);
   if (isWord(start, "WHERE")) once(reader, clauses, "where", readWhere);

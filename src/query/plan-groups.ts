@@ -105,10 +105,7 @@ function numberSource(text: string, name: Name, purpose: string): NumberSource {
   throw queryFault(text, name.span, `${purpose} needs a number, and ${name.text} holds none`, hint);
 }
 
-/**
- * Plans the terms of a grouped query, and collects the distinct aggregates that they need from the
- * store.
- */
+/** Plans the terms of a grouped query, and collects the distinct aggregates that they need. */
 export class Terms {
   readonly #context: EventContext;
   /** Terms by the name given with AS, in lower case. */

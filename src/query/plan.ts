@@ -127,10 +127,7 @@ export type Aggregate =
   | { readonly kind: "count"; readonly where: Condition | null }
   /** null if there is no number. */
   | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: NumberSource }
-  /**
-   * A number that is at least as large as `percent` percent of the numbers, within 1 % of rank or
-   * one rank.
-   */
+  /** A number that `percent` percent of all do not exceed, within 1 % of rank or one rank. */
   | { readonly kind: "percentile"; readonly of: NumberSource; readonly percent: number }
   /** Number of distinct exact values: exact up to 10,000, within 2 % beyond. */
   | { readonly kind: "distinct"; readonly field: GroupField | AttributeField }
@@ -217,10 +214,7 @@ export type Comparison<Field extends string = ConditionField> =
   | { readonly kind: "in"; readonly field: Field; readonly values: readonly string[] }
   /** `created` in milliseconds since the Unix epoch; `value` in its own unit. */
   | { readonly kind: "number"; readonly field: Field; readonly op: ComparisonOp; readonly value: number }
-  /**
-   * The field contains this non-empty text, ignoring case. Equivalent to `matches` with the text
-   * quoted.
-   */
+  /** The field contains this non-empty text, ignoring case: `matches` with the text quoted. */
   | { readonly kind: "contains"; readonly field: Field; readonly value: string }
   /**
    * An RE2 expression matches anywhere in the field, ignoring case. The front end has validated it.

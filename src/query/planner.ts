@@ -27,10 +27,7 @@ export type QueryContext = {
   readonly now_ms: number;
   /** Time zone of the analyst. */
   readonly zone: Zone;
-  /**
-   * Whether the whole result is requested instead of a page. TAKE is then unlimited, and everything
-   * by default.
-   */
+  /** Whether the whole result is requested, not a page. TAKE is then unlimited, also by default. */
   readonly whole?: boolean;
 };
 

@@ -62,8 +62,7 @@ export function unexpected(reader: Reader, expected: string, hint: string | null
 }
 
 /**
- * Returns a hint for a dot after a word, as in `http.status`: only names of attributes contain
- * dots.
+ * Returns a hint for a dot after a word, as in `http.status`: only attributes have dotted names.
  */
 function dottedName({ text, tokens }: Reader, at: number): string | null {
   const [word, dot] = [tokens[at - 1], tokens[at]];

@@ -45,10 +45,7 @@ const MUCH = 5;
 
 type Budget = { alternatives: number };
 
-/**
- * Returns a condition met by each text with a match of `tree`; null if there is none worth
- * checking.
- */
+/** Returns a condition met by each text with a match of `tree`; null if none is worth checking. */
 export function requirementOf<Leaf>(tree: Tree, newReader: NewReader<Leaf>): Requirement<Leaf> | null {
   return derive(tree, newReader, { alternatives: MAX_ALTERNATIVES }, 0);
 }
@@ -116,10 +113,7 @@ function withoutRepeats<Leaf>(found: readonly Found<Leaf>[]): Found<Leaf>[] {
   return [...new Map(found.map((each) => [JSON.stringify(each.condition), each])).values()];
 }
 
-/**
- * Returns whether looking up a weak condition costs less than reading all texts that the others
- * find.
- */
+/** Returns whether looking up a weak condition costs less than reading what the others find. */
 function sayLittleBeside(some: readonly Found<unknown>[], { weight }: Found<unknown>): boolean {
   return weight >= MUCH && some.reduce((sum, each) => sum + each.weight - 1, 0) <= LITTLE;
 }

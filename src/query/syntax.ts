@@ -37,8 +37,7 @@ export type Name = { readonly text: string; readonly span: Span };
 export type Count = { readonly value: number; readonly span: Span };
 
 /**
- * A key of groups: a field or a grouping of time by name, a number of units of time, or bands of a
- * number.
+ * A key of groups: a field or a period by name, a number of units of time, or bands of a number.
  */
 export type Key =
   | { readonly kind: "name"; readonly name: Name }

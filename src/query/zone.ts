@@ -72,10 +72,7 @@ export function parseZone(tz: string | null, place: "parameter" | "field" = "par
 
 const zones = new Map<string, Zone>();
 
-/**
- * Returns null if the database has no zone of that name. The cache is bounded by the number of
- * zones.
- */
+/** Returns null if the database lacks the zone. The cache is bounded by the number of zones. */
 function namedZone(name: string): Zone | null {
   let zoned: Temporal.ZonedDateTime;
   try {

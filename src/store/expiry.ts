@@ -2,7 +2,7 @@ import type { LogKey } from "../events/event.ts";
 import type { Expiry } from "./store.ts";
 
 /**
- * Longest time by which a producer's own `created` may follow the acceptance time in an id, in
+ * Longest time by which a producer's `created` may follow the acceptance in the id, in
  * milliseconds.
  */
 export const CREATED_AHEAD_MS = 5 * 60_000;

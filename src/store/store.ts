@@ -143,10 +143,7 @@ export type Store = AsyncDisposable & {
    */
   readonly rebuild?: (options: RebuildOptions) => Promise<RebuildProgress>;
 
-  /**
-   * Returns how often this process has written events. Absent if other processes also write to the
-   * store.
-   */
+  /** Returns how often events were written. Absent if other processes write to the store too. */
   readonly writes?: () => number;
 
   /** Returns the parts that can be lost individually. Absent if the store is a single file. */
@@ -216,17 +213,11 @@ export type ReclassifyPiece = {
   readonly from: number | null;
   /** Where the previous piece ended; null: start at the first event. */
   readonly after: ClassifiedUpTo | null;
-  /**
-   * Returns a class for each event, in order. Called again for events that changed after they were
-   * read.
-   */
+  /** Returns a class for each event, in order. Called again for events changed since. */
   readonly classOf: (events: readonly Classifiable[]) => Promise<readonly (string | null)[]>;
 };
 
-/**
- * `looked` events were read, of which `changed` got another class. `last` is null if no events
- * follow.
- */
+/** `looked` events were read, `changed` of them got another class. `last` null: none follow. */
 export type Reclassified = {
   readonly looked: number;
   readonly changed: number;
@@ -341,8 +332,7 @@ export const LISTED_FIELDS = [
 export type FieldsQuestion = {
   readonly log: LogKey;
   /**
-   * Events created from (inclusive) to (exclusive), in milliseconds since the Unix epoch; null: no
-   * bound.
+   * `created` from (inclusive) to (exclusive), milliseconds since the Unix epoch; null: no bound.
    */
   readonly from: number | null;
   readonly to: number | null;

@@ -19,10 +19,7 @@ const PIECES = [
 ];
 const CLASS_PIECES = [PROPERTY, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
 
-/**
- * Splits an expression just far enough to tell groups, classes and properties apart. Never fails;
- * RE2 reports errors.
- */
+/** Splits an expression as far as groups, classes and properties need. Never fails: RE2 judges. */
 export function* piecesOf(source: string): Generator<Piece> {
   let inClass = false;
   let at = 0;

@@ -94,10 +94,7 @@ function failsAlike(source: string, error: Error): boolean {
   }
 }
 
-/**
- * Returns the cheapest condition equivalent to finding an expression in a field. @param pattern
- * checked
- */
+/** Returns the cheapest condition that means finding an expression. @param pattern checked */
 export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
   return isPlain(pattern) ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
 }

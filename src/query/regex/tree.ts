@@ -12,10 +12,7 @@ export type Tree =
   | { readonly kind: "none" }
   /** Matches the empty text. */
   | { readonly kind: "empty" }
-  /**
-   * Matches one code point of these inclusive ascending ranges: `[from, to, from, to, …]`. Never
-   * empty.
-   */
+  /** Matches a code point of inclusive ascending ranges, `[from, to, from, to, …]`. Never empty. */
   | { readonly kind: "set"; readonly ranges: readonly number[] }
   | { readonly kind: "concat"; readonly parts: readonly Tree[] }
   | { readonly kind: "union"; readonly parts: readonly Tree[] }
@@ -280,10 +277,7 @@ export function mapLeaves(tree: Tree, change: (leaf: Tree) => Tree): Tree {
   throw tree satisfies never;
 }
 
-/**
- * Returns whether a tree matches without consuming a character. @param holds whether an assertion
- * holds
- */
+/** Returns whether a tree matches without consuming a character. @param holds tests an assertion */
 export function matchesEmpty(tree: Tree, holds: (what: AssertionKind) => boolean): boolean {
   switch (tree.kind) {
     case "empty":

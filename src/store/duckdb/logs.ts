@@ -40,10 +40,7 @@ export class LogNumbers {
     return number;
   }
 
-  /**
-   * Writes the missing numbers, in the transaction that writes events. If it fails, the next one
-   * writes them.
-   */
+  /** Writes the missing numbers, in the transaction that writes events. The next one retries. */
   async write(connection: DuckDBConnection): Promise<void> {
     if (this.#committed === this.#numbers.size) return;
     // Rows visible at the start of a transaction are committed, as there is a single writer.

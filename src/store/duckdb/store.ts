@@ -57,10 +57,7 @@ export type DuckdbOptions = {
   readonly threads?: number;
   /** Timeout of one query. 30 s by default. */
   readonly readTimeout_ms?: number;
-  /**
-   * Attributes get columns after this many events of a log, if enough of these have them. 1,024 by
-   * default.
-   */
+  /** Attributes get columns after this many events of a log, if frequent. 1,024 by default. */
   readonly countedEvents?: number;
   /** Events of a block, which shares one Bloom filter. 8,192 by default. */
   readonly blockRows?: number;
@@ -78,10 +75,7 @@ export type DuckdbStore = Store & {
    * @returns the files that it made
    */
   copyTo(file: string): Promise<string[]>;
-  /**
-   * Resolves once all but the latest events are in blocks, or once indexing failed and is to be
-   * retried.
-   */
+  /** Resolves once all but the latest events are in blocks, or indexing is to be retried. */
   indexed(): Promise<void>;
 };
 
@@ -321,10 +315,7 @@ class Writer {
   }
 }
 
-/**
- * The message may be shown to callers; the cause, which names files and statements, goes to the
- * log.
- */
+/** The message may be shown to callers; the cause, with files and statements, is only logged. */
 function rethrow(error: unknown): never {
   if (error instanceof LoggiaError) throw error;
   throw new LoggiaError("store_unavailable", "The embedded store cannot answer now", { cause: error });

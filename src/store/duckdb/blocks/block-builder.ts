@@ -86,10 +86,7 @@ async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promi
   place?.();
 }
 
-/**
- * Returns the last id of the block that begins with a gap: the end of the gap, or once it has
- * enough rows.
- */
+/** Returns the last id of a gap's first block: where it has enough rows, or where the gap ends. */
 async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: number): Promise<bigint> {
   const sql = `select count(*), max(id_hi) from
     (select id_hi from events where id_hi between $1::ubigint and $2::ubigint order by id_hi limit ${rows})`;

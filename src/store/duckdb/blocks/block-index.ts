@@ -132,10 +132,7 @@ export class BlockIndex {
     this.#onGap = listener;
   }
 
-  /**
-   * Returns the ranges of ids that may contain matches for a condition; null if a full scan is as
-   * good.
-   */
+  /** Returns the ranges of ids that may contain matches; null if a full scan is as good. */
   rangesOf(where: Condition): readonly IdRange[] | null {
     if (this.#blocks.length === 0) return null;
     if (this.#answer?.where === where && this.#answer.version === this.#version) return this.#answer.ranges;
@@ -257,10 +254,7 @@ export class BlockIndex {
     }
   }
 
-  /**
-   * Replaces the blocks without remaining rows by a single one without tokens. Part of a
-   * transaction.
-   */
+  /** Replaces the blocks without remaining rows by an empty one. Part of a transaction. */
   async dropEmpty(connection: DuckDBConnection): Promise<void> {
     await this.#settle(connection);
     const [row] = (await connection.runAndReadAll("select min(id_hi) from events")).getRows() as [bigint | null][];

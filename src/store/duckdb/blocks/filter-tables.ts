@@ -105,7 +105,9 @@ export class FilterTables {
     }
   }
 
-  /** Removes the filters of all blocks that end at `last` or before, and the tables that this empties. */
+  /**
+   * Removes the filters of all blocks that end at or before `last`, and tables that become empty.
+   */
   async removeUpTo(connection: DuckDBConnection, last: bigint): Promise<void> {
     for (const name of await this.names(connection)) {
       const { rowsChanged } = await connection.run(`delete from ${name} where last_hi <= $1::ubigint`, [last]);

@@ -3,10 +3,7 @@ export type IdRange = { readonly from: bigint; readonly to: bigint | null };
 
 type Span = { readonly first: bigint; readonly last: bigint };
 
-/**
- * Blocks per range. Each range is a separate scan, which costs about as much as scanning this many
- * blocks.
- */
+/** Blocks per range. A range is a separate scan, which costs as much as scanning these blocks. */
 const BLOCKS_A_RANGE = 8;
 const MAX_RANGES = 16;
 /**

@@ -2,19 +2,13 @@ import { crc32 } from "node:zlib";
 
 import type { TokenList } from "./token-list.ts";
 
-/**
- * Version of tokens and encoding. Increase it with each change; filters of other versions are
- * rebuilt.
- */
+/** Version of tokens and encoding. Increase it with each change; other filters are rebuilt. */
 const FORMAT = 2;
 /** Format, checksum and number of bits. */
 const HEADER_BYTES = 12;
 /** Gives one false positive in about eleven tokens; a query usually checks several tokens. */
 const BITS_A_TOKEN = 5;
-/**
- * Multipliers that give a token its three bits, by the upper bits of the products. Odd and
- * unrelated.
- */
+/** Multipliers; the upper bits of the products give a token its three bits. Odd and unrelated. */
 const FACTORS = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
 const LEAST_BITS = 64;
 /**

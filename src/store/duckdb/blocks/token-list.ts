@@ -1,8 +1,5 @@
 const FIRST_LENGTH = 1024;
-/**
- * Size of the table of recent tokens, a power of two. Unlike a table of all tokens, it fits into
- * the L1 cache.
- */
+/** Size of the table of recent tokens, a power of two. Fits into the L1 cache. */
 const RECENT = 8192;
 /** Lists that have grown beyond this are not pooled. */
 const MAX_KEPT_LENGTH = 2 ** 20;

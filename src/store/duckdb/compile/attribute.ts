@@ -65,10 +65,7 @@ function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
   return bind.logs.some((log) => bind.known.attributes.placeOf(log, nameOf(field)).others);
 }
 
-/**
- * Returns the values outside of columns, if an event has any. @param test filters the values; null:
- * all
- */
+/** Returns the values outside of columns, if there are any. @param test a filter; null: all */
 function othersOf(field: AttributeField, test: ((one: string) => string) | null, bind: Binder): string {
   const isNamed = mentions(field, bind);
   const tested = test === null ? "" : ` and ${test("one")}`;

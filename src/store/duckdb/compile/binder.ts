@@ -68,10 +68,7 @@ export class Binder {
     return `$${this.#values.length}`;
   }
 
-  /**
-   * Returns the statement with only the parameters that occur in the SQL; some may have been
-   * dropped.
-   */
+  /** Returns the statement with only the parameters that the SQL still contains. */
   statement(sql: string): Statement {
     const used = [...new Set(sql.match(/\$\d+/g))].map((name) => Number(name.slice(1))).toSorted((a, b) => a - b);
     if (used.length === this.#values.length) return { sql, values: this.#values, types: this.#types };

@@ -30,10 +30,7 @@ function count(events: string, where: string, most: number): string {
   return `count(*) from (select 1 from ${events} where ${where} limit ${most})`;
 }
 
-/**
- * Counts the records of a plan in each slice of 2^`shift` milliseconds of `created`, in order of
- * time.
- */
+/** Counts the records of a plan by slices of 2^`shift` milliseconds of `created`, in order. */
 export function compileSlices(plan: Filter, shift: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);

@@ -77,10 +77,7 @@ export function compileCounts(
   );
 }
 
-/**
- * Returns SQL for the text of any number as JavaScript writes it; DuckDB uses exponents for other
- * ranges.
- */
+/** Returns SQL for the text of a number in JavaScript; DuckDB uses exponents for other ranges. */
 function numberText(number: string): string {
   const digits = `replace(split_part(abs(${number})::varchar, 'e', 1), '.', '')`;
   const exponent = `abs(split_part(${number}::varchar, 'e', 2)::integer)`;

@@ -85,10 +85,7 @@ const OF_WORD = set(WORD);
 const OTHER = set(complement(WORD));
 const START: Tree = { kind: "assert", what: "text-start" };
 const END: Tree = { kind: "assert", what: "text-end" };
-/**
- * Matches texts with a position that is no word edge, at an end or between characters: `\B` by
- * itself.
- */
+/** Matches texts with a position, at an end or between characters, that is no word edge (`\B`). */
 const HAS_NO_EDGE: Tree = union([
   concat([START, END]),
   concat([START, OTHER]),

@@ -29,10 +29,7 @@ const CHECKPOINT_MB = 64;
  */
 const CHECKPOINT_SHARE = 2;
 
-/**
- * Lists read the wide columns of their page only, for pages that end up to this row; DuckDB's
- * default is 50.
- */
+/** Pages that end up to this row read wide columns of the page only. DuckDB's default is 50. */
 const LATE_MATERIALIZATION_ROWS = 1_000_000;
 
 /** The path of a store file, and the resources that DuckDB may use for it. */

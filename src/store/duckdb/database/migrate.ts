@@ -91,10 +91,7 @@ const LOGS_ANEW = [
   "insert into logs select log, row_number() over (order by log) from (select distinct log from events)",
 ];
 
-/**
- * Rows of version 4, which had neither patterns nor attributes but stored hashes. @param rows in
- * its form
- */
+/** Rows of version 4, which had no patterns and attributes, but hashes. @param rows in its form */
 function withPatterns(rows: string): string {
   return `select * exclude (hash, folded, log_number, folded_pattern),
       if(folded is null and folded_pattern is null, null, struct_pack(text := folded.text, link := folded.link,

@@ -53,10 +53,7 @@ export const EVENT_WIDTH = Object.keys(EVENT_COLUMNS).length;
 /** Prefix of the columns of attributes, followed by their number. */
 export const ATTRIBUTE_COLUMN = "attribute_";
 
-/**
- * Separator before, between and after the tags of an event. No tag contains it, as tags are split
- * at white space.
- */
+/** Separator before, between and after the tags of an event. Tags contain no white space. */
 export const TAG_SEPARATOR = "\n";
 
 const NULLABLE: ReadonlySet<string> = new Set([
@@ -96,16 +93,10 @@ export const LOGS = "create table logs (log varchar not null, number uinteger no
 export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar,
   column_number uinteger)`;
 
-/**
- * Facts about the file as a whole. Created if missing; releases that do not know the table ignore
- * it.
- */
+/** Facts about the whole file. Created if missing; older releases ignore the table. */
 export const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
 
-/**
- * Alerts that their users have seen, with the `mark` of a bulk change. Created if missing, as
- * `marks` is.
- */
+/** Alerts that their users have seen, with the `mark` of a bulk change. Created if missing. */
 export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
   user_id varchar not null, log varchar not null, mark varchar)`;
 

@@ -127,10 +127,7 @@ function kindOfValues({ hasNumbers, hasBooleans, hasTexts }: Omit<Found, "count"
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }
 
-/**
- * Names of the attributes of logs. Events written by earlier processes are scanned once for each
- * log.
- */
+/** Names of the attributes of logs. Events of earlier processes are scanned once for each log. */
 export class AttributeNames {
   readonly #statistics: ColumnStatistics;
   readonly #earlier = new Map<number, Promise<readonly string[]>>();

@@ -77,10 +77,7 @@ export async function rows(
   return statistics.ask(connection, (known) => page({ connection, known }, plan, plan.skip, null));
 }
 
-/**
- * Returns the most records that a single pass may find, or 0 if it is better to locate the page by
- * time first.
- */
+/** Returns the most records for a single pass, or 0 if the page should be located by time first. */
 async function mostOfFew({ connection, statistics, known }: Reading, plan: ListPlan): Promise<number> {
   if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
   if (known.blocks.rangesOf(plan.where) !== null) return FEW_IN_BLOCKS;
@@ -142,10 +139,7 @@ function isEverything({ from, where }: ListPlan): boolean {
   return from.kind === "events" && where.kind === "and" && where.conditions.length === 0;
 }
 
-/**
- * Lists by counting slices of time. The counts also locate the page, so that any page reads only
- * its neighbourhood.
- */
+/** Lists by counting slices of time. The counts locate the page, so any page reads few rows. */
 async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
   const { connection, statistics, known } = reading;
   const { first, last } = await statistics.reach(connection);
@@ -247,10 +241,7 @@ const MOST_FIRST = 10_000;
 /** Times read beyond the page, to tell whether few other records share the time of its last one. */
 const SPARE = 100;
 const MARGIN_OF_SPANS = 1.5;
-/**
- * Smallest count that gives an estimate of density. If that is far too low, the next span is
- * everything.
- */
+/** Smallest count that estimates density. If that is far too low, the next span is everything. */
 const TELLING = 5;
 const SURELY_ALL = 2;
 const LEAST_GROWTH = 4;

@@ -27,10 +27,7 @@ type SumAggregate =
 /** A query that sums by time can answer. */
 type Question = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
 
-/**
- * The slices entirely within a range, and the parts of the range at its ends that do not fill a
- * slice.
- */
+/** The slices entirely within a range, and the parts at its ends that do not fill a slice. */
 type Cut = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
 
 /**

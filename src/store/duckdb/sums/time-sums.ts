@@ -71,10 +71,7 @@ export class TimeSums {
     return found;
   }
 
-  /**
-   * Returns whether a log was queried before, without a write since that would have dropped its
-   * sums.
-   */
+  /** Returns whether a log was queried before and its sums would still be valid. */
   isAskedAgain(log: number): boolean {
     const { settled } = this.#database;
     const before = this.#asked.get(log);

@@ -140,10 +140,7 @@ class TextWriter {
   }
 }
 
-/**
- * Returns the entries of texts stored at `address` in UTF-8, one after another, then
- * {@link PADDING}.
- */
+/** Returns the entries of texts stored in UTF-8 from `address` on, then {@link PADDING}. */
 export function entriesOf(
   values: readonly string[],
   { bytes, isAscii, address }: { readonly bytes: Buffer; readonly isAscii: boolean; readonly address: bigint },

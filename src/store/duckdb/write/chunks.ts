@@ -133,7 +133,7 @@ export class Rows<Item, Row> {
 
   /**
    * Returns the chunks to the pool, once the rows are written or discarded. No row may be added
-   * afterwards.
+   * afterwards, and no caller may still use a chunk.
    */
   release(): void {
     this.#pool.giveBack(this.chunks);

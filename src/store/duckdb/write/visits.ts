@@ -55,10 +55,7 @@ function encodeVisit({ id, created, log, user, email, page }: Visit): object {
   return { ...encodeId(id), created, log, user, email, page, folded: hasFolded ? folded : null };
 }
 
-/**
- * Lists users. Count and page are separate passes, because the count reads only what the condition
- * needs.
- */
+/** Lists users. The count is a separate pass, which reads only what the condition needs. */
 export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
   return transaction(connection, async () => {
     const [[counted = 0] = []] = await askRows(connection, compileUserCount(plan));
