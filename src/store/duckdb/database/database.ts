@@ -210,7 +210,7 @@ export class Database implements AsyncDisposable {
     return turn;
   }
 
-  /** Runs `work` on the writing connection, in turn but outside of a transaction, for checkpoints. */
+  /** Runs `work` on the writing connection, in turn, outside of a transaction, for checkpoints. */
   maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
     this.#changes += 1;
