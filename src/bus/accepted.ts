@@ -2,7 +2,10 @@ import { acceptedAt } from "../events/id.ts";
 import { decodeRecord } from "../events/record.ts";
 import type { Bus } from "./bus.ts";
 
-/** Reads once, when first asked, the moment of the largest id on the bus. */
+/**
+ * Returns a function that reads, once and on its first call, the acceptance time of the largest id
+ * on the bus.
+ */
 export function readAccepted(bus: Bus): () => Promise<number> {
   const read = async (): Promise<number> => {
     const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));

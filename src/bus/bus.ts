@@ -1,12 +1,13 @@
 /**
- * The bus port: durable, ordered topics of records. What was appended is the truth of what was posted.
- * Adapters: `sqlite.ts` (embedded) and `kafka.ts` (cluster). Both pass `test/contract/bus.test.ts`.
+ * The bus port: durable, ordered topics of records. It is the source of truth for posted events.
+ * Adapters: `sqlite/` (embedded) and `kafka/` (cluster). Both pass `test/contract/bus.test.ts`.
  */
 
 /**
- * `events`: records of `src/events/record.ts`, keyed by log. `dead-letters`: what the pipeline
- * could not take, with the reason. `alerts`: events that somebody wants mail about, keyed by log;
- * they are news, so they go by age, read or not.
+ * Topics of the bus.
+ * - `events`: records of `src/events/record.ts`, keyed by log.
+ * - `dead-letters`: items that the pipeline could not process, with the reason.
+ * - `alerts`: events to be mailed, keyed by log. They expire by age, read or not.
  */
 export const TOPICS = ["events", "dead-letters", "alerts"] as const;
 export type Topic = (typeof TOPICS)[number];
@@ -17,27 +18,34 @@ export type NewRecord = {
   readonly value: Buffer;
 };
 
-/** Where a record lies. Offsets rise within a partition and fit a double exactly. */
+/** Position of a record. Offsets rise within a partition and fit a double exactly. */
 export type Position = { readonly topic: Topic; readonly partition: number; readonly offset: number };
 
 export type BusRecord = NewRecord & {
   readonly position: Position;
-  /** When it was appended, in milliseconds since the Unix epoch. */
+  /** When the record was appended, in milliseconds since the Unix epoch. */
   readonly appended: number;
 };
 
 /**
- * Records of one partition, in order, with their acknowledgement. Until `ack` has resolved they are delivered again:
- * to this subscription when its handler throws, or to whoever consumes the partition next.
+ * Records of one partition, in order, with their acknowledgement. Until `ack` resolves, the records
+ * are delivered again: to this subscription if its handler throws, or to the partition's next
+ * consumer.
  */
 export type Batch = {
   readonly topic: Topic;
   readonly partition: number;
-  /** Never empty; bounded by the subscription's `maxRecords` and `maxBytes` (one larger record comes alone). */
+  /**
+   * Never empty. Bounded by the subscription's `maxRecords` and `maxBytes`; a larger record comes
+   * alone.
+   */
   readonly records: readonly BusRecord[];
-  /** Fires when the partition is taken away or the subscription closes: stop early, without `ack`. */
+  /**
+   * Fires when the partition is revoked or the subscription closes. The handler must then stop
+   * without `ack`.
+   */
   readonly signal: AbortSignal;
-  /** Tells the bus that work is still going on. Call it at least every 3 s while retrying. */
+  /** Tells the bus that the handler is still working. Call it at least every 3 s while retrying. */
   heartbeat(): Promise<void>;
   /** Moves the group's offset past this batch. */
   ack(): Promise<void>;
@@ -45,56 +53,58 @@ export type Batch = {
 
 export type SubscribeOptions = {
   readonly topic: Topic;
-  /** Consumers that share a group share the partitions. */
+  /** Consumers of one group share the partitions. */
   readonly group: string;
   readonly maxRecords: number;
   readonly maxBytes: number;
   /**
-   * Asked once for each partition when it is assigned: the first offset to deliver, for a store
-   * that keeps its own offset together with its rows. null: the group's offset, or the start of the
-   * partition where there is none.
+   * Returns the first offset to deliver, for a store that commits its offset together with its
+   * rows. Called once for each partition, when it is assigned. null stands for the group's offset,
+   * or for the start of the partition if the group has none.
    */
   readonly from?: (partition: number) => Promise<number | null>;
   /**
-   * Whether the values of a batch are no longer needed once its handler has settled: then a bus may
-   * take their memory back, and they are empty. Records live too long to be collected with what is
-   * young, and each of them would have the collector look at all there is the sooner.
+   * Whether the values of a batch are unused once its handler has settled. The bus may then free
+   * their memory and leave the values empty. Records outlive the young generation; freeing them
+   * explicitly delays the next full garbage collection.
    */
   readonly transient?: boolean;
 };
 
 export type Subscription = {
-  /** Lets the handler in flight finish (at most `timeout_ms`, then its signal fires) and leaves the group. */
+  /**
+   * Leaves the group. The handler in flight may finish within `timeout_ms`; then its signal fires.
+   */
   close(timeout_ms?: number): Promise<void>;
-  /** Rejects when the subscription has died for good and cannot mend itself; never resolves otherwise, until closed. */
+  /** Rejects when the subscription has failed permanently. Otherwise resolves once it is closed. */
   readonly done: Promise<void>;
   /**
-   * Why nothing is delivered at the moment although the bus may answer, in words for operators;
-   * null where nothing is in the way.
+   * Why nothing is delivered at the moment although the bus may be reachable, in words for
+   * operators; null if there is no such reason.
    */
   fault(): string | null;
 };
 
 export type ReadOptions = {
   readonly topic: Topic;
-  /** Bounds of one batch; one larger record comes alone. */
+  /** Bounds of one batch. A larger record comes alone. */
   readonly maxRecords: number;
   readonly maxBytes: number;
-  /** Leaves out what was appended before: milliseconds since the Unix epoch. */
+  /** Skips records appended earlier: milliseconds since the Unix epoch. */
   readonly since?: number;
-  /** Leaves out what lies before, in each partition that it names. */
+  /** First offset to read in each partition named here. */
   readonly from?: readonly { readonly partition: number; readonly offset: number }[];
-  /** Ends it early, with the signal's reason. */
+  /** Ends the read early, with the signal's reason. */
   readonly signal?: AbortSignal;
 };
 
 export type PartitionLag = {
   readonly partition: number;
-  /** The offset of the oldest record, or `end` where there is none. */
+  /** The offset of the oldest record, or `end` if the partition is empty. */
   readonly first: number;
   /** The offset that the next record will get. */
   readonly end: number;
-  /** The offset that the group will be given next. */
+  /** The offset that the group reads next. */
   readonly next: number;
 };
 
@@ -102,42 +112,43 @@ export type Bus = AsyncDisposable & {
   /**
    * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all
    * in-sync replicas).
-   * @throws LoggiaError `bus_unavailable` where that did not happen before `deadline_ms` (from
-   * now); then they may or may not have been appended.
+   * @throws LoggiaError `bus_unavailable` if the records are not durable within `deadline_ms`
+   *   (from now). They may or may not have been appended.
    */
   append(topic: Topic, records: readonly NewRecord[], options?: { deadline_ms?: number }): Promise<void>;
   /**
-   * Delivers batches to `handler`, one at a time for each partition. A handler that throws sees the
-   * same records again after a back-off; a handler that returns without `ack` goes on with the next
-   * batch, and what it left is delivered after a restart.
+   * Delivers batches to `handler`, one at a time for each partition. After a handler throws, the
+   * same records are delivered again with a back-off. After a handler returns without `ack`, the
+   * next batch follows; the unacknowledged records are delivered again after a restart.
    */
   subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription>;
   /**
-   * Reads what a topic holds as it begins, once, in batches of one partition each, in order within
-   * a partition. No group is asked and none is moved; what was appended later does not come, and
-   * what the bus removes meanwhile may not.
+   * Reads the records that a topic holds at the time of the call, once, in batches of one partition
+   * each, in order within a partition. It uses no group and moves no offset. Records appended later
+   * are not read; records that the bus removes meanwhile may be missing.
    * @throws LoggiaError `bus_unavailable`
    */
   read(options: ReadOptions): AsyncIterable<readonly BusRecord[]>;
-  /** How far a group is behind, for each partition. */
+  /** Returns how far a group is behind in each partition. */
   lag(topic: Topic, group: string): Promise<PartitionLag[]>;
   /**
-   * For each partition, the offset of the first record that was appended at a moment or later, or
-   * the end. Absent where no other process uses the bus. Of one topic and moment these offsets
-   * never fall, as long as the topic is not made anew.
+   * Returns, for each partition, the offset of the first record appended at `moment` or later, or
+   * the end. Absent if no other process uses the bus. For one topic and moment these offsets never
+   * decrease, unless the topic is recreated.
    * @param moment milliseconds since the Unix epoch
    */
   readonly offsetsAt?: (topic: Topic, moment: number) => Promise<ReadonlyMap<number, number>>;
   /**
-   * The last record of each partition of a topic that holds one: to go on after the largest id of an earlier life.
+   * Returns the last record of each non-empty partition of a topic, from which a new process learns
+   * the largest id assigned before it started.
    * @throws LoggiaError `bus_unavailable`
    */
   last(topic: Topic): Promise<readonly BusRecord[]>;
   /**
-   * What the engine said of damage to its file, since this process started; null where it met none.
-   * Absent where the engine looks after its files by itself.
+   * Returns damage to the bus file that the engine has reported since this process started, or
+   * null. Absent if the engine maintains its files itself.
    */
   readonly damage?: () => string | null;
-  /** @throws LoggiaError `bus_unavailable` that says which engine could not be reached. */
+  /** @throws LoggiaError `bus_unavailable`, naming the engine that could not be reached. */
   ping(): Promise<void>;
 };

@@ -4,23 +4,23 @@ import type { IdSource } from "../events/id.ts";
 import { encodeDeletionLine, encodeRecord } from "../events/record.ts";
 import type { Bus, NewRecord } from "./bus.ts";
 
-/** Some 130 bytes each: a record of half a megabyte. */
+/** Deletions in one record. At some 130 bytes each, a full record has half a megabyte. */
 const RECORD_DELETIONS = 4_000;
 
 /**
- * Where deletions by people become durable before they are carried out: on the topic of events,
- * keyed by log. There they lie behind what they delete and live as long, so that a replay into an
- * empty store obeys them.
+ * Makes deletions by users durable before they are carried out. They are appended to the topic of
+ * events, keyed by log: there they follow the events they delete and live as long, so a replay into
+ * an empty store applies them too.
  */
 export type DeletionLog = {
   /**
-   * @throws LoggiaError `bus_unavailable` where not all of them are known to be durable; some may
-   * be
+   * @throws LoggiaError `bus_unavailable` if not all deletions are known to be durable; some may
+   *   be
    */
   append(deletions: readonly Deletion[]): Promise<void>;
 };
 
-/** @param ids gives each deletion an id of its own, which rises as those of events do */
+/** @param ids assigns each deletion an id of its own, from the same rising sequence as event ids */
 export function createDeletionLog({
   bus,
   ids,

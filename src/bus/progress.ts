@@ -6,28 +6,35 @@ import type { Bus, PartitionLag } from "./bus.ts";
 export type ProgressOptions = {
   readonly bus: Pick<Bus, "lag">;
   readonly group: string;
-  /** The pause between two looks. */
+  /** Pause between two reads of the lag. */
   readonly every_ms: () => number;
-  /** A clock that is never set back; or of which moment all lies on the bus by then. */
+  /**
+   * A clock that never goes back, or one that returns a time up to which all records are on the
+   * bus.
+   */
   readonly now: () => number | Promise<number>;
   readonly log: Logger;
   /**
-   * Told after each look: where the group stands; and the last moment, by `now`, of which all that
-   * lay on the bus was passed since the look before, or null.
+   * Called after each read of the lag, with the group's lags. `passed_ms` is the latest time, by
+   * `now`, whose records the group has passed since the previous call, or null if there is none.
    */
   readonly seen: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
 };
 
-/** A moment, and where the topic's partitions ended in it. */
+/** The ends of the topic's partitions at one time. */
 type Sample = { readonly taken_ms: number; readonly ends: ReadonlyMap<number, number> };
 
-/** Kept while the group is behind. Beyond, every second one goes: of an old moment nobody needs the second. */
+/**
+ * Samples kept while the group is behind. Beyond this every second one is dropped, which only makes
+ * progress coarser.
+ */
 const MAX_SAMPLES = 512;
 
 /**
- * Watches a group pass what lies on the topic of events: notes where the topic ends at a moment,
- * and sees later that the group's offsets are beyond those ends. So it is known up to which moment
- * all is done, and no record has to be read for it. While the bus is away it tells nothing.
+ * Watches a consumer group's progress through the topic of events. It samples the ends of the
+ * topic, and reports a sample's time once the group's offsets have passed its ends. So the time up
+ * to which everything is processed is known without reading a record. It reports nothing while the
+ * bus is away.
  */
 export function watchProgress({ bus, group, every_ms, now, log, seen }: ProgressOptions): AsyncDisposable {
   const stop = new AbortController();

@@ -12,7 +12,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether `work` settled within `ms`. What it settled with is not looked at; never rejects. */
+/** Whether `work` settles within `ms`, with a value or an error. Never rejects. */
 export function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), ms);
@@ -24,7 +24,7 @@ export function settledWithin(work: Promise<unknown>, ms: number): Promise<boole
   });
 }
 
-/** Lets I/O and timers have their turn. */
+/** Resolves after pending I/O and timers have run. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
