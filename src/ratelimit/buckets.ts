@@ -1,30 +1,30 @@
 export type BucketOptions = {
-  /** How many tokens a bucket gets in a second. */
+  /** Tokens added to a bucket each second. */
   readonly rate_s: number;
-  /** How many it holds: so many may be taken at once. */
+  /** Capacity of a bucket: the most tokens that can be taken at once. */
   readonly burst: number;
-  /** At most so many buckets are remembered. Whoever was not seen for longest begins with a full one again. */
+  /** Most buckets kept. The least recently used are forgotten, which makes them full again. */
   readonly most: number;
-  /** Milliseconds that only rise. */
+  /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 };
 
-/** What a bucket may owe, in times of what it holds. */
+/** Largest debt of a bucket, as a multiple of its capacity. */
 const MOST_DEBT = 10;
 
 type Bucket = { tokens: number; at_ms: number };
 
 /** Token buckets by name, in bounded memory. */
 export type Buckets = {
-  /** Takes a token and returns 0; or, where there is none, tells in how many seconds there is one. */
+  /** Takes a token and returns 0, or returns the seconds until one is available. */
   take(name: string): number;
-  /** In how many seconds there is a token: 0, now. Takes nothing. */
+  /** Returns the seconds until a token is available, 0 if one is now. Takes nothing. */
   wait(name: string): number;
-  /** How many tokens are missing: 0 where nothing was taken lately. */
+  /** Returns the number of missing tokens: 0 if none was taken recently. */
   spent(name: string): number;
   /**
-   * Takes `cost` whether it is there or not: what is missing then is paid by waiting longer. A
-   * negative cost gives back what was taken.
+   * Takes `cost` tokens even if the bucket has fewer; the debt lengthens later waits. A negative
+   * cost gives tokens back.
    */
   charge(name: string, cost: number): void;
 };
@@ -32,7 +32,7 @@ export type Buckets = {
 export function createBuckets({ rate_s, burst, most, now = () => performance.now() }: BucketOptions): Buckets {
   const remembered = createRecent<Bucket>(most);
 
-  /** Fills it up to now, and tells in how many seconds it holds a token. */
+  /** Refills the bucket up to now and returns the seconds until it has a token. */
   function missing(bucket: Bucket | undefined): number {
     if (bucket === undefined) return 0;
     const now_ms = now();
@@ -68,16 +68,17 @@ export function createBuckets({ rate_s, burst, most, now = () => performance.now
   };
 }
 
-/** What was used lately, by name, in bounded memory. */
+/** Recently used values by name, in bounded memory. */
 export type Recent<Value> = {
   get(name: string): Value | undefined;
   set(name: string, value: Value): void;
 };
 
 /**
- * Two generations: when the young one is full it becomes the old one, and what was old and not
- * asked for since is forgotten. So using and forgetting cost the same few steps, whatever strangers
- * do. Holds at most `most`, and the last half of that surely.
+ * Creates a cache of two generations. When the young one is full it becomes the old one, and
+ * entries of the previous old one that were not used since are dropped. So each use costs constant
+ * time, whatever clients do. It holds at most `most` entries, and always the most recent half of
+ * that.
  */
 export function createRecent<Value>(most: number): Recent<Value> {
   let young = new Map<string, Value>();

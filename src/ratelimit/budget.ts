@@ -1,45 +1,49 @@
 import { ClientGone, LoggiaError } from "../errors.ts";
 
 export type BudgetOptions = {
-  /** How much one caller, and all together, may hold: pieces of work, or bytes. */
+  /** Most that one caller, and that all callers together, may hold: operations or bytes. */
   readonly perCaller: number;
   readonly total: number;
-  /** How many requests of one caller, and of all together, may wait. */
+  /** Most requests of one caller, and of all callers, that may wait. */
   readonly waitingPerCaller: number;
   readonly waitingTotal: number;
-  /** How long a request may wait. */
+  /** Longest time a request waits. */
   readonly wait_ms: number;
-  /** What a caller reads whose own use is in the way, and what one reads where everybody's is. */
+  /** Error messages for the two reasons of a refusal: the caller's own use, and everybody's use. */
   readonly ownFault: string;
   readonly commonFault: string;
-  /** Called where a caller's own use is in the way. */
+  /** Called when a request is refused because of the caller's own use. */
   readonly refused?: () => void;
 };
 
-/** A share of what a process does or holds at a time, for each caller and for all. */
+/** A concurrency budget with a limit for each caller and one for all callers. */
 export type Budget = {
   /**
-   * Takes an amount as soon as there is room: first come, first served, but nobody waits for a
-   * caller who has used up what is theirs. More than one caller's share counts as the share.
-   * @param gone ends the wait, as the client has left
-   * @throws LoggiaError `too_many_requests` where the caller's own use is in the way; `overloaded`
-   *   where everybody's is
+   * Takes an amount once there is room, first come, first served. Requests of a caller who has used
+   * up their own share do not hold up other callers. An amount above one caller's share counts as
+   * the share.
+   * @param gone fires when the client has disconnected; ends the wait
+   * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because
+   *   of everybody's use; {@link ClientGone}
    */
   take(caller: string, amount: number, gone?: AbortSignal): Promise<Taken>;
   /**
-   * Does `work` while an amount of 1 is taken for it. @throws LoggiaError as {@link Budget.take}
-   * does
+   * Runs `work` while holding an amount of 1.
+   * @throws LoggiaError as {@link Budget.take} does
    */
   run<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>;
   readonly running: number;
   readonly waiting: number;
 };
 
-/** An amount that was taken of a budget. */
+/** An amount taken from a budget. */
 export type Taken = {
-  /** Less always succeeds. More never waits. @throws LoggiaError as {@link Budget.take} does */
+  /**
+   * Changes the amount without waiting. Lowering it always succeeds.
+   * @throws LoggiaError as {@link Budget.take} does
+   */
   resize(amount: number): void;
-  /** Gives it back, once. */
+  /** Gives the amount back. Further calls do nothing. */
   release(): void;
 };
 
@@ -54,7 +58,7 @@ export function createBudget(options: BudgetOptions): Budget {
 
   const fits = (share: Share, amount: number): boolean => share.running + amount <= perCaller;
   const hasRoom = (share: Share, amount: number): boolean => running + amount <= total && fits(share, amount);
-  /** A request that everybody's use holds up must not be overtaken for ever by smaller ones. */
+  /** Keeps small requests from overtaking a large one that waits for everybody's share. */
   const othersAreFirst = (): boolean => [...queue].some(({ share, amount }) => fits(share, amount));
 
   function refuse(share: Share, amount: number): LoggiaError {

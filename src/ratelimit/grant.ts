@@ -8,8 +8,9 @@ export type GrantOptions = {
 };
 
 /**
- * What the API key with this secret grants, disabled or not; null where there is no such key, which
- * counts as a guess. A key that was right lately is neither hashed nor looked for again.
+ * Returns the grant of the API key with this secret, disabled or not, or null if there is no such
+ * key. A miss counts as a guess. A key that was valid recently is neither hashed nor looked up
+ * again.
  * @throws LoggiaError `too_many_requests` after too many wrong keys
  */
 export async function grantOf(

@@ -2,10 +2,10 @@ import { isDrawnApiKey } from "../catalog/secrets.ts";
 import { guessNetworkOf } from "./address.ts";
 import { createBuckets, createRecent } from "./buckets.ts";
 
-/** Where a credential comes from. */
+/** The origin of a credential. */
 export type Place = {
   readonly address: string;
-  /** The client's own connection; null where a proxy shares it among clients. */
+  /** The client's own connection; null if a proxy shares it among clients. */
   readonly connection: object | null;
 };
 
@@ -13,39 +13,41 @@ export type Place = {
 export type Pair = { readonly account: string; readonly pair: string };
 
 export type GuessOptions = {
-  /** Wrong credentials a minute from one address. */
+  /** Wrong credentials allowed a minute from one address. */
   readonly failures: number;
-  /** Names that are remembered of each kind. */
+  /** Most entries remembered in each table. */
   readonly most: number;
-  /** Milliseconds that only rise. */
+  /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 };
 
-/** A client that repeats a wrong credential has an old one, and guesses nothing. */
+/**
+ * Cost of repeating the same wrong credential: the client has an outdated one and is not guessing.
+ */
 const REPEATED_COST = 0.2;
-/** An account's shares for strangers, as multiples of an address's: first and further guesses. */
+/** An account's shares for unknown addresses, as multiples of an address's share. */
 const FIRST_SHARE = 3;
 const FURTHER_SHARE = 2;
 /** How long an address counts as one that has guessed at an account. */
 const TRIED_MS = 3_600_000;
-/** How long an address counts as a place of an account that was right there. */
+/** How long an address is known for an account after a right password from there. */
 const PLACE_MS = 30 * 86_400_000;
 const PLACES_PER_ACCOUNT = 16;
-/** How long a former password is no guess. */
+/** How long a former password does not count as a guess. */
 const FORMER_MS = 600_000;
-/** How far a remembered moment may lag behind, so that not every request writes one. */
+/** How far a stored time may lag behind, so that not every request writes one. */
 const LAG_MS = 60_000;
 const CREDENTIALS_PER_CONNECTION = 8;
 
 /**
- * Counts wrong credentials, and says when the next one may be tried. The answer depends on the
+ * Counts wrong credentials and returns when the next one may be tried. The answer depends on the
  * place and the account, never on whether the credential is right, except on a connection where it
- * was right before. `docs/decisions/0030-guesses.md` has the reasons.
+ * was right before. See `docs/decisions/0030-guesses.md`.
  */
 export class Guesses {
   readonly #now: () => number;
   readonly #networks;
-  /** By account and address, where the account was right lately. */
+  /** By account and address, for addresses known for the account. */
   readonly #own;
   readonly #first;
   readonly #further;
@@ -69,7 +71,7 @@ export class Guesses {
     this.#right = createRecent<number>(most);
   }
 
-  /** In how many seconds a pair may be tried: 0, now. */
+  /** Returns the seconds until a pair may be tried, 0 if now. */
   pairWait_s(place: Place, { account, pair }: Pair): number {
     if (this.#wasRightOn(place.connection, pair)) return 0;
     if (this.isKnown(place, account)) return this.#own.wait(`${account} ${place.address}`);
@@ -78,7 +80,7 @@ export class Guesses {
   }
 
   wrongPair(place: Place, { account, pair }: Pair): void {
-    // A request that crosses a change of its password comes with a former one.
+    // A request sent just before the password changed carries the former one.
     if (this.#isLately(this.#right.get(pair), FORMER_MS)) return;
     const network = guessNetworkOf(place.address);
     const cost = this.#chargeNetwork(network, pair);
@@ -91,19 +93,19 @@ export class Guesses {
   }
 
   /**
-   * Counts a pair of a stranger that was refused because too many others waited: it may have been
-   * checked all the same. Else strangers could also fill the line over and over.
+   * Counts a pair from an unknown address that was refused because the queue was full. Otherwise
+   * such clients could fill the queue again and again at no cost.
    */
   refusedPair(place: Place, pair: Pair): void {
     if (!this.isKnown(place, pair.account)) this.wrongPair(place, pair);
   }
 
-  /** How many guesses count against an address now. */
+  /** Returns how many guesses count against an address now. */
   guessesAt({ address }: Place): number {
     return this.#networks.spent(guessNetworkOf(address));
   }
 
-  /** How many guesses of strangers count against an account now. */
+  /** Returns how many guesses from unknown addresses count against an account now. */
   failuresOf({ account }: Pair): number {
     return this.#first.spent(account) + this.#further.spent(account);
   }
@@ -113,27 +115,28 @@ export class Guesses {
     this.#rememberOn(place.connection, pair);
     const places = this.#places.get(account) ?? new Map<string, number>();
     if (this.#isLately(places.get(place.address), LAG_MS)) return;
-    // Put at the end: the first is the one that was not used for longest.
+    // Reinsertion moves the address to the end, so the first one is the least recently used.
     places.delete(place.address);
     places.set(place.address, this.#now());
     if (places.size > PLACES_PER_ACCOUNT) places.delete(places.keys().next().value!);
     this.#places.set(account, places);
   }
 
-  /** Notes a pair that is right now, so that it is no guess when it is a former one. */
+  /** Remembers a right pair, so that it does not count as a guess after the password changes. */
   notePassword(pair: string): void {
     if (!this.#isLately(this.#right.get(pair), LAG_MS)) this.#right.set(pair, this.#now());
   }
 
-  /** Whether the account was right at this address lately. */
+  /** Whether the account's password was right from this address recently. */
   isKnown({ address }: Place, account: string): boolean {
     return this.#isLately(this.#places.get(account)?.get(address), PLACE_MS);
   }
 
   /**
-   * In how many seconds an API key may be tried: 0, now. A drawn key cannot be guessed, so it never
-   * waits for others' guesses. A key that people chose is guarded as a password is.
-   * @param idOf finds the key's id; called only where something was right on the connection before
+   * Returns the seconds until an API key may be tried, 0 if now. A generated key cannot be guessed
+   * and never waits. A key chosen by a person is guarded as a password is.
+   * @param idOf finds the key's id; called only if a credential was right on the connection
+   *   before
    */
   keyWait_s({ address, connection }: Place, secret: string, idOf: () => string | undefined): number {
     const wait_s = this.#networks.wait(guessNetworkOf(address));
@@ -150,7 +153,10 @@ export class Guesses {
     if (!isDrawnApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
   }
 
-  /** The share that a stranger's guess is counted in. */
+  /**
+   * Returns the account's share for a guess from an unknown address: the first one, or the further
+   * ones.
+   */
   #strangers(network: string, account: string) {
     return this.#isLately(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
   }

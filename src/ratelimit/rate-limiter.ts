@@ -11,24 +11,24 @@ import type { Budget, Taken } from "./budget.ts";
 import { Guesses } from "./guesses.ts";
 import type { Pair, Place } from "./guesses.ts";
 
-/** How much one client may ask of a process. */
+/** Limits for the clients of one process. */
 export type Rates = {
-  /** Requests a second from one address. */
+  /** Requests per second from one address. */
   readonly address: number;
-  /** Requests a second by one person, whatever keys and logs they make. */
+  /** Requests per second by one person, over all of their keys and logs. */
   readonly caller: number;
-  /** Wrong passwords and keys a minute from one address. */
+  /** Wrong passwords and keys per minute from one address. */
   readonly failures: number;
-  /** Queries at a time, by one person and by all. */
+  /** Concurrent queries of one person, and of all. */
   readonly queries: number;
   readonly queriesTotal: number;
-  /** Megabytes that all answers of the API may take at a time. One person gets half. */
+  /** Megabytes that all API responses in progress may take. One person gets half. */
   readonly answers_mb: number;
 };
 
 /**
- * Beyond what one process can answer where requests count, so that whoever means well never meets
- * them; strict where secrets are guessed.
+ * Default limits. Those for requests are above what one process can answer, so that normal use
+ * never reaches them. Those for guesses are strict.
  */
 export const DEFAULT_RATES: Rates = Object.freeze({
   address: 100_000,
@@ -41,13 +41,13 @@ export const DEFAULT_RATES: Rates = Object.freeze({
 
 export type RateLimiterOptions = {
   readonly rates?: Rates;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: BlockList;
-  /** Told of each request that is refused, and why. */
+  /** Called for each refused request, with the reason. */
   readonly refused?: (reason: Refusal) => void;
-  /** Called with each wrong password and key, and the address that sent it. */
+  /** Called for each wrong password or key, with the address that sent it. */
   readonly wrong?: (what: "password" | "key", address: string) => void;
-  /** Milliseconds that only rise. */
+  /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 };
 
@@ -55,69 +55,87 @@ export const REFUSALS = ["address", "caller", "failures", "queries", "answers"] 
 export type Refusal = (typeof REFUSALS)[number];
 
 /**
- * What every request passes, so that no client can take the service from the others: by address, by
- * caller, and by what it asks. All of it is counted in this process alone, in bounded memory.
+ * Applies all limits to requests: by address, by caller, by guesses, and by the cost of queries and
+ * responses. The counts are those of this process alone, in bounded memory.
  */
 export type RateLimiter = {
-  /** Lets a request in, and tells its address. @throws LoggiaError `too_many_requests` */
+  /**
+   * Admits a request and returns its address.
+   * @throws LoggiaError `too_many_requests`
+   */
   enter(request: Sender): string;
-  /** Where guesses are counted. @param address as {@link RateLimiter.enter} gave it */
+  /**
+   * Returns the place where guesses of the sender are counted.
+   * @param address as {@link RateLimiter.enter} returned it
+   */
   placeOf(sender: Sender, address: string): Place;
   /**
-   * Fingerprints of an e-mail and a password, under a key of this process.
+   * Returns fingerprints of an e-mail and a password, keyed with a secret of this process.
    * @param account the same for all spellings of an e-mail
    */
   pairOf(account: string, password: string): Pair;
   /**
-   * Called before a pair is checked. Beyond the limit a right pair is refused as a wrong one is.
+   * Called before a pair is checked. Beyond the limit, right and wrong pairs are refused alike.
    * @throws LoggiaError `too_many_requests`
    */
   beforePair(place: Place, pair: Pair): void;
-  /** Whether the account was right at this place lately. */
+  /** Whether the account's password was right from this address recently. */
   isKnown(place: Place, pair: Pair): boolean;
-  /** Counts a guess, unless the pair was right until its password changed. */
+  /** Counts a guess, unless the pair was right until a recent change of the password. */
   wrongPair(place: Place, pair: Pair): void;
-  /** Counts a pair that was refused because too many waited, right or wrong. */
+  /** Counts a pair, right or wrong, that was refused because the queue was full. */
   refusedPair(place: Place, pair: Pair): void;
-  /** How many guesses count against this address now. */
+  /** Returns how many guesses count against this address now. */
   guessesAt(place: Place): number;
-  /** How many guesses of strangers count against this account now. */
+  /** Returns how many guesses from unknown addresses count against this account now. */
   failuresOf(pair: Pair): number;
-  /** @throws LoggiaError `too_many_requests` where this caller asks too often */
+  /**
+   * Remembers a right pair and counts the request.
+   * @throws LoggiaError `too_many_requests` if this caller sends too many
+   */
   rightPair(place: Place, pair: Pair, caller: string): void;
-  /** Counts a request with a session. @throws LoggiaError `too_many_requests` where this caller asks too often */
+  /**
+   * Counts a request with a session.
+   * @throws LoggiaError `too_many_requests` if this caller sends too many
+   */
   countCaller(caller: string): void;
-  /** Notes a pair that is right now, so that it is no guess while it is being changed again. */
+  /** Remembers a right pair, so that it does not count as a guess after the next change. */
   notePassword(pair: Pair): void;
   /**
-   * Called before an API key is looked for.
-   * @param idOf finds the key in memory, where its id matters
-   * @throws LoggiaError `too_many_requests` after too many guesses; never for a key of the drawn
-   *   form
+   * Called before an API key is looked up.
+   * @param idOf finds the key in memory, if its id matters
+   * @throws LoggiaError `too_many_requests` after too many guesses; never for a generated key
    */
   beforeKey(place: Place, secret: string, idOf: () => string | undefined): void;
   wrongKey(place: Place, secret: string): void;
-  /** @throws LoggiaError `too_many_requests` where this caller asks too often */
+  /**
+   * Remembers a right key and counts the request.
+   * @throws LoggiaError `too_many_requests` if this caller sends too many
+   */
   rightKey(place: Place, secret: string, id: string, caller: string): void;
   /**
-   * All of the above at once for a key that is known to be right. False where any of it refuses:
-   * then nothing was counted, and the steps by themselves say why.
-   * @param id the key's
+   * Admits a request whose key is known to be right: all of the steps above in one call. Returns
+   * false if any of them refuses; then nothing is counted, and the single steps throw the error.
+   * @param id of the key
    */
   admit(sender: Sender, secret: string, id: string, caller: string): boolean;
   /**
-   * Does a query as soon as there is room for it.
-   * @param gone fires when the client has left: the query is given up then, or waits no longer
+   * Runs a query as soon as there is room for it.
+   * @param gone fires when the client has disconnected: the query is cancelled, running or
+   *   waiting
    * @throws LoggiaError `too_many_requests`, `overloaded`; {@link ClientGone}
    */
   query<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>;
   readonly queries: Pick<Budget, "running" | "waiting">;
-  /** Takes memory for an answer, in bytes. @throws LoggiaError `too_many_requests`, `overloaded` */
+  /**
+   * Reserves memory for a response, in bytes.
+   * @throws LoggiaError `too_many_requests`, `overloaded`; {@link ClientGone}
+   */
   takeAnswer(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Taken>;
   readonly answers: Pick<Budget, "running" | "waiting">;
 };
 
-/** 100,000 addresses take some 15 MB. */
+/** Entries remembered in each table. 100,000 addresses take some 15 MB. */
 const REMEMBERED = 100_000;
 const WAITING = Object.freeze({ waitingPerCaller: 256, waitingTotal: 1_024, wait_ms: 5_000 });
 const MB = 1024 * 1024;
