@@ -14,7 +14,7 @@ export type EventId = string & { readonly brand: "EventId" };
 
 const EVENT_ID = /^[0-9a-f]{24}$/;
 const COUNTER_LIMIT = 0x100000;
-/** Clocks that differ by no more show the same time. */
+/** Clocks that differ by no more than this count as equal. */
 const SAME_MS = 1_000;
 
 /** The id that `text` spells (in lower or upper case), or null where it is not 24 hex digits. */
@@ -23,34 +23,35 @@ export function parseEventId(text: string): EventId | null {
   return isEventId(id) ? id : null;
 }
 
-/** Whether `text` is an id as they are given, in lower case. */
+/** Whether `text` is an id in the form in which ids are assigned: in lower case. */
 export function isEventId(text: string): text is EventId {
   return EVENT_ID.test(text);
 }
 
-/** The moment of acceptance that an id carries, in milliseconds since the Unix epoch. */
+/** Returns the acceptance time that an id carries, in milliseconds since the Unix epoch. */
 export function acceptedAt(id: EventId): number {
-  // An id of a stranger's making may carry more than 999 ms; clamping keeps the order of ids and of times the same.
+  // An id made elsewhere may carry more than 999 ms. Clamping keeps ids and times in the same
+  // order.
   return parseInt(id.slice(0, 8), 16) * 1000 + Math.min(parseInt(id.slice(8, 11), 16), 999);
 }
 
-/** The smallest id that acceptance at `ms` (milliseconds since the Unix epoch) can give. */
+/** Returns the smallest id that can be assigned at `ms` (milliseconds since the Unix epoch). */
 export function firstIdAt(ms: number): EventId {
   return (hex(Math.floor(ms / 1000), 8) + hex(ms % 1000, 3) + "0".repeat(13)) as EventId;
 }
 
 /**
- * Gives the next id and its moment, or with `count` (below a million) the first of so many ids of
- * one moment: {@link nthId} tells the others.
+ * Assigns the next id and its time. With `count` (below a million) it assigns that many ids of one
+ * millisecond and returns the first; {@link nthId} returns the others.
  */
 export type IdSource = (count?: number) => { readonly id: EventId; readonly created: number };
 
-/** The `n`-th id (from 0) of those that were given at once, of which `first` is the first. */
+/** Returns the `n`-th id (from 0) of a group assigned in one call, given the first. */
 export function nthId(first: EventId, n: number): EventId {
   return n === 0 ? first : idsFrom(first)(n);
 }
 
-/** The same of many of them: gives the one at each place from 0 on. */
+/** Returns a function from `n` to the `n`-th id of a group, given the first. */
 export function idsFrom(first: EventId): (n: number) => EventId {
   const [moment, process] = [first.slice(0, 11), first.slice(16)];
   const counter = parseInt(first.slice(11, 16), 16);
@@ -58,12 +59,12 @@ export function idsFrom(first: EventId): (n: number) => EventId {
 }
 
 /**
- * A source of ids that rise strictly for the life of the process, also where the clock is set back:
- * its own runs on then, and a clock that was given by `now` is waited for, at the last moment it
- * told.
+ * Creates a source of strictly rising ids for the life of the process, even if the clock is set
+ * back: the default clock never goes back, and while a clock passed as `now` is behind, ids
+ * continue at its latest time.
  *
- * @param options.host the host's clock: `created` is what it shows where ids are of another moment,
- *   since ids can never go back
+ * @param options.host the host's clock. `created` is its time if that differs from the time in
+ *   the id, which can never go back
  */
 export function createIdSource({
   now = createSteadyClock(),

@@ -1,4 +1,4 @@
-/** What a line says of an event; `undefined` where it says nothing. */
+/** Fields of an event as a line spells them; `undefined` for an absent field. */
 export type LineFields = {
   id: string | null | undefined;
   created: number | string | null | undefined;
@@ -10,19 +10,19 @@ export type LineFields = {
   value: number | string | null | undefined;
   geo: unknown;
   data: string | null | undefined;
-  /** The JSON of an object, which may be anything between its braces. */
+  /** The JSON of an object. What is between its braces is not validated. */
   attributes: string | null | undefined;
 };
 
 const QUOTE = 34;
 const COLON = 58;
 
-/** A field that `LineScanner` knows. */
+/** A field that `LineScanner` recognizes. */
 export class Field {
   readonly name: keyof LineFields;
-  /** Of its name with the quotes and the colon. */
+  /** Length of the name with its quotes and the colon, in bytes. */
   readonly length: number;
-  /** Its own, among those of the fields of a line. */
+  /** The field's bit in a set of fields. */
   readonly bit: number;
 
   constructor(name: keyof LineFields, bit: number) {
@@ -45,8 +45,8 @@ const DATA = new Field("data", 512);
 export const ATTRIBUTES = new Field("attributes", 1024);
 
 /**
- * The field whose name stands here with a colon behind it, or null: told by four bytes as one
- * number, of which the first is the lowest, because a look at each byte is slower.
+ * Returns the field whose name and colon are at `at`, or null. It compares four bytes at once, as a
+ * little-endian number, because comparing single bytes is slower.
  */
 export function fieldAt(bytes: Buffer, at: number): Field | null {
   if (bytes[at] !== QUOTE) return null;
@@ -84,7 +84,7 @@ function wordAt(bytes: Buffer, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
-/** Whether a name ends here. */
+/** Whether a closing quote and a colon are at `at`. */
 function endsAt(bytes: Buffer, at: number): boolean {
   return bytes[at] === QUOTE && bytes[at + 1] === COLON;
 }

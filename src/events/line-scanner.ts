@@ -2,14 +2,14 @@ import { ATTRIBUTES, CREATED, emptyFields, fieldAt, GEO, TAGS, VALUE } from "./l
 import type { Field, LineFields } from "./line-fields.ts";
 
 /**
- * Reads lines of JSON that hold events, straight from their bytes: an object of the fields of an
- * event, in any order, each at most once. For the short texts of usual events that is faster than
- * `JSON.parse`, and what it reads is a part of one long text, with little to collect.
+ * Scanner of JSON lines that hold events: each line an object with the fields of an event, in any
+ * order, each at most once. For the short texts of usual events it is faster than `JSON.parse`, and
+ * its strings are slices of one long string, which leaves little garbage.
  *
- * Invariant: what it reads, it reads as `JSON.parse` would, and leaves whatever is unusual to that
- * (a field that no event has, or twice; true and false; numbers of more than 15 digits; long texts,
- * and many tags; more white space than a blank behind a comma or a colon; what is no JSON). Of
- * attributes it finds where they begin and end. It words no error.
+ * Invariant: it reads a line as `JSON.parse` would, or leaves the line to `JSON.parse`. It leaves
+ * unknown and repeated fields, booleans, numbers of more than 15 digits, long texts, many tags,
+ * white space other than a blank after a comma or colon, and invalid JSON. Of attributes it finds
+ * only the beginning and end. It reports no errors.
  */
 
 const LINE_FEED = 10;
@@ -28,58 +28,63 @@ const LETTER_N = 110;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 const LAST_ASCII = 127;
-/** Of so many digits each number is one of its own in 64 bits, and so is the power of ten that it is divided by. */
+/** Up to this many digits, a number and the power of ten that divides it are exact in a double. */
 const MAX_DIGITS = 15;
-/** In longer texts `JSON.parse` is faster, which looks at many bytes at once. */
+/**
+ * Longest text read here. `JSON.parse` is faster at longer ones, as it examines many bytes at once.
+ */
 const MAX_TEXT_BYTES = 400;
 /**
- * So much is made into characters at once: a text that is kept keeps all of that, and what is
- * larger than 128 KB V8 allocates as an object of pages of its own.
+ * Bytes decoded into one string at a time. A kept slice keeps the whole string alive, and V8
+ * allocates strings above 128 KB as large objects with pages of their own.
  */
 const PART_BYTES = 32 * 1024;
-/** An event has few. */
+/** Most tags read here; more are rare. */
 const MAX_TAGS = 100;
 
 export class LineScanner {
-  /** Of the line that was read last. */
+  /** Fields of the last line read. */
   fields: LineFields = emptyFields();
   /**
-   * Whether the line holds nothing but texts of ASCII without escapes, numbers, tags that are a list
-   * of such texts, and attributes of ASCII: then its bytes, cut from it by {@link withoutCreated},
-   * say the same wherever they are put.
+   * Whether the line holds only ASCII texts without escapes, numbers, tags as a list of such texts,
+   * and ASCII attributes. Its bytes, as {@link withoutCreated} returns them, then mean the same in
+   * any other line.
    */
   isPlain = true;
   readonly #bytes: Buffer;
-  /** Some lines, each byte as a character: a text of ASCII is a part of it. And from where to where it goes. */
+  /** Some lines in Latin-1, of which ASCII texts are slices, and the range of bytes it covers. */
   #latin1 = "";
   #latin1From = 0;
   #latin1To = 0;
-  /** Where the next line begins. */
+  /** Start of the next line. */
   #next: number;
-  /** Where the line that was read last begins, and where it ends, without its line break. */
+  /** Start and end of the last line read, without its line break. */
   #start = 0;
   #end = 0;
-  /** Of the text that was looked at last. */
+  /** Properties of the last text scanned. */
   #isAscii = true;
   #hasEscapes = false;
-  /** From where to where `created` is said in it, with the comma that it needs. */
+  /** Range of `created` in the line, with the one comma that is removed with it. */
   #createdFrom = 0;
   #createdTo = 0;
 
-  /** @param from where the first line begins */
+  /** @param from start of the first line */
   constructor(bytes: Buffer, from = 0) {
     this.#bytes = bytes;
     this.#next = from;
   }
 
-  /** Whether there is another line. A line break at the very end has one behind it, which is empty. */
+  /**
+   * Whether there is another line. After a line break at the very end there is one more, empty
+   * line.
+   */
   get hasNext(): boolean {
     return this.#next <= this.#bytes.length;
   }
 
   /**
-   * Goes on to the next line, which must be there, and reads it.
-   * @returns false where its fields are to be read from {@link text} by `JSON.parse`
+   * Advances to the next line, which must exist, and reads it.
+   * @returns false if the fields must be read from {@link text} with `JSON.parse`
    */
   next(): boolean {
     this.#start = this.#next;
@@ -97,20 +102,20 @@ export class LineScanner {
     return false;
   }
 
-  /** Where the line ends that begins at its start. */
+  /** Returns the end of the line that begins at `#start`. */
   #lineEnd(): number {
     if (this.#bytes[this.#start] === LINE_FEED) return this.#start;
     const found = this.#bytes.indexOf(LINE_FEED, this.#start);
     return found === -1 ? this.#bytes.length : found;
   }
 
-  /** The line that was read last. */
+  /** The last line read. */
   get text(): string {
     if (this.#start === this.#end) return "";
     return this.#bytes.toString("utf8", this.#start, this.#end);
   }
 
-  /** What stands between the braces of a plain line, and the last of them, but `created`. */
+  /** A plain line without its opening brace and without `created`. */
   get withoutCreated(): string {
     const from = this.#start + 1;
     if (this.#createdTo === 0) return this.#part(from, this.#end);
@@ -118,7 +123,7 @@ export class LineScanner {
     return this.#createdFrom === from ? behind : this.#part(from, this.#createdFrom) + behind;
   }
 
-  /** @returns behind the object that begins at `at`, or -1 */
+  /** @returns the index after the object that begins at `start`, or -1 */
   #readObject(start: number): number {
     const bytes = this.#bytes;
     this.#createdFrom = this.#createdTo = 0;
@@ -143,7 +148,10 @@ export class LineScanner {
     }
   }
 
-  /** The first in a line goes with the comma behind it, any other with the one before it. */
+  /**
+   * Notes the range of `created`: with the comma after it if it is the first field, else with the
+   * one before it.
+   */
   #noteCreated(from: number, behind: number, isLast: boolean): void {
     const isFirst = from === this.#start + 1;
     const before = this.#bytes[from - 1] === BLANK ? 2 : 1;
@@ -151,7 +159,10 @@ export class LineScanner {
     this.#createdTo = isFirst && !isLast ? behind : behind - 1;
   }
 
-  /** @returns behind the value that begins at `at`, or -1: so do all that read */
+  /**
+   * @returns the index after the value that begins at `at`, or -1, as the other readers of values
+   *   do
+   */
   #readValue(field: Field, at: number): number {
     const first = this.#bytes[at]!;
     if (first === QUOTE) {
@@ -165,7 +176,7 @@ export class LineScanner {
     return field === VALUE || field === CREATED ? this.#readNumber(field, at) : -1;
   }
 
-  /** By names that are spelt out: a store by a name that is computed takes many times as long. */
+  /** Assigns by literal names, because a store to a computed name is many times slower. */
   #setText({ name }: Field, from: number, to: number): boolean {
     const text = this.#text(from, to);
     if (text === null) return false;
@@ -195,7 +206,7 @@ export class LineScanner {
       case "tags":
       case "value":
       case "geo":
-        // An event has these in another form.
+        // A text is not the usual type of these fields.
         fields[name] = text;
         this.isPlain = false;
         return true;
@@ -204,7 +215,7 @@ export class LineScanner {
     }
   }
 
-  /** @returns where the quote stands that ends the text from `at` on, or -1 */
+  /** @returns the index of the quote that ends the text which begins at `from`, or -1 */
   #textEnd(from: number): number {
     const bytes = this.#bytes;
     let hasEscapes = false;
@@ -215,13 +226,13 @@ export class LineScanner {
       const byte = bytes[at]!;
       if (byte === QUOTE) break;
       if (at > most) return -1;
-      // Also where there is none: the bytes have come to their end.
+      // Also true for undefined, at the end of the bytes.
       if (!(byte >= BLANK)) return -1;
       all |= byte;
       if (byte === BACKSLASH) {
         hasEscapes = true;
         at += 1;
-        // Never into the next line.
+        // The escape must not continue in the next line.
         if (!(bytes[at]! >= BLANK)) return -1;
       }
     }
@@ -230,7 +241,7 @@ export class LineScanner {
     return at;
   }
 
-  /** The text between the quotes that {@link #textEnd} found last. */
+  /** Returns the text between the quotes that {@link #textEnd} found last. */
   #text(from: number, to: number): string | null {
     if (this.#isAscii && !this.#hasEscapes) return this.#part(from, to);
     this.isPlain = false;
@@ -238,7 +249,7 @@ export class LineScanner {
     return parsed(this.#bytes.toString("utf8", from - 1, to + 1)) as string | null;
   }
 
-  /** Bytes of the line, of ASCII. */
+  /** Returns a range of ASCII bytes of the line as a string. */
   #part(from: number, to: number): string {
     if (to > this.#latin1To) {
       this.#latin1From = this.#start;
@@ -267,7 +278,7 @@ export class LineScanner {
     }
   }
 
-  /** An object that holds no other. */
+  /** Reads an object without nested objects. */
   #readGeo(at: number): number {
     let end = at;
     for (; this.#bytes[end] !== CLOSE_BRACE; end++) if (!(this.#bytes[end]! >= BLANK)) return -1;
@@ -278,7 +289,7 @@ export class LineScanner {
     return end + 1;
   }
 
-  /** Keeps the JSON of an object as it is. */
+  /** Keeps the JSON of the object unparsed. */
   #readAttributes(start: number): number {
     const bytes = this.#bytes;
     let depth = 0;
@@ -321,7 +332,7 @@ export class LineScanner {
       if (at === point + 1) return -1;
       count += at - point - 1;
     }
-    // "-0" is a number of its own in JavaScript.
+    // JavaScript distinguishes "-0" from 0.
     if (count > MAX_DIGITS || (isNegative && digits === 0)) return -1;
     const number = (isNegative ? -digits : digits) / divisor;
     if (field === VALUE) this.fields.value = number;

@@ -1,6 +1,6 @@
 /**
- * `pattern` of an event: its text with a word in place of each part that differs from event to event, so that texts of
- * one kind have one pattern. In this order:
+ * Returns the `pattern` of an event: its text with a placeholder for each part that varies from
+ * event to event, so that texts of one kind share one pattern. In this order:
  *
  * - UUIDs become `<uuid>`,
  * - ISO 8601 moments and dates, and clock times, `<time>`,
@@ -13,7 +13,10 @@ export function patternOf(text: string): string {
   return BEYOND_NUMBERS.test(text) ? new Reading(text).pattern() : text.replace(NUMBER, "<n>");
 }
 
-/** Most texts hold numbers alone: any other part has a quote or colon, or joins digits in one of these ways. */
+/**
+ * Matches texts that may hold more than numbers: every other part has a quote or colon, or joins
+ * digits in one of these ways.
+ */
 const BEYOND_NUMBERS = /[":]|\d[a-f]|[a-f]\d|\d-\d\d-\d|\d\.\d+\.\d|[\da-f]-[\da-f]{4}-/i;
 const NUMBER = /(?:(?<![\w)\]>])[+-])?\d+(?:\.\d+)?/g;
 
@@ -22,7 +25,7 @@ const DIGIT = 1;
 const HEX_LETTER = 2;
 const QUOTE = 3;
 const COLON = 4;
-/** A letter that is no hexadecimal digit, or an underscore. */
+/** A letter other than a hexadecimal digit, or an underscore. */
 const LETTER = 5;
 
 const KINDS = new Uint8Array(128);
@@ -45,7 +48,9 @@ const UUIDS = /(?<![\da-f])[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{1
 const UUID = new RegExp(UUIDS, "iy");
 const DATE = String.raw`\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])`;
 const CLOCK = String.raw`(?:[01]?\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?`;
-/** Of a clock time alone what follows a hyphen is no zone but the end of a span: `09:00-10:00`. */
+/**
+ * After a clock time without a date, a hyphen begins the end of a span, not a zone: `09:00-10:00`.
+ */
 const TIME = new RegExp(
   String.raw`(?:${DATE}(?:[Tt ]${CLOCK}(?:[Zz]|[+-]\d\d(?::?\d\d)?)?)?|${CLOCK}(?:[Zz]|\+\d\d(?::?\d\d)?)?)(?!\w|:[\da-fA-F:])`,
   "y",
@@ -57,15 +62,16 @@ const IPV6_MAX_UNITS = 45;
 const HEX_MIN_UNITS = 6;
 
 /**
- * All other kinds in one pass from left to right, which is the same as one for each: parts of two kinds overlap only
- * where one of them is a quoted value, and that holds the other whole. It looks at no place more than a few times.
+ * Replaces all other kinds in one pass from left to right. The result equals one pass per kind,
+ * because parts of two kinds overlap only if one is a quoted value that contains the other. Each
+ * character is examined a bounded number of times.
  */
 class Reading {
   readonly #text: string;
   #pattern = "";
-  /** Up to where the text is in the pattern. */
+  /** End of the text already copied to the pattern. */
   #copied = 0;
-  /** Of the run of hexadecimal digits that was found last. */
+  /** Properties of the last run of hexadecimal digits. */
   #hasDigit = false;
   #hasLetter = false;
 
@@ -80,12 +86,13 @@ class Reading {
       const kind = kindAt(text, at);
       if (kind === DIGIT || kind === HEX_LETTER) {
         at = this.#readRun(at);
-        // A UUID decides what the parts beside it are, so those of the text are replaced before all else.
+        // A UUID decides what the parts beside it are, so all UUIDs are replaced before anything
+        // else.
         if (at === UUID_FOUND) return new Reading(text.replace(UUIDS, "<uuid>")).pattern();
       } else if (kind === COLON) at = this.#readColon(at);
       else if (kind === QUOTE && closesQuotes) {
         const end = quoteEnd(text, at);
-        // Where a quote has no end, none behind it has one.
+        // If one quote is not closed, no later one is.
         closesQuotes = end !== -1;
         at = closesQuotes ? this.#put("<str>", at, end) : at + 1;
       } else at += 1;
@@ -93,7 +100,7 @@ class Reading {
     return this.#copied === 0 ? text : this.#pattern + text.slice(this.#copied);
   }
 
-  /** @returns `to`, where the pass goes on */
+  /** @returns `to`, where the pass continues */
   #put(word: string, from: number, to: number): number {
     this.#pattern += this.#text.slice(this.#copied, from) + word;
     this.#copied = to;
@@ -107,7 +114,10 @@ class Reading {
     return end === -1 ? at + 1 : this.#put("<ip>", at, end);
   }
 
-  /** Reads the hexadecimal digits from `at` on, before which there is none. @returns behind them, or UUID_FOUND */
+  /**
+   * Reads the run of hexadecimal digits that begins at `at`.
+   * @returns the index after it, or UUID_FOUND
+   */
   #readRun(at: number): number {
     const text = this.#text;
     const end = this.#runEnd(at);
@@ -128,7 +138,7 @@ class Reading {
     return this.#hasDigit ? this.#readNumbers(at, end) : end;
   }
 
-  /** The decimal numbers within a run that is nothing else. */
+  /** Replaces the decimal numbers within a run that is nothing else. */
   #readNumbers(from: number, to: number): number {
     const text = this.#text;
     let end = to;
@@ -151,7 +161,10 @@ class Reading {
     return end;
   }
 
-  /** Whether a sign before these digits belongs to them: it doesn't where it joins them to what stands before it. */
+  /**
+   * Whether a sign before these digits belongs to the number. It does not if it joins them to a
+   * preceding part.
+   */
   #isSigned(at: number): boolean {
     const sign = this.#text.charCodeAt(at - 1);
     if (sign !== PLUS_CODE && sign !== HYPHEN_CODE) return false;
@@ -172,7 +185,7 @@ class Reading {
     return end - from === 8 && this.#text.charCodeAt(end) === HYPHEN_CODE && isAt(UUID, this.#text, from);
   }
 
-  /** Of the run that was found last. */
+  /** Whether the last run found is `<hex>`. */
   #isHex(from: number, end: number): boolean {
     return end - from >= HEX_MIN_UNITS && this.#hasDigit && this.#hasLetter;
   }
@@ -182,11 +195,13 @@ const JOINED = /[\w)\]>]/;
 
 function kindAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
-  // Behind the end it is no number.
+  // `charCodeAt` returns NaN after the end.
   return code < 128 ? KINDS[code]! : OTHER;
 }
 
-/** Whether nothing before this place belongs to it. @param fromColon whether a colon would */
+/**
+ * Whether no part of a value precedes this position. @param fromColon whether a colon would be one
+ */
 function isFree(text: string, at: number, fromColon: boolean): boolean {
   const kind = at === 0 ? OTHER : kindAt(text, at - 1);
   if (kind === COLON) return !fromColon;
@@ -204,7 +219,7 @@ function digitsEnd(text: string, from: number): number {
   return at;
 }
 
-/** Behind the quote that ends the value which begins at `from`, or -1. */
+/** Returns the index after the quote that closes the value which begins at `from`, or -1. */
 function quoteEnd(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -214,7 +229,10 @@ function quoteEnd(text: string, from: number): number {
   return -1;
 }
 
-/** Behind the IPv6 address that begins at `from`, or -1. A point or colon behind it belongs to the sentence. */
+/**
+ * Returns the index after the IPv6 address that begins at `from`, or -1. A trailing point or colon
+ * is punctuation.
+ */
 function ipv6End(text: string, from: number): number {
   let end = from;
   for (; end - from <= IPV6_MAX_UNITS + 1; end++) {
@@ -232,14 +250,17 @@ const GROUP = /^[\da-f]{1,4}$/i;
 const STRICT_BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
 const LAST_GROUPS = new RegExp(String.raw`^${STRICT_BYTE}(?:\.${STRICT_BYTE}){3}$`);
 
-/** As `node:net` has it, which a page has not. */
+/** Equals `isIPv6` of `node:net`, which a browser does not have. */
 function isIpv6(address: string): boolean {
   const halves = address.split("::");
   const groups = halves.reduce((sum, half, i) => sum + groupsIn(half, i === halves.length - 1), 0);
   return halves.length === 1 ? groups === 8 : halves.length === 2 && groups <= 7;
 }
 
-/** How many groups of 16 bits there are, Infinity where one is none; the last two may be an IPv4 address. */
+/**
+ * Returns the number of 16-bit groups, Infinity if one is invalid. The last two may be an IPv4
+ * address.
+ */
 function groupsIn(half: string, isLast: boolean): number {
   if (half === "") return 0;
   const groups = half.split(":");

@@ -8,8 +8,7 @@ import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 
 /**
- * What the bus carries: a record of one log with one or more of its events, visits and deletions,
- * as lines of JSON in UTF-8.
+ * The format of a bus record: events, visits and deletions of one log, as JSON lines in UTF-8.
  *
  *     {"v":1,"log":"shop"}
  *     {"id":"…","created":1308491673911,"text":"…", …absent fields are left out…}
@@ -17,23 +16,23 @@ import type { Visit } from "./visit.ts";
  *     {"id":"…","created":1308491673913,"kind":"deletion","event":"…"}
  *     {"id":"…","created":1308491673914,"kind":"deletion","event":"…","user":"…"}
  *
- * A deletion has an id of its own and names the event. With `user`, only that person's alert was
+ * A deletion has an id of its own and names the event. With `user`, only that user's alert is
  * deleted.
  *
- * One record for many events costs the bus one checksum and one append; one line an event means
- * that a broken line spoils itself alone. A line without `kind` is an event.
+ * Many events in one record cost the bus one checksum and one append. With one event per line, a
+ * broken line affects no other event. A line without `kind` is an event.
  */
 const VERSION = 1;
 /**
- * The furthest from the Unix epoch, either way, that JavaScript's dates reach. What lies beyond
- * could be stored, and then no list that holds it be shown.
+ * The furthest time from the Unix epoch, either way, that a JavaScript date can hold. A later one
+ * could be stored, but no list containing it could be displayed.
  */
 const LAST_MOMENT_MS = 8.64e15;
 
 /**
- * One line of a record: an event, a visit, a deletion, or why it is none of them. An event has
- * places for what the pipeline finds out, so that it need not be copied for that: its pattern is
- * "" and its class null.
+ * One line of a record: an event, a visit, a deletion, or the reason why it is none of them. An
+ * event has room for the results of the pipeline, which are set in place: its pattern is "" and its
+ * class null.
  */
 export type RecordLine =
   | { readonly kind: "event"; readonly event: StoredEvent }
@@ -41,34 +40,32 @@ export type RecordLine =
   | { readonly kind: "deletion"; readonly id: EventId; readonly deletion: Deletion }
   | { readonly kind: "broken"; readonly reason: string; readonly line: string };
 
-/** The line that carries `event`, without its line break. */
+/** Returns the line of an event, without its line break. */
 export function encodeLine(event: AcceptedEvent): string {
   return completeLine(event.id, String(event.created), encodeFields(event));
 }
 
-/** The line that carries `visit`, without its line break. */
+/** Returns the line of a visit, without its line break. */
 export function encodeVisitLine(visit: Visit): string {
   return completeLine(visit.id, String(visit.created), encodeVisitFields(visit));
 }
 
-/** The line that carries a deletion. `id` and `created` are its own, not the event's. */
+/** Returns the line of a deletion. `id` and `created` belong to the deletion, not to the event. */
 export function encodeDeletionLine(id: EventId, created: number, { event, alertOf }: Deletion): string {
   return JSON.stringify({ id, created, kind: "deletion", event, user: alertOf ?? undefined });
 }
 
 /**
- * A line of fields made by {@link encodeFields} or {@link encodeVisitFields}, which can be made
- * before the id is given, or of those of a plain line (`LineScanner`) as they were posted.
+ * Returns a line, given its id, time and fields. The fields come from {@link encodeFields} or
+ * {@link encodeVisitFields}, called before the id is assigned, or unchanged from a plain posted
+ * line (`LineScanner`).
  * @param created in digits
  */
 export function completeLine(id: EventId, created: string, fields: string): string {
   return `{"id":"${id}","created":${created},${fields}`;
 }
 
-/**
- * What an event's line holds besides id and moment. (`JSON.stringify` takes 0.3 µs for a usual one;
- * by hand it is no faster.)
- */
+/** Returns the fields of an event's line without id and time. */
 export function encodeFields(event: Omit<AcceptedEvent, "id" | "log" | "created">): string {
   const fields = JSON.stringify({
     text: event.text,
@@ -84,7 +81,7 @@ export function encodeFields(event: Omit<AcceptedEvent, "id" | "log" | "created"
   return attributes === null ? fields.slice(1) : `${fields.slice(1, -1)},"attributes":${attributes}}`;
 }
 
-/** The same of a visit. */
+/** Returns the fields of a visit's line without id and time. */
 export function encodeVisitFields(visit: Omit<Visit, "id" | "log" | "created">): string {
   return JSON.stringify({
     kind: "visit",
@@ -94,12 +91,15 @@ export function encodeVisitFields(visit: Omit<Visit, "id" | "log" | "created">):
   }).slice(1);
 }
 
-/** A record of `log` from lines made by {@link encodeLine}, {@link encodeVisitLine} or {@link completeLine}. */
+/**
+ * Returns a record of `log`, given lines made by {@link encodeLine}, {@link encodeVisitLine} or
+ * {@link completeLine}.
+ */
 export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
   return Buffer.from(`{"v":${VERSION},"log":${JSON.stringify(log)}}\n${lines.join("\n")}`, "utf8");
 }
 
-/** The lines of a record, see {@link RecordReader}. */
+/** Returns the lines of a record; see {@link RecordReader}. */
 export function decodeRecord(value: Buffer): RecordLine[] {
   const reader = new RecordReader(value);
   const lines: RecordLine[] = [];
@@ -108,15 +108,15 @@ export function decodeRecord(value: Buffer): RecordLine[] {
 }
 
 /**
- * Reads the lines of a record, one after the other. A record whose first line cannot be read comes
- * back as one broken line that holds all of it. Never throws: whatever stands on the topic becomes
- * events or dead letters.
+ * Reads the lines of a record one after the other. A record with an invalid first line is returned
+ * as one broken line that holds all of it. Never throws: everything on the topic becomes events,
+ * visits, deletions or dead letters.
  */
 export class RecordReader {
-  /** Whether the one line that there is stands for all of the record. */
+  /** Whether the record is returned as one broken line. */
   readonly isBroken: boolean;
   readonly #log: LogKey;
-  /** null where the record's first line cannot be read, or is its only one. */
+  /** null if the first line is invalid or the only one. */
   readonly #scanner: LineScanner | null;
   #broken: RecordLine | null;
 
@@ -134,7 +134,7 @@ export class RecordReader {
     return this.#broken !== null || (this.#scanner !== null && this.#scanner.hasNext);
   }
 
-  /** Only where {@link hasNext}. */
+  /** May be called only while {@link hasNext} is true. */
   next(): RecordLine {
     const line = this.#broken ?? this.#read(this.#scanner!);
     this.#broken = null;
@@ -143,12 +143,12 @@ export class RecordReader {
 
   #read(scanner: LineScanner): RecordLine {
     const event = scanner.next() ? eventOf(this.#log, scanner.fields) : null;
-    // What is wrong with it is found out by the way that reads all.
+    // The general decoder reads the line, or finds out what is wrong with it.
     return event === null ? decodeLine(this.#log, scanner.text) : { kind: "event", event };
   }
 }
 
-/** Why a record's first line cannot be read, or null. */
+/** Returns why a record's first line is invalid, or null. */
 function faultOf(header: Record<string, unknown> | null): string | null {
   if (header === null) return "the record's first line is not a JSON object";
   const { v: version, log } = header;
@@ -158,7 +158,7 @@ function faultOf(header: Record<string, unknown> | null): string | null {
   return typeof log !== "string" || log === "" ? "the record names no log" : null;
 }
 
-/** The event of a line as {@link encodeLine} writes it, or null where it is anything else. */
+/** Returns the event of a line written by {@link encodeLine}, or null for any other line. */
 function eventOf(log: LogKey, fields: LineFields): StoredEvent | null {
   const { id, created, text, link = "", tags = NO_TAGS, source = "", user = "", value = null } = fields;
   const { geo = null, data = null, attributes = null } = fields;
@@ -206,7 +206,10 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
   return { kind: "event", event: { ...event, pattern: "", class: null } };
 }
 
-/** undefined where these are none. */
+/**
+ * Returns the attributes as JSON text, null if there are none, undefined if `given` is not a valid
+ * object.
+ */
 function attributesOf(given: unknown): string | null | undefined {
   if (given === null) return null;
   if (typeof given !== "object" || Array.isArray(given)) return undefined;
