@@ -24,17 +24,17 @@ export type Exchange = {
   readonly response: ServerResponse;
   readonly url: URL;
   readonly params: Readonly<Record<string, string>>;
-  /** null: the request never came to a route. */
+  /** null if the request did not reach a route. */
   readonly route: Route | null;
   readonly handle: Handler;
   readonly log: Logger;
   readonly observe: Observer | undefined;
   readonly limiter: Pick<RateLimiter, "enter">;
-  /** Whether the listener is about to close, so that the connection must end with this answer. */
+  /** Whether the listener is closing, so that the connection must end with this response. */
   readonly closing: () => boolean;
 };
 
-/** Has a request handled and answers it, whatever happens. Never rejects. */
+/** Handles a request and sends its response, or an error response. Never rejects. */
 export async function answer(exchange: Exchange): Promise<void> {
   noteRequest();
   const { request, response, route, observe } = exchange;
@@ -59,7 +59,7 @@ export async function answer(exchange: Exchange): Promise<void> {
   try {
     await send(exchange, reply, format);
   } catch (error) {
-    // A fault of ours, of which nothing better can be told than that there is no answer.
+    // An internal error. No error response can be sent any more, so the connection is closed.
     exchange.log.error({ err: error }, "an answer could not be written");
     response.destroy();
   }
@@ -67,7 +67,10 @@ export async function answer(exchange: Exchange): Promise<void> {
   observe?.({ route: route?.path ?? null, method: request.method ?? "", status: response.statusCode, duration_s });
 }
 
-/** Whether a route answers in JSON, or in a format of its own. */
+/**
+ * Whether the format of a route's responses does not depend on `Accept`: always JSON, or its own
+ * format.
+ */
 function isSettled(route: Route | null, query: URLSearchParams): boolean {
   const formats = route?.formats;
   if (formats === "all and html") return asksForHtml(query);
@@ -76,8 +79,8 @@ function isSettled(route: Route | null, query: URLSearchParams): boolean {
 }
 
 /**
- * Writes an answer whose memory is counted, so that one for which there is no room is refused
- * before anything is sent.
+ * Encodes a response whose memory is counted, so that a response without room is refused before
+ * anything is sent.
  */
 function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
@@ -88,12 +91,14 @@ function writeWithin(reply: Reply, memory: Taken, format: Format, response: Serv
 }
 
 /**
- * What is to be done when a connection closes. An answer that waits for others on it is not closed
- * with it.
+ * Callbacks by connection, for when it closes. A pipelined response that waits for earlier ones
+ * does not emit `close` with its connection.
  */
 const ends = new WeakMap<Socket, Set<() => void>>();
 
-/** Calls back when an answer was read, or its connection closed, be it already. */
+/**
+ * Calls `gone` when the response is closed or its connection is, or at once if either already is.
+ */
 function onceGone(response: ServerResponse, gone: () => void): void {
   const { socket } = response.req;
   if (response.closed || socket.destroyed) return gone();
@@ -120,7 +125,7 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   const { request, response } = exchange;
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
   if (reply.status === 401 && !mayAskForBasic(request, exchange.url)) delete headers["WWW-Authenticate"];
-  // The rest of a body that nobody reads must not be taken for the next request.
+  // The unread rest of a body must not be parsed as the next request.
   const isCutOff = hasBody(request) && !request.complete;
   if (isCutOff || (exchange.closing() && isLatest(response, request.socket))) {
     headers["Connection"] = "close";
@@ -144,6 +149,6 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   headers["Content-Type"] = contentType;
   headers["Content-Length"] = compressed.payload.length;
   headers["Vary"] = "Accept, Accept-Encoding";
-  // To HEAD, Node sends the headers alone.
+  // Node sends only the headers in response to HEAD.
   response.writeHead(reply.status, headers).end(compressed.payload);
 }

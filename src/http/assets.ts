@@ -6,10 +6,10 @@ import { hasBody } from "./body.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter } from "./fast-path/last-answer.ts";
 
-/** Answers the requests for the page and its assets; true where it did. */
+/** Answers requests for the page and its assets. Returns whether the request was one of them. */
 export type PageFront = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** A file of the page, with its encodings made at build time. */
+/** A file of the page with its precompressed encodings. */
 type Asset = {
   readonly type: string;
   readonly plain: Buffer;
@@ -24,7 +24,10 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** The page loads from its own origin alone, and texts of events reach it as text nodes alone. */
+/**
+ * Content Security Policy of the page: it loads only from its own origin, and event texts reach it
+ * only as text nodes.
+ */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,16 +44,16 @@ export const PAGE_POLICY = [
 const PAGE_HEADERS: Readonly<OutgoingHttpHeaders> = Object.freeze({
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
-  // Events hold links of producers, whose names some browsers would look up ahead.
+  // Events hold links from producers; some browsers would resolve their host names in advance.
   "X-DNS-Prefetch-Control": "off",
 });
 
 const ASSETS = "/assets/";
 
 /**
- * Serves the page that `infra/page.ts` built into `folder`: `/`, revalidated each time, and
- * `/assets/…`, whose names hold a hash of their contents and never change. All files are read once.
- * Without a built page `/` is a 503 that says how to build it.
+ * Serves the page that `infra/page.ts` built into `folder`: `/` is revalidated at each load, and
+ * `/assets/…` never changes, because the names contain a hash of the content. All files are read
+ * once, at startup. Without a built page, `/` answers 503 and says how to build it.
  */
 export function createPageFront(folder: string): PageFront {
   const assets = readAssets(folder);
@@ -58,7 +61,7 @@ export function createPageFront(folder: string): PageFront {
     const [path = ""] = (request.url ?? "").split("?", 1);
     if (path !== "/" && !path.startsWith(ASSETS)) return false;
     const close = hasBody(request);
-    // The rest of a body that nobody reads would be taken for the next request.
+    // The unread rest of a body would be parsed as the next request.
     if (close) endAfter(request);
     if (request.method !== "GET" && request.method !== "HEAD") {
       send(response, 405, { Allow: "GET, HEAD" }, "This address answers GET and HEAD alone.\n", close);
@@ -126,7 +129,7 @@ function send(
   response.end(text);
 }
 
-/** The first of `br` and `gzip` that is accepted with a quality above 0; null: neither. */
+/** Returns the first of `br` and `gzip` that is accepted with a quality above 0, or null. */
 export function chooseEncoding(
   accepted: string | undefined,
   encoded: ReadonlyMap<"br" | "gzip", Buffer>,
@@ -144,7 +147,7 @@ export function chooseEncoding(
   return null;
 }
 
-/** The files of `folder` by their paths within it; none where there is no such folder. */
+/** Reads the files of `folder`, by path. Returns an empty map if the folder does not exist. */
 function readAssets(folder: string): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   for (const path of listFiles(folder)) {

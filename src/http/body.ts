@@ -6,41 +6,41 @@ import { LoggiaError } from "../errors.ts";
 import { quote } from "../events/quote.ts";
 
 export type BodyOptions = {
-  /** The largest body taken, after decompression too. */
+  /** Largest body accepted, both compressed and decompressed. */
   readonly limit_bytes: number;
-  /** How long the whole body may take to arrive. */
+  /** Longest time the whole body may take to arrive. */
   readonly deadline_ms: number;
-  /** Whether `Content-Encoding: gzip` is taken. */
+  /** Whether `Content-Encoding: gzip` is accepted. */
   readonly gzip?: boolean;
 };
 
 /**
- * How many times as large a body may be as its compressed form. Logs come to 60 at the most; gzip
- * allows 1,000, by which a few bytes would have as much read, stored and answered as megabytes.
+ * Highest accepted compression ratio of a body. Logs reach 60 at most; gzip allows 1,000, with
+ * which a few bytes would cost the service as much work as megabytes.
  */
 export const DECOMPRESSION_MAX_RATIO = 100;
 
 /**
- * How much of a body over its limit is read and thrown away, so that its sender comes to read the
- * answer: times the limit.
+ * How many times its limit an oversized body is read and discarded, so that the client gets to read
+ * the response.
  */
 const DISCARD_FACTOR = 16;
 
 const NOTHING = Buffer.alloc(0);
 const unzip = promisify(gunzip);
 
-/** A body, and its size as it was sent, before it was decompressed. */
+/** A decompressed body and its size as sent. */
 export type ReceivedBody = { readonly body: Buffer; readonly sent_bytes: number };
 
-/** The body of a request, as {@link receiveBody} has it. */
+/** Returns the body of a request. See {@link receiveBody}. */
 export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
   return (await receiveBody(request, options)).body;
 }
 
 /**
- * The body of a request.
- * @throws LoggiaError `body_too_large`, `unsupported_media_type` (an encoding that is not taken),
- *   `bad_body` (it did not arrive in time or whole, or is not the gzip that it says it is)
+ * Reads and decompresses the body of a request.
+ * @throws LoggiaError `body_too_large`, `unsupported_media_type` (an encoding that is not
+ *   accepted), `bad_body` (incomplete or too late, or not valid gzip although declared so)
  */
 export async function receiveBody(request: IncomingMessage, options: BodyOptions): Promise<ReceivedBody> {
   const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
@@ -55,8 +55,8 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
 }
 
 /**
- * The body of a request as it was sent, whatever its encoding.
- * @throws LoggiaError `body_too_large`, `bad_body` (it did not arrive in time or whole)
+ * Reads the body of a request as sent, without decompressing it.
+ * @throws LoggiaError `body_too_large`, `bad_body` (incomplete or too late)
  */
 export async function receiveSent(
   request: IncomingMessage,
@@ -75,7 +75,7 @@ export function hasBody(request: IncomingMessage): boolean {
   return request.headers["transfer-encoding"] !== undefined || announcedSize(request) > 0;
 }
 
-/** What `Content-Length` says; 0 where it is absent. */
+/** Returns `Content-Length`, or 0 if it is absent. */
 export function announcedSize(request: IncomingMessage): number {
   return Number(request.headers["content-length"] ?? 0);
 }
@@ -93,11 +93,11 @@ async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
 }
 
 /**
- * The body of a request that came with its head, as small ones do; null where more is to come.
- * Spares it the listeners and the timer, which cost 2.5 µs of the 20 that a post took.
+ * Returns the body of a request if it arrived together with the head, as small bodies do, or null
+ * if more is expected. This avoids the cost of the listeners and the timer.
  */
 async function receiveAtOnce(request: IncomingMessage): Promise<Buffer | null> {
-  // By then the parser has gone on from the head to the body.
+  // By the next turn the parser has advanced from the head to the body.
   await new Promise(setImmediate);
   if (!request.complete && request.destroyed) throw cutOff();
   if (!request.complete) return null;
@@ -110,7 +110,10 @@ function readChunk(request: IncomingMessage): Buffer | null {
   return request.read() as Buffer | null;
 }
 
-/** Gathers the chunks of a body. A body over the limit is not kept, but its sender is heard out for a while. */
+/**
+ * Collects the chunks of a body. A body over the limit is not kept, but is read on for a while
+ * before it is refused.
+ */
 function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOptions): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   let chunks: Buffer[] = [];
@@ -142,7 +145,8 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
   };
   const fail = (error: LoggiaError) => {
     settle();
-    // Later errors of the connection concern nobody any more, but without a listener they would end the process.
+    // Later errors of the connection can be ignored, but without a listener they would end the
+    // process.
     request.on("error", () => {});
     request.pause();
     reject(error);

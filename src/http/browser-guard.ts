@@ -7,19 +7,19 @@ import { LoggiaError } from "../errors.ts";
 import { isTrustedProxy } from "../ratelimit/address.ts";
 import { isFromPage } from "./session-cookie.ts";
 
-/** Decides which requests of browsers may act with a person's credentials. */
+/** Decides which browser requests may use a person's credentials. */
 export type BrowserGuard = {
   /**
-   * The refusal of a request that a browser sends for another site, or to a name that is not this
-   * service's.
+   * Returns an error for a browser request that comes from another site or names an unknown host,
+   * else null.
    */
   refusalOf(request: IncomingMessage): LoggiaError | null;
   /**
-   * The refusal of a request with a session's cookie, which needs the page's own header besides, and
-   * may come from no address bar.
+   * Returns an error for a request that may not use the session cookie, else null. Such a request
+   * needs the page's own header, and may not come from an address bar.
    */
   refusalOfSession(request: IncomingMessage): LoggiaError | null;
-  /** Whether a request came by TLS through a trusted proxy. */
+  /** Whether a request arrived over TLS through a trusted proxy. */
   cameByTls(request: IncomingMessage): boolean;
 };
 
@@ -33,24 +33,24 @@ export function isFromBrowser({
 }
 
 export type BrowserGuardOptions = {
-  /** Names of this service, besides loopback names and the machine's own. */
+  /** Host names of this service, in addition to loopback names and the machine's own. */
   readonly hosts?: readonly string[];
-  /** Proxies whose `X-Forwarded-Host` and `X-Forwarded-Proto` are believed. */
+  /** Proxies whose `X-Forwarded-Host` and `X-Forwarded-Proto` are trusted. */
   readonly trustedProxies?: BlockList;
 };
 
 /**
- * Every browser names its engine. Requests over plain HTTP may carry neither `Sec-Fetch-Site` nor
- * `Origin`.
+ * Matches the user agents of all browsers, as each names its engine. Browser requests over plain
+ * HTTP may lack both `Sec-Fetch-Site` and `Origin`.
  */
 const ENGINES = /\b(?:AppleWebKit|Gecko|Trident)\//;
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
- * A browser sends the credentials that it remembers with what any page asks for. `Sec-Fetch-Site`
- * tells whose page that is; where it is absent, `Origin` does, and for JSONP `Referer`. A page
- * whose name resolves to this service's address (DNS rebinding) is of the same origin in both, so
- * the name itself has to be known. Clients that are no browsers pass.
+ * Creates the guard. A browser sends stored credentials with requests of any page. `Sec-Fetch-Site`
+ * says whose page that is; without it `Origin` does, and for JSONP `Referer`. With DNS rebinding a
+ * hostile page has the same origin by both, so the host name itself must be known. Clients other
+ * than browsers pass.
  */
 export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardOptions = {}): BrowserGuard {
   const machine = hostname().toLowerCase();
@@ -95,8 +95,8 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
 }
 
 /**
- * What the nearest trusted proxy says of the request that it got; entries further left may be the
- * client's own.
+ * Returns what the nearest trusted proxy says about the request. Entries further left may come from
+ * the client.
  */
 function forwardedHeader(
   { socket, headers }: IncomingMessage,
@@ -109,8 +109,8 @@ function forwardedHeader(
 }
 
 /**
- * Over plain HTTP a script that a page loads comes with no `Origin`, and a page can suppress its
- * `Referer`, but not forge it. JSONP is what another site's page can read of it.
+ * Over plain HTTP, requests for scripts carry no `Origin`, and a page can suppress its `Referer`
+ * but not forge it. JSONP is the only format that a page of another site could read as a script.
  */
 function isOwnPage({ headers, url = "" }: IncomingMessage, authority: string): boolean {
   const { "sec-fetch-site": site, origin, referer } = headers;
@@ -124,7 +124,7 @@ function isOwnPage({ headers, url = "" }: IncomingMessage, authority: string): b
 function isSameOrigin(origin: string, authority: string): boolean {
   const [, scheme, theirs = ""] = /^(https?:)\/\/(.*)$/.exec(origin) ?? [];
   if (scheme === undefined) return false;
-  // A `Host` without a port means the standard port of the scheme that the page was loaded by.
+  // A `Host` without a port means the standard port of the page's scheme.
   const [page, own] = [parseAuthority(theirs, scheme), parseAuthority(authority, scheme)];
   return page !== null && page.host === own?.host;
 }

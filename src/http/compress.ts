@@ -3,17 +3,20 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 import { parseAccept } from "./formats.ts";
 
-/** Shorter answers fit one packet anyway. */
+/** Smallest response that is compressed. Shorter ones fit one packet anyway. */
 const WORTHWHILE_BYTES = 1024;
 
 const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
 type Encoding = "br" | "gzip";
-/** What was compressed already of answers that are sent more than once. */
+/** Compressed forms of buffers, for responses that are sent more than once. */
 const kept = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>();
 
-/** The answer as the caller's `Accept-Encoding` wants it, with the `Content-Encoding` that says so. */
+/**
+ * Compresses a response as `Accept-Encoding` asks. Returns the `Content-Encoding` used, or null for
+ * none.
+ */
 export async function compress(
   payload: Buffer,
   accepted: string | undefined,

@@ -4,7 +4,7 @@ import { LoggiaError } from "../errors.ts";
 import { jsonOf } from "./formats.ts";
 import type { Body } from "./formats.ts";
 
-/** A failure as an answer: its status, what it says, and the headers that belong to it. */
+/** An error as a response: status, body and headers. */
 export type Failure = {
   readonly status: number;
   readonly body: Body;
@@ -12,9 +12,9 @@ export type Failure = {
 };
 
 /**
- * The answer that tells of `error`. What is not a {@link LoggiaError} is a fault of ours: it is
- * logged in full, and the caller learns no more than that. So is what a {@link LoggiaError} of
- * status 500 or above was caused by.
+ * Returns the response for `error`. An error that is no {@link LoggiaError} is an internal one: it
+ * is logged in full, and the client gets no details. Errors with a status of 500 or above are
+ * logged with their cause.
  */
 export function toFailure(error: unknown, log: Logger): Failure {
   if (!(error instanceof LoggiaError)) {
@@ -25,7 +25,7 @@ export function toFailure(error: unknown, log: Logger): Failure {
   return describe(error);
 }
 
-/** Where engines listen, and where their files lie, is for operators, who have it in the log. */
+/** Addresses of engines and paths of files. They are for operators, who find them in the log. */
 const ADDRESS = / ?(?:at )?(?:\bhttps?:\/\/)?(?:\b[\w.-]+|\[[\da-f:]+\]):\d{1,5}\b\/?/gi;
 const FILE = /(?<=^|\s)(?:\/[\w.@+~-]+){2,}\s?/g;
 

@@ -3,14 +3,17 @@ import { quote } from "../events/quote.ts";
 import { renderXml } from "./xml.ts";
 import type { XmlDocument } from "./xml.ts";
 
-/** How an answer is written. JSONP is JSON handed to a function of the page that asked. */
+/** Format of a response. JSONP is JSON passed to a function of the requesting page. */
 export type Format =
   { readonly kind: "json" } | { readonly kind: "xml" } | { readonly kind: "jsonp"; readonly callback: string };
 
-/** What an answer says, made for the one format that is asked for: text for JSON and JSONP, a document for XML. */
+/**
+ * Content of a response, rendered only in the requested format: text for JSON and JSONP, a document
+ * for XML.
+ */
 export type Body = { readonly json: () => string; readonly xml: () => XmlDocument };
 
-/** A value as JSON. */
+/** Returns a function that renders a value as JSON. */
 export function jsonOf(value: unknown): Body["json"] {
   return () => JSON.stringify(value);
 }
@@ -35,10 +38,10 @@ const CALLBACK =
 const CALLBACK_LENGTH = 128;
 
 /**
- * The format that a request asks for: `fmt` before `Accept`, by quality values; JSON where nothing
- * acceptable is asked for.
+ * Returns the format that a request asks for: `fmt` takes precedence over `Accept` with its quality
+ * values. The default, also if no acceptable format is asked for, is JSON.
  * @throws LoggiaError `bad_parameter` for an unknown `fmt`, or a `callback` that is no dotted
- * JavaScript identifier
+ *   JavaScript identifier
  */
 export function negotiate(query: URLSearchParams, accept: string | undefined): Format {
   const fmt = query.get("fmt") ?? "";
@@ -56,12 +59,12 @@ export function negotiate(query: URLSearchParams, accept: string | undefined): F
   }
 }
 
-/** Whether a request asks for HTML, which few routes have, and none by `Accept`. */
+/** Whether a request asks for HTML. Few routes offer it, and none by `Accept`. */
 export function asksForHtml(query: URLSearchParams): boolean {
   return query.get("fmt")?.toLowerCase() === "html";
 }
 
-/** The bytes of an answer, and their content type. */
+/** Renders a body, with its content type. */
 export function render(format: Format, body: Body): { readonly contentType: string; readonly payload: string } {
   const contentType = CONTENT_TYPES[format.kind];
   switch (format.kind) {
@@ -77,9 +80,9 @@ export function render(format: Format, body: Body): { readonly contentType: stri
 }
 
 /**
- * A script that calls `callback` with `json`. The comment keeps what stands first in the body from
- * being read as anything else (plug-ins that sniff for their own signatures); U+2028 and U+2029
- * ended a line of older JavaScript.
+ * Returns a script that calls `callback` with `json`. The leading comment keeps plug-ins from
+ * sniffing their own signatures in the body. U+2028 and U+2029 are escaped, as they end a line in
+ * older JavaScript.
  */
 export function wrapJsonp(callback: string, json: string): string {
   return `/**/${callback}(${escapeLines(json)});`;
@@ -99,8 +102,8 @@ function parseCallback(callback: string): string {
 }
 
 /**
- * The format that `Accept` prefers; null where none is acceptable.
- * @param types media types and what they stand for; on a tie the first wins
+ * Returns the format that `Accept` prefers, or null if none is acceptable.
+ * @param types media types and their formats; on a tie the first wins
  */
 export function preferred<Item>(
   accept: string,
@@ -117,7 +120,7 @@ export function preferred<Item>(
   return best.format;
 }
 
-/** How much a media type is wanted: the quality of the most precise range that covers it. */
+/** Returns the quality and precision of the most precise range that covers a media type. */
 function preference(ranges: ReadonlyMap<string, number>, type: string): { quality: number; precision: number } {
   const candidates = ["*/*", `${type.slice(0, type.indexOf("/"))}/*`, type];
   for (let precision = candidates.length - 1; precision >= 0; precision--) {
@@ -128,8 +131,8 @@ function preference(ranges: ReadonlyMap<string, number>, type: string): { qualit
 }
 
 /**
- * The ranges of an `Accept` or `Accept-Encoding` header with their quality, from 0 to 1; one that
- * cannot be read counts as 1.
+ * Parses the ranges of an `Accept` or `Accept-Encoding` header with their quality, from 0 to 1. An
+ * invalid quality counts as 1.
  */
 export function parseAccept(header: string): ReadonlyMap<string, number> {
   const ranges = new Map<string, number>();

@@ -1,8 +1,8 @@
 import type { OutgoingHttpHeaders } from "node:http";
 
 /**
- * What every answer carries. Old clients know `no-cache`; addresses may hold keys, so no cache
- * stores an answer.
+ * Headers of every response. `no-cache` is for old clients; URLs may hold keys, so no cache may
+ * store a response.
  */
 export const COMMON_HEADERS: Readonly<OutgoingHttpHeaders> = Object.freeze({
   "Cache-Control": "no-cache, no-store",

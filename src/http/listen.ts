@@ -8,19 +8,19 @@ import type { SheddingLimits, Cut } from "./limits/connections.ts";
 import { isAnswering, trackResponses } from "./fast-path/last-answer.ts";
 import { answerMalformed } from "./malformed.ts";
 
-/** How much of a listener one client, or all of them, may take. */
+/** Limits for the connections of a listener. */
 export type ConnectionLimits = SheddingLimits & {
-  /** Of one request. */
+  /** Most headers of one request. */
   readonly headers: number;
   readonly headersSize_bytes: number;
   readonly headersTimeout_ms: number;
-  /** For a whole request, with its body. */
+  /** Longest time a whole request with its body may take to arrive. */
   readonly requestTimeout_ms: number;
-  /** How long a connection may stay idle between two requests. */
+  /** Longest time a connection may be idle between two requests. */
   readonly keepAlive_ms: number;
-  /** How long nothing at all may pass on a connection that is not idle: longer than any question may take. */
+  /** Longest silence on a connection that is not idle. Longer than any query may take. */
   readonly stalled_ms: number;
-  /** How long requests in flight may take to end when the listener closes. */
+  /** How long requests in flight may continue when the listener closes. */
   readonly drain_ms: number;
 };
 
@@ -29,27 +29,28 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   descriptors: Number.POSITIVE_INFINITY,
   unread_bytes: 256 * 1024 * 1024,
   headers: 100,
-  // A query of 4,096 characters may take nine bytes for each of them in an address.
+  // A query has at most 4,096 characters, each of up to nine bytes in a URL.
   headersSize_bytes: 64 * 1024,
   headersTimeout_ms: 20_000,
   requestTimeout_ms: 60_000,
-  // Longer than the minute after which most proxies drop theirs, so that no proxy sends into a closing connection.
+  // Longer than the minute after which most proxies close idle connections, so that none sends into
+  // a closing one.
   keepAlive_ms: 65_000,
   stalled_ms: 60_000,
   drain_ms: 10_000,
 });
 
 /**
- * How often Node looks for requests that did not come in time. Left alone it does twice a minute,
- * and so gives them half a minute more.
+ * Interval at which Node checks for requests that are late. Its default is 30 s, which would extend
+ * every timeout by up to that.
  */
 const CHECK_MS = 1_000;
 
 /**
- * Bounds what clients may take of a server; whoever goes beyond, or sends what is no HTTP, is told so.
- * @param cut called for each connection that is closed for others
- * @param isBusy whether a request of the connection is being answered, besides those that `server`
- *   knows
+ * Applies connection limits to a server. A client that exceeds them, or does not speak HTTP, gets
+ * an error response.
+ * @param cut called for each connection closed in favour of others
+ * @param isBusy whether a request of the connection is in progress that `server` does not know of
  */
 export function limitConnections(
   server: Server,
@@ -65,34 +66,36 @@ export function limitConnections(
   // An option of `createServer`, read when the server listens.
   const checked = server as Server & { connectionsCheckingInterval: number };
   checked.connectionsCheckingInterval = Math.min(CHECK_MS, checked.connectionsCheckingInterval);
-  // Node reads this property for each new connection; its types know it as an option of `createServer` only.
+  // Node reads this property for each new connection, but its types declare it only as an option of
+  // `createServer`.
   (server as Server & { maxHeaderSize: number }).maxHeaderSize = limits.headersSize_bytes;
-  // A client may say that it sends no more and still wait for its answer (`nc`, HTTP/1.0): Node
-  // would hang up on it, though the request is done.
+  // A client may half-close the connection and still wait for the response (`nc`, HTTP/1.0). By
+  // default Node would close the connection although the request is complete.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   answerMalformed(server);
-  // Whoever takes over the server's own listeners has done so by then.
+  // The server's own listeners have been replaced by then, if they are at all.
   server.once("listening", () => {
     trackResponses(server);
     shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), cut);
-    // A connection could not be taken. Without a listener, this would end the process.
+    // Emitted if a connection could not be accepted. Without a listener this would end the process.
     server.on("error", () => cut("descriptors"));
     limitUnread(server, limits.unread_bytes, cut);
   });
 }
 
 /**
- * Connections that wait to be taken, as far as the system allows. Where that is full, the system
- * drops attempts, and clients try again after seconds.
+ * Length of the accept queue, as far as the system allows. If it is full, the system drops
+ * connection attempts, and clients retry only after seconds.
  */
 const BACKLOG = 4_096;
 
-/** What listens, and by which setting an operator moves it: for the line that says why it cannot. */
+/** Name of a listener, and the setting that changes its address, for error messages. */
 export type Listener = { readonly name: string; readonly setting: string };
 
 /**
- * Listens, and tells where: port 0 takes a free one.
- * @throws StartError in one line, where the address is taken, not allowed, or not of this machine
+ * Starts listening and returns the address. Port 0 selects a free port.
+ * @throws StartError in one line, if the address is in use, not permitted, or not one of this
+ *   machine
  */
 export async function listenOn(
   server: SocketServer,
@@ -108,7 +111,7 @@ export async function listenOn(
   return { host: address.host, port: (server.address() as AddressInfo).port };
 }
 
-/** Why a socket cannot listen, in one line. */
+/** Returns the error for a socket that cannot listen, in one line. */
 export function cannotListen(
   error: unknown,
   { host, port }: { readonly host: string; readonly port: number },
@@ -141,14 +144,15 @@ function reason(error: unknown): string {
 const SWEEP_MS = 50;
 
 /**
- * Takes no more connections, lets the requests in flight end (for `drain_ms`, then they are cut
- * off), and resolves when all is closed. Closing again does nothing.
+ * Stops accepting connections, waits for the requests in flight (at most `drain_ms`, then their
+ * connections are closed), and resolves when everything is closed. Closing again does nothing.
  */
 export async function closeGracefully(server: Server, drain_ms: number): Promise<void> {
   if (!server.listening) return;
   const closed = once(server, "close");
   server.close();
-  // A connection that becomes idle after `close` was called would otherwise stay for as long as it is kept alive.
+  // A connection that becomes idle after `close` would otherwise stay open until its keep-alive
+  // timeout.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), drain_ms);
   await closed;

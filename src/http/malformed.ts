@@ -7,19 +7,20 @@ import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isEnding, linger, unansweredOf } from "./fast-path/last-answer.ts";
 
 /**
- * Answers, as all errors are answered, what never becomes a request: bytes that are no HTTP,
- * headers without end, requests that don't come in time, and CONNECT. Node alone would send a bare
- * status line. What else a client `Expect`s does not matter.
+ * Answers input that never becomes a request in the format of all errors: bytes that are not HTTP,
+ * oversized headers, late requests, and CONNECT. Node alone would send a bare status line. Other
+ * values of `Expect` are ignored.
  */
 export function answerMalformed(server: Server): void {
   const refused = new WeakSet<Duplex>();
   const refuse = (connection: Duplex, error: LoggiaError) => {
     refused.add(connection);
-    // Node listens no more to a connection that it gave away for CONNECT; the client may be gone before its answer.
+    // Node no longer handles errors of a connection passed to CONNECT; the client may disconnect
+    // before the response.
     connection.on("error", () => connection.destroy());
     const responses = unansweredOf(connection);
     const latest = responses.at(-1);
-    // Half a request, whose own answer this is; or nothing that became one.
+    // `own` is the response to an incomplete request, or null if no request was begun.
     const own = latest?.req.complete === false ? latest : null;
     const before = own === null ? latest : responses.at(-2);
     if (before === undefined) sendLast(connection, own, error);
@@ -27,8 +28,8 @@ export function answerMalformed(server: Server): void {
   };
   server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
     if (error.code === "ECONNRESET") return void connection.destroy();
-    // The parser tells of every further piece that it can't read; one answer is enough, and the
-    // last one was given.
+    // The parser reports every further chunk that it cannot read. One response is enough, and none
+    // follows after the last.
     if (refused.has(connection) || isEnding(connection)) return;
     if (connection.writable) refuse(connection, describe(error, server as Server & HeaderLimits));
     else if (connection.writableLength === 0) connection.destroy();
@@ -36,12 +37,15 @@ export function answerMalformed(server: Server): void {
   server.on("connect", (_request, connection) => {
     refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not possible here; this is no proxy"));
   });
-  // Node would refuse such a request by itself; `requireHost` does, in our words.
+  // Node's own check would answer with a bare status line; `requireHost` replaces it.
   (server as Server & { requireHostHeader: boolean }).requireHostHeader = false;
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
 }
 
-/** @throws LoggiaError `bad_request` where a request of HTTP/1.1 does not say which host it is for, or any names two */
+/**
+ * Requires a `Host` header.
+ * @throws LoggiaError `bad_request` if a request of HTTP/1.1 has none, or any request has two
+ */
 export function requireHost({ headers, headersDistinct, httpVersion }: IncomingMessage): void {
   if ((headersDistinct["host"]?.length ?? 0) > 1)
     throw new LoggiaError("bad_request", "The header Host comes twice; a request is for one host");
@@ -50,12 +54,12 @@ export function requireHost({ headers, headersDistinct, httpVersion }: IncomingM
 }
 
 /**
- * Refuses what comes behind the last request of a connection, without an answer; and, as the last
- * one, a request whose body can be measured in two ways: a server in front of this one may have
- * seen other requests in the same bytes. Node takes any transfer coding as long as the last is
- * `chunked`, and takes it from HTTP/1.0 too.
+ * Refuses a request whose body length is ambiguous, because a proxy may have seen other requests in
+ * the same bytes, and closes the connection. Node accepts any transfer coding that ends in
+ * `chunked`, also with HTTP/1.0. Requests after the last one of a connection are dropped without a
+ * response.
  *
- * @returns whether it did; then nothing else is to be done about the request
+ * @returns whether the request was refused or dropped; the caller must then ignore it
  */
 export function refuseAmbiguous(request: IncomingMessage, response: ServerResponse): boolean {
   const { socket, headers, httpVersion } = request;
@@ -69,10 +73,13 @@ export function refuseAmbiguous(request: IncomingMessage, response: ServerRespon
   return true;
 }
 
-/** @param own the response to the request that can't be read, where there is one */
+/**
+ * Sends the last response of a connection. @param own the response to an incomplete request, or
+ * null
+ */
 function sendLast(connection: Duplex, own: ServerResponse | null, error: LoggiaError): void {
   if (own?.headersSent === true) {
-    // It was answered meanwhile; of half an answer nothing that follows could be told from the
+    // A response was sent meanwhile. If it is incomplete, a second one could not be told from its
     // rest.
     if (!own.writableEnded) connection.destroy();
     else if (own.closed) linger(connection);
@@ -106,7 +113,7 @@ function describe({ code }: NodeJS.ErrnoException, limits: HeaderLimits): Loggia
   }
 }
 
-/** A whole answer in JSON, after which the connection ends. */
+/** Returns a complete response in JSON, after which the connection ends. */
 function rawAnswer(error: LoggiaError): string {
   const { status } = error;
   const payload = describeInJson(error);

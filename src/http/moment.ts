@@ -1,22 +1,22 @@
 declare global {
   interface JSON {
     /**
-     * A value that `JSON.stringify` writes as exactly this JSON text (ECMAScript's "JSON.parse
-     * source text access").
+     * Returns a value that `JSON.stringify` writes as exactly this JSON text (ECMAScript's
+     * "JSON.parse source text access").
      */
     rawJSON(text: string): object;
   }
 }
 
 /**
- * A moment, in milliseconds since the Unix epoch, as JSON has it: `"\/Date(1308491673911)\/"`,
- * where only its slashes are escaped.
+ * Returns a time in milliseconds since the Unix epoch as JSON: `"\/Date(1308491673911)\/"`, with
+ * escaped slashes.
  */
 export function momentAsJson(ms: number): string {
   return `"\\/Date(${ms})\\/"`;
 }
 
-/** A moment in an answer: {@link momentAsJson} in JSON; ISO 8601 in XML. */
+/** A time in a response: {@link momentAsJson} in JSON, ISO 8601 in XML. */
 export class Moment {
   readonly ms: number;
 
@@ -33,7 +33,7 @@ export class Moment {
   }
 }
 
-/** ISO 8601, in UTC, with milliseconds. */
+/** Returns a time in ISO 8601, in UTC, with milliseconds. */
 export function momentAsIso(ms: number): string {
   return new Date(ms).toISOString();
 }

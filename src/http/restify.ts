@@ -5,10 +5,10 @@ const PATCHED = [ServerResponse.prototype, IncomingMessage.prototype];
 const before = PATCHED.map((prototype) => Object.getOwnPropertyDescriptors(prototype));
 const { default: restify } = await import("restify");
 
-// Restify changes Node's own classes for the whole process as it is loaded: `writeHead` returns
-// nothing then, for the posting listener and everybody else who never asked for Restify. What it
-// adds may stay, as it works with that itself; what it replaced is put back.
+// Loading Restify patches Node's own classes for the whole process: `writeHead`, for example, then
+// returns nothing, for other servers too. Methods that Restify adds may stay; those that it
+// replaced are restored, and Restify works with them.
 PATCHED.forEach((prototype, i) => Object.defineProperties(prototype, before[i] ?? {}));
 
-/** Restify, without what loading it does to others. It has to be imported from here. */
+/** Restify without its global side effects. Import it only from here. */
 export { restify };

@@ -6,18 +6,21 @@ import type { Body, Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
 
-/** A request on its way to the handler of its route. */
+/** A request as the handler of its route receives it. */
 export type Call = {
   readonly request: IncomingMessage;
-  /** Where it comes from, as one client is told from another. */
+  /** Client address, as rate limits use it. */
   readonly address: string;
-  /** What stands in the path where the route has `:name`, decoded. */
+  /** Decoded path segments at the places of `:name` in the route. */
   readonly params: Readonly<Record<string, string>>;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly format: Format;
   readonly log: Logger;
-  /** Fires when the client has left, or the answer was read: nobody waits for work on it any more. */
+  /**
+   * Fires when the client has disconnected or the response has been sent; work for the request may
+   * stop.
+   */
   readonly gone?: AbortSignal;
 };
 
@@ -26,8 +29,8 @@ export type Reply = {
   readonly body: Body | EncodedBody | Streamed | null;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Memory that was taken for the answer, in bytes; released when it was read or its connection
-   * closed.
+   * Memory reserved for the response, in bytes. Released once the response is sent or the
+   * connection closed.
    */
   readonly memory?: Taken;
 };
@@ -38,17 +41,18 @@ export type Handler = (call: Call) => Promise<Reply>;
 
 export type Route = {
   readonly method: Method;
-  /** `/1/logs/:log`; a static part wins over a `:name`. */
+  /** For example `/1/logs/:log`. A static segment wins over `:name`. */
   readonly path: string;
   /**
-   * `all`: by `fmt` and `Accept`. With `all and html` the handler answers `fmt=html` itself; with
-   * `files` it reads `fmt` itself, and has no JSONP. What fails is JSON then.
+   * Response formats. `all`: by `fmt` and `Accept`. `all and html`: the handler itself answers
+   * `fmt=html`. `files`: the handler reads `fmt` itself, and has no JSONP. Errors of the last two
+   * are in JSON.
    */
   readonly formats: "all" | "all and html" | "files" | "json";
   readonly handle: Handler;
 };
 
-/** Told of each request that was answered: by which route (null: none), how, and how long it took. */
+/** Called after each response, with the route (null if none), status and duration. */
 export type Observer = (answer: {
   readonly route: string | null;
   readonly method: string;

@@ -18,9 +18,9 @@ import type { Handler, Observer, Route } from "./route.ts";
 
 export type HttpServer = {
   readonly server: Server;
-  /** @throws StartError where the address cannot be had */
+  /** @throws StartError if it cannot listen at the address */
   listen(address: { readonly host: string; readonly port: number }): Promise<{ host: string; port: number }>;
-  /** Lets requests in flight end, then closes. */
+  /** Waits for the requests in flight, then closes. */
   close(): Promise<void>;
 };
 
@@ -29,18 +29,18 @@ export type HttpServerOptions = {
   readonly log: Logger;
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
-  /** Told of each connection that had to leave for others. */
+  /** Called when a connection is evicted. */
   readonly cut?: ((reason: Cut) => void) | undefined;
   readonly observe?: Observer | undefined;
-  /** What each request passes first. Default: one of its own */
+  /** Rate limiter applied to each request. Default: one of its own. */
   readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
-  /** Answers some requests before the routes are asked; true where it did. */
+  /** Answers some requests before routing. Returns whether it did. */
   readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
 type Options = HttpServerOptions & Pick<Exchange, "limiter">;
 
-/** The methods that an address can answer, each with Restify's name for it. */
+/** The supported methods, each with Restify's name for it. */
 const METHODS = {
   GET: "get",
   HEAD: "head",
@@ -52,25 +52,25 @@ const METHODS = {
 } as const;
 const METHOD_NAMES = Object.keys(METHODS) as (keyof typeof METHODS)[];
 
-/** Whatever sends ahead sends a few, and waits for answers that are worth it. */
+/** Most pipelined requests handled at once. Clients that pipeline send few. */
 const REQUESTS_AT_ONCE = 8;
 
-/** Longer paths belong to no route. */
+/** Longest path. No route has a longer one. */
 const PATH_LENGTH = 2048;
 
 /**
- * An HTTP server that answers by `routes`. Restify finds the route; reading bodies, writing answers
- * and telling of errors are ours.
+ * Creates an HTTP server for `routes`. Restify only finds the route; bodies, responses and errors
+ * are handled here.
  *
- * Invariant: no request can end the process. Every handler is awaited inside `answer`, and what
- * Restify does with an address before a handler runs is tried first, in {@link findFault}.
+ * Invariant: no request can end the process. Every handler is awaited inside `answer`, and whatever
+ * Restify does with a URL before a handler runs is tried first, in {@link findFault}.
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
   const options: Options = { ...given, limiter: given.limiter ?? createRateLimiter() };
   const { log, limits, listener } = options;
   const restifyServer = restify.createServer({
     name: "",
-    // Restify's types still speak of bunyan; what it calls is what pino has.
+    // Restify's types still expect bunyan; pino has all the methods that it calls.
     log: log as unknown as NonNullable<Restify.ServerOptions["log"]>,
     ignoreTrailingSlash: true,
     maxParamLength: PATH_LENGTH,
@@ -78,8 +78,8 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
   const server = restifyServer.server as Server;
   limitConnections(server, limits, given.cut);
   restifyServer.on("error", (error: Error) => {
-    // Before it listens, `listen` tells of it; that no connection can be taken is counted and
-    // logged like those cut.
+    // Before the server listens, `listen` reports the error. A lack of file descriptors is counted
+    // and logged like evicted connections.
     const isShort = /^E[MN]FILE$/.test((error as NodeJS.ErrnoException).code ?? "");
     if (server.listening && !isShort) log.error({ err: error }, "the listener failed");
   });
@@ -93,7 +93,10 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
   };
 }
 
-/** Puts a look at each request before Restify's own listener: what would make it throw is answered here. */
+/**
+ * Checks each request before Restify's own listener. Requests that would make it throw are answered
+ * here.
+ */
 function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
@@ -105,8 +108,8 @@ function guard(restifyServer: Restify.Server, server: Server, options: Options):
       void answer({ ...common, request, response, url: NOWHERE, params: {}, route: null, handle: refuse });
     }
   };
-  // Restify would leave a connection that asks for an upgrade hanging; without a listener, Node
-  // takes it for a usual request.
+  // Restify would leave a connection that asks for an upgrade hanging. Without a listener, Node
+  // treats it as a usual request.
   server.removeAllListeners("upgrade").removeAllListeners("request").on("request", receive);
   restifyServer.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     response.writeContinue();
@@ -115,16 +118,16 @@ function guard(restifyServer: Restify.Server, server: Server, options: Options):
 }
 
 const NOWHERE = new URL("http://localhost/");
-/** A segment `.` or `..`, plain or encoded, in the path of an address. */
+/** Matches a segment `.` or `..`, plain or encoded, in the path of a URL. */
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 /**
- * The answer to a request that Restify could not route: its address is none, or its method is one
- * that no address has.
+ * Returns a handler for a request that Restify cannot route, because of its URL or its method, else
+ * null.
  */
 function findFault(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
-  // Who stands in front judges the path by its letters, so it means what they say: no step up is taken.
+  // A proxy judges the path literally, so dot segments are refused rather than resolved.
   if (DOT_SEGMENT.test(request.url ?? "")) return refusePath;
   try {
     const { pathname } = urlOf(request);
@@ -135,12 +138,15 @@ function findFault(request: Restify.Request): Handler | null {
   }
 }
 
-/** Restify parses the address of a request once, and keeps it. */
+/** Returns the URL of a request, which Restify parses once. */
 function urlOf(request: Restify.Request): URL {
   return request.getUrl() as unknown as URL;
 }
 
-/** Every path answers every method: with its handler, as HEAD or OPTIONS, or with 405. All other paths answer 404. */
+/**
+ * Mounts every method on every path: its handler, HEAD, OPTIONS, or 405. All other paths answer
+ * 404.
+ */
 function mountRoutes(restifyServer: Restify.Server, server: Server, options: Options): void {
   const mount = (method: keyof typeof METHODS, path: string, route: Route | null, handle: Handler) => {
     restifyServer[METHODS[method]](path, async (request: Restify.Request, response: Restify.Response) => {
@@ -162,7 +168,7 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
   for (const method of METHOD_NAMES) mount(method, "*", null, refusePath);
 }
 
-/** What is the same for every exchange of a server. */
+/** Returns the parts of an exchange that are the same for all requests of a server. */
 function exchange(
   server: Server,
   { log, observe, limiter }: Options,

@@ -3,40 +3,42 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isDrawnSecret } from "../catalog/secrets.ts";
 
 /**
- * The names of a session's cookie. Browsers take `__Host-` names only by TLS, for this host alone:
- * no sibling domain can set one.
+ * Names of the session cookie. Browsers accept `__Host-` names only over TLS and for this host
+ * alone, so no sibling domain can set one.
  */
 const PLAIN_NAME = "loggia";
 const TLS_NAME = "__Host-loggia";
 
 const SESSION_PATH = /^\/1\/session\/?$/;
 
-/** Whether a request says that it is the page's own: no other site's page can send this header. */
+/**
+ * Whether a request says that it comes from the page. Pages of other sites cannot send this header.
+ */
 export function isFromPage(headers: IncomingHttpHeaders): boolean {
   return headers["x-loggia"] === "1";
 }
 
-/** The different values of the session's cookie. A cookie of the other kind of connection is none. */
+/** Returns the distinct values of the session cookie. The cookie of the other scheme is ignored. */
 export function readSessionCookies(headers: IncomingHttpHeaders, isTls: boolean): readonly string[] {
   const name = isTls ? TLS_NAME : PLAIN_NAME;
   const values = cookiesOf(headers).flatMap(([cookie, value]) => (cookie === name ? [value] : []));
   return [...new Set(values)];
 }
 
-/** `Set-Cookie` of a new session. */
+/** Returns `Set-Cookie` for a new session. */
 export function sessionCookie(secret: string, isTls: boolean): string {
   const name = isTls ? TLS_NAME : PLAIN_NAME;
   return `${name}=${secret}; Path=/; HttpOnly; SameSite=Strict${isTls ? "; Secure" : ""}`;
 }
 
-/** `Set-Cookie` that removes the cookie of a session that has ended. */
+/** Returns `Set-Cookie` that removes the cookie of an ended session. */
 export function endedCookie(isTls: boolean): string {
   return `${sessionCookie("", isTls)}; Max-Age=0`;
 }
 
 /**
- * Whether a refused request may be asked for HTTP Basic. Browsers answer that with a window of
- * their own, which has no place in front of the page.
+ * Whether a refused request may be answered with a challenge for HTTP Basic. Browsers show a dialog
+ * for it, which must not appear over the page.
  */
 export function mayAskForBasic(
   { headers }: Pick<IncomingMessage, "headers">,

@@ -6,43 +6,41 @@ import { createTurns } from "../scheduling/turns.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
 
-/** An answer that is bytes already. */
+/** A response that is already encoded. */
 export type EncodedBody = { readonly contentType: string; readonly payload: Buffer };
 
 /**
- * A list that may be long: how many records it has, and how some of them are shown. XML has each as
- * an element of this name in `results`.
+ * A list that may be long: its length, and a function that renders a range of it. In XML each
+ * record is an element of this name in `results`.
  */
 export type LongList = {
   readonly length: number;
   readonly element: string;
   readonly show: (from: number, to: number) => readonly { readonly [field: string]: XmlValue }[];
-  /** The same for XML, where it differs. */
+  /** Renders a range for XML, if it differs. */
   readonly showAsXml?: LongList["show"];
 };
 
-/** Lists in a list: each is an object with a head and, in `field`, its records. */
+/** Nested lists: each is an object of a head and, in `field`, its records. */
 export type NestedLists = {
   readonly element: string;
   readonly field: string;
   readonly lists: readonly { readonly head: { readonly [field: string]: XmlValue }; readonly list: LongList }[];
 };
 
-/**
- * Records that are written at a time, in which nobody else is answered: half a millisecond as JSON.
- */
+/** Records written without yielding to other requests. */
 const PIECE = 250;
-/** Lists of so many records wait for no other. */
+/** Lists of up to this many records do not queue behind others. */
 const SHORT = 1000;
 
 const inTurn = createTurns();
 
 /**
- * Writes a long list piece by piece, and one list after the other (a short one waits for none), so
- * that posts and other questions are answered meanwhile. As one text, what takes a hundred thousand
- * records holds up the process for a second, and as XML for three.
+ * Writes a long list in pieces, and long lists one after the other, so that other requests are
+ * answered meanwhile. Written at once, a list of a hundred thousand records would block the process
+ * for seconds.
  *
- * @param isWanted whether anyone still waits for it; where nobody does, the rest is left out
+ * @param isWanted whether the client still waits; if not, the rest is omitted
  */
 export async function writeLong(format: Format, given: LongList, isWanted: () => boolean): Promise<EncodedBody> {
   const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
@@ -58,7 +56,7 @@ export async function writeLong(format: Format, given: LongList, isWanted: () =>
   });
 }
 
-/** Writes lists in a list, as {@link writeLong} writes one. */
+/** Writes nested lists; see {@link writeLong}. */
 export async function writeNested(format: Format, nested: NestedLists, isWanted: () => boolean): Promise<EncodedBody> {
   const { element, field, lists } = nested;
   const outer = wayOf(format, { element, length: lists.length });
@@ -68,7 +66,7 @@ export async function writeNested(format: Format, nested: NestedLists, isWanted:
   return await write(format, count, async (pieces) => {
     pieces.push(Buffer.from(outer.before));
     for (const [i, { head, list }] of lists.entries()) {
-      // The object with no records, and then these in their place.
+      // The object is rendered without records, and the records are inserted at that place.
       const empty = outer.inner([{ ...head, [field]: isXml ? { [list.element]: [] } : [] }]);
       const place = empty.lastIndexOf(none);
       const [start, end] = [empty.slice(0, place), empty.slice(place + none.length)];
@@ -105,7 +103,7 @@ async function writeRecords(
 }
 
 type Records = ReturnType<LongList["show"]>;
-/** How the pieces of a list become one text. */
+/** How the pieces of a list are joined. */
 type Way = {
   readonly before: string;
   readonly inner: (records: Records) => string;

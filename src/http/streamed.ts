@@ -6,28 +6,29 @@ import { constants, createGzip } from "node:zlib";
 import { ClientGone } from "../errors.ts";
 import { parseAccept } from "./formats.ts";
 
-/** An answer that is written piece by piece, no faster than its reader reads. */
+/** A response written in pieces, no faster than the client reads. */
 export type Streamed = {
   readonly contentType: string;
-  /** Whether it may be compressed: pieces that must arrive at once are not. */
+  /** Whether it may be compressed. Not for pieces that must arrive at once. */
   readonly compressible: boolean;
   /**
-   * The pieces of the body. Where it throws, the connection is reset, so that no reader takes a part
+   * The pieces of the body. If it throws, the connection is reset, so that no client takes a part
    * for the whole.
-   * @param reader tells when to stop
+   * @param reader says when to stop
    */
   readonly pieces: (reader: Reader) => AsyncIterable<string>;
 };
 
 export type Reader = {
-  /** Aborted when the reader has left. */
+  /** Fires when the client has disconnected. */
   readonly signal: AbortSignal;
-  /** Whether the listener is about to close. */
+  /** Whether the listener is closing. */
   readonly closing: () => boolean;
 };
 
 /**
- * Writes a streamed answer, whose headers are set. Resolves when it was sent or its reader has left.
+ * Writes a streamed response whose headers are set. Resolves once it is sent or the client has
+ * disconnected.
  * @throws what `pieces` throws
  */
 export async function sendStreamed(
@@ -43,9 +44,9 @@ export async function sendStreamed(
     response.end();
     return;
   }
-  // So that a reader knows at once that its question was accepted.
+  // Tells the client at once that its request was accepted.
   response.flushHeaders();
-  // A pipeline adds several for its own use.
+  // `pipeline` adds several listeners of its own.
   response.setMaxListeners(LISTENERS);
   const left = new AbortController();
   response.once("close", () => left.abort());

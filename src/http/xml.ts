@@ -3,14 +3,16 @@ import { Builder } from "xml2js";
 import { Moment } from "./moment.ts";
 
 /**
- * What may stand in an element: text, a number, a truth, nothing, child elements by name, or (for a
- * list) an element for each item.
+ * Content of an element: text, a number, a boolean, nothing, child elements by name, or (for a
+ * list) one element for each item.
  */
 export type XmlValue = XmlLeaf | readonly XmlValue[] | { readonly [element: string]: XmlValue };
 
 type XmlLeaf = string | number | boolean | null | Moment | NamedText;
 
-/** The text of an element that has a name in its attribute `name`: `<attribute name="http.status">500</attribute>`. */
+/**
+ * An element with text and an attribute `name`: `<attribute name="http.status">500</attribute>`.
+ */
 export class NamedText {
   readonly name: string;
   readonly text: string;
@@ -26,22 +28,25 @@ export type XmlDocument = { readonly root: string; readonly content: XmlValue };
 type BuilderValue = string | { [element: string]: BuilderValue | BuilderValue[] };
 type Elements = { [element: string]: BuilderValue | BuilderValue[] };
 
-/** What XML 1.0 forbids even as a character reference: most control characters, lone surrogates, U+FFFE and U+FFFF. */
+/**
+ * Characters that XML 1.0 forbids, even as references: most control characters, lone surrogates,
+ * U+FFFE, U+FFFF.
+ */
 // oxlint-disable-next-line no-control-regex
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** What every document begins with. */
+/** The first line of every document. */
 export const XML_DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 
-/** Names that are elements as they are; XML has more of them. */
+/** Names that are used as element names. XML allows more. */
 const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 
-/** What the builder and we ourselves give a meaning. */
+/** Names with a meaning for the builder or for this module. */
 const TAKEN: ReadonlySet<string> = new Set(["_", "column"]);
 
 /**
- * An XML document in UTF-8. Characters that XML 1.0 forbids become U+FFFD. A name that is none of an
- * element, as a column of a query may have, is an attribute of an element `column`.
+ * Renders an XML document in UTF-8. Characters that XML 1.0 forbids become U+FFFD. A name that is
+ * not an element name, such as a column of a query, becomes the attribute of an element `column`.
  */
 export function renderXml(document: XmlDocument): string {
   const builder = new Builder({
@@ -55,8 +60,9 @@ export function renderXml(document: XmlDocument): string {
 }
 
 /**
- * The builder throws on forbidden characters, empties dates, and drops empty lists where an empty element is meant;
- * so it is given nothing but clean strings, and objects and lists of them.
+ * Converts a value for the builder to clean strings, and objects and lists of them, because the
+ * builder throws on forbidden characters, writes dates as empty, and drops empty lists instead of
+ * writing empty elements.
  */
 function forBuilder(value: XmlValue): BuilderValue {
   if (value === null) return "";
@@ -72,7 +78,7 @@ function forBuilder(value: XmlValue): BuilderValue {
   return elements;
 }
 
-/** `<column name="avg(@took)">`; a list has an element `value` for each item. */
+/** Returns `<column name="avg(@took)">`. A list has an element `value` for each item. */
 function named(name: string, child: XmlValue): BuilderValue {
   const attributes = { name: clean(name) };
   if (isList(child)) return { $: attributes, value: child.map(forBuilder) };
