@@ -1,11 +1,11 @@
-/** A turn of the event loop that is shorter had nothing to do: a single request takes longer. */
+/** Longest turn of the event loop that counts as idle. A single request takes longer. */
 const EMPTY_TURN_MS = 0.01;
 
 let awake_ms = 0;
 
 /**
- * Keeps this thread awake for as long as `isWanted` says so: where something comes in a moment,
- * falling asleep until then and being woken takes longer than that, for who wakes it as well.
+ * Keeps this thread awake while `isWanted` returns true. If work is about to arrive, sleeping and
+ * being woken takes longer than the wait, for the waking thread too.
  */
 export function busyPoll(isWanted: () => boolean): void {
   const before_ms = performance.now();
@@ -17,8 +17,8 @@ export function busyPoll(isWanted: () => boolean): void {
 }
 
 /**
- * For how long this thread has been awake with nothing to do, in all: what the utilization of its
- * event loop counts as work.
+ * Returns the total time for which this thread was awake and idle, which the event loop's
+ * utilization counts as work.
  */
 export function busyPolled_ms(): number {
   return awake_ms;

@@ -1,33 +1,36 @@
-/** So many times as long as a piece took, others have the thread to themselves, where there are any. */
+/** Ratio of idle time to work between pieces while requests arrive. */
 const SHARE = 2;
-/** Steps that are shorter together are one piece: a turn of the event loop costs something as well. */
+/**
+ * Target length of a piece. Shorter steps are combined, because a turn of the event loop has a cost
+ * too.
+ */
 const PIECE_MS = 1;
-/** The same where requests arrive. */
+/** Target length while requests arrive. */
 const SMALL_PIECE_MS = 0.4;
-/** Who has sent requests sends more. */
+/** How long after a request more requests are expected. */
 const REQUESTS_LAST_MS = 20;
 
 const waiting: (() => void)[] = [];
 let isPacing = false;
-/** Of the last piece. */
+/** Times of the last piece. */
 let began_ms = 0;
 let ended_ms = 0;
 let isUnderWay = false;
 /** Whether a request has arrived since the last piece. */
 let isWanted = false;
-/** When that was last found. */
+/** When `isWanted` was last found true. */
 let wanted_ms = -Infinity;
-/** How many wait for the work. */
+/** Number of callers that wait for background work. */
 let hurried = 0;
 
 /**
- * For work that nobody waits for, on the thread that answers requests: awaited between two steps of
- * it, each of some tenths of a millisecond. Steps are done in pieces. Of all such work of the
- * process one piece is done at a time, and whoever else has something to do comes in between.
+ * Yields between two steps of background work on the thread that answers requests; each step should
+ * take some tenths of a millisecond. Steps are combined into pieces, and the process runs one piece
+ * at a time, with a turn of the event loop in between.
  *
- * A request needs several turns of the event loop. If each of them held a piece, those who post
- * over a few connections would get nowhere meanwhile, and what they have to send would pile up: so
- * where requests arrive, they get more than one turn.
+ * A request needs several turns of the event loop. With a piece in each of them, clients with few
+ * connections would be slow and their data would pile up. So while requests arrive, they get more
+ * than one turn between pieces.
  */
 export function yieldToRequests(): Promise<void> {
   if (isUnderWay && isShort(performance.now())) return Promise.resolve();
@@ -39,14 +42,14 @@ export function yieldToRequests(): Promise<void> {
   });
 }
 
-/** Tells that a request has arrived. */
+/** Notes that a request has arrived. */
 export function noteRequest(): void {
   isWanted = true;
 }
 
 /**
- * Tells that somebody waits for the work itself, until `waited` settles: others have no more than a
- * turn between two pieces of it then.
+ * Speeds up background work that a caller waits for, until `waited` settles: pieces are then only a
+ * turn apart, even while requests arrive.
  */
 export function hurryUntil(waited: Promise<unknown>): void {
   hurried += 1;
@@ -57,19 +60,19 @@ export function hurryUntil(waited: Promise<unknown>): void {
     });
 }
 
-/** Whether requests arrive: then steps that could be of any size are to be small. */
+/** Whether requests are arriving. Steps of variable size should then be small. */
 export function underLoad(): boolean {
   return isWanted || performance.now() - wanted_ms < REQUESTS_LAST_MS;
 }
 
-/** Whether the piece under way may go on. */
+/** Whether the current piece may continue. */
 function isShort(now_ms: number): boolean {
   const isSmall = hurried === 0 && now_ms - wanted_ms < REQUESTS_LAST_MS;
   return now_ms - began_ms < (isSmall ? SMALL_PIECE_MS : PIECE_MS);
 }
 
 function nextTurn(): void {
-  // In the same turn, one after the other: in between, the piece runs for as far as it goes without waiting.
+  // Both run in the same turn. The piece runs in between, until its work waits for something else.
   setImmediate(begin);
   setImmediate(end);
 }

@@ -2,29 +2,29 @@ import { setImmediate as turn } from "node:timers/promises";
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** So many are sorted, or put in order, at a time: a few milliseconds. */
+/** Items sorted or merged between two turns: a few milliseconds of work. */
 const RUN = 2_000;
 
-/** How long work holds the thread before others have a turn. */
+/** How long work may hold the thread between turns. */
 const HELD_MS = 10;
 
 let last: Promise<void> = Promise.resolve();
 
-/** The next turn of the event loop that no other {@link Pacer} takes. */
+/** Waits for the next turn of the event loop that no other {@link Pacer} uses. */
 function nextTurn(): Promise<void> {
   last = last.then(() => turn());
   return last;
 }
 
 /**
- * Gives others a turn between steps whose length nobody knows beforehand: an expression may look at
- * one text for a hundred milliseconds. Of all paced work one piece is done in a turn.
+ * Yields between steps of unpredictable length: a regular expression may take a hundred
+ * milliseconds for one text. One piece of all paced work runs in each turn.
  */
 export class Pacer {
   readonly #check: () => void;
   #began_ms = performance.now();
 
-  /** @param check throws where the work is not wanted any more; called after each turn */
+  /** @param check called after each turn; throws if the work is no longer wanted */
   constructor(check: () => void = () => {}) {
     this.#check = check;
   }
@@ -42,8 +42,8 @@ export class Pacer {
 }
 
 /**
- * Sorts, stably, with turns for others in between: in runs, which are then merged. A hundred
- * thousand long texts at once hold up the process for a second.
+ * Sorts stably, yielding in between: sorts runs, then merges them. Sorting a hundred thousand long
+ * texts at once would block the process for a second.
  */
 export async function sortGently<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   let runs: T[][] = [];
@@ -71,7 +71,7 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
   return merged;
 }
 
-/** Makes something of each item, with turns for others in between. */
+/** Maps each item, yielding in between. */
 export async function mapGently<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
   const made: U[] = [];
   for (const item of items) {

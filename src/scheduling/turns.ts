@@ -1,9 +1,9 @@
-/** Does pieces of long work one after the other, each from its begin to its end. */
+/** Runs long tasks one after the other, each from start to end. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * For work that pauses, so that others have their turn: many such at a time would fill each pause
- * of one with the work of all others, and hold up everybody for as long as if none had paused.
+ * Creates a queue for tasks that yield. Without it, many such tasks would fill each other's pauses,
+ * and block everything else as if none had yielded.
  */
 export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();

@@ -8,54 +8,57 @@ import type { Reading } from "./read-into.ts";
 import { parseRequestHead } from "./request-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
-/** What is answered to a request of the fast path. */
+/** Response to a request of the fast path. */
 export type PlainAnswer = {
   readonly status: number;
   readonly headers: Readonly<OutgoingHttpHeaders>;
-  /** ASCII. */
+  /** ASCII only. */
   readonly payload: string;
 };
 
-/** How requests of one kind are taken. */
+/** Handler for requests of one kind. */
 export type FastPath<Route> = {
-  /** What a head leads to; null: nothing here. Asked once for many equal heads, so it must depend on nothing else. */
+  /**
+   * Returns the route of a request head, or null to decline. Results are cached by head, so it must
+   * depend on the head alone.
+   */
   route(head: RequestHead): Route | null;
   /**
-   * Takes a request, and calls `answer` once, now or later. False leaves it to the server, as if it
-   * had never been here: then nothing may have been done about it.
-   * @param body is written over by what comes next
+   * Takes a request and calls `answer` once, now or later. Returns false to leave the request to
+   * the server; then it must not have had any effect.
+   * @param body is overwritten by the next read
    */
   take(route: Route, body: Buffer, socket: Socket, answer: (plain: PlainAnswer) => void): boolean;
 };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** Larger heads go the usual way. */
+/** Largest head handled here. */
 const HEAD_MAX_BYTES = 2_048;
 const BODY_MAX_BYTES = 64 * 1024;
-/** Heads that are remembered: producers send the same ones over and over, but for the length. */
+/** Most heads cached. Producers repeat the same heads, except for the length. */
 const HEADS_MAX = 2_048;
 /**
- * How long the rest of a request that came in two pieces may take, before it is left to the server
- * with its own time-outs.
+ * How long the rest of a request that arrives in two chunks may take, before the connection is
+ * handed to the server with its own timeouts.
  */
 const REST_MS = 1_000;
-/** Whoever leaves so much of what was answered unread is left to the server as well. */
+/** Connections with more unread response bytes than this fall back to node:http. */
 const UNREAD_MAX_BYTES = 16 * 1024;
-/** Into which all connections are read, one after the other. What is kept of it is copied. */
+/** Shared read buffer of all connections. Data that is kept is copied. */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Answers requests of one kind straight from the bytes of a connection, before `server` sees them.
- * Creating the objects of a request and a response, with their streams and events, is most of what
- * a bare `node:http` does for a small post; and nearly all posts are alike.
+ * Creating a request and a response with their streams and events is most of the work of
+ * `node:http` for a small post, and nearly all posts are alike.
  *
- * Only what {@link parseRequestHead} calls plain, came whole in one or two pieces, and alone, is
- * taken here. With anything else the connection, and all that was read of it, is handed to the
- * server and stays there: so each rule of HTTP is kept in one place, and this one is only ever
- * allowed to say "not mine".
+ * Only a single request that arrives whole in one or two chunks, with a head that {@link
+ * parseRequestHead} accepts, is answered here. Otherwise the connection, with all bytes read, is
+ * handed to the server and stays there. So each rule of HTTP is implemented only in the server, and
+ * this code may only decline.
  *
- * @param keepAlive_ms how long a connection may stay idle between two requests
- * @param first_ms how long it may take to send its first byte
+ * @param keepAlive_ms how long a connection may be idle between two requests
+ * @param first_ms how long a connection may take to send its first byte
  */
 export function addFastPath<Route>(
   server: Server,
@@ -89,7 +92,7 @@ export function addFastPath<Route>(
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => void open.set(socket, new FastConnection(socket, lane, first_ms)));
 
-  // The server knows of its own requests alone.
+  // The server knows only the connections handed to it.
   const closeIdle = server.closeIdleConnections.bind(server);
   const closeAll = server.closeAllConnections.bind(server);
   server.closeIdleConnections = () => {
@@ -105,11 +108,11 @@ export function addFastPath<Route>(
 
 type Known<Route> = { readonly route: Route; readonly contentLength: number };
 
-/** What the connections of a server share. */
+/** State shared by the connections of a server. */
 type Lane<Route> = {
   readonly path: FastPath<Route>;
   readonly keepAlive_ms: number;
-  /** How a head ends where the connection stays. */
+  /** End of the response head if the connection stays open. */
   readonly keepAlive: string;
   isClosing(): boolean;
   head(text: string): Known<Route> | null;
@@ -121,10 +124,13 @@ type Lane<Route> = {
 class FastConnection<Route> {
   readonly #socket: Socket;
   readonly #lane: Lane<Route>;
-  /** What came and is not dealt with: the beginning of a request, or what came before the one in hand was answered. */
+  /**
+   * Unprocessed input: the beginning of a request, or input received before the current request is
+   * answered.
+   */
   #kept: Buffer | null = null;
   #answering = false;
-  /** Whether the client has said that it sends no more. */
+  /** Whether the client has half-closed the connection. */
   #ended = false;
   #rest: NodeJS.Timeout | null = null;
   readonly #reading: Reading | null;
@@ -138,7 +144,7 @@ class FastConnection<Route> {
     this.#lane.left(this.#socket);
   };
   #isFirst = true;
-  /** Whether somebody looked for idle ones since its last answer. */
+  /** Whether `closeIfIdle` was called since the last response. */
   #isLeaving = false;
 
   constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
@@ -148,7 +154,7 @@ class FastConnection<Route> {
     if (this.#reading === null) socket.on("data", this.#onData);
     socket.on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
     socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
-    // Flowing, as with a listener to its data: what still comes after a refusal is let go.
+    // Flowing mode, as with a data listener: input after a refusal is discarded.
     socket.resume();
   }
 
@@ -158,7 +164,8 @@ class FastConnection<Route> {
 
   closeIfIdle(): void {
     if (this.#answering || this.#kept !== null) return;
-    // Of one that has just been given its last answer the client may not have read that yet.
+    // The client may not have read its last response yet; the connection is closed at the next
+    // call.
     if (this.#socket.writableEnded && !this.#isLeaving) this.#isLeaving = true;
     else this.#socket.destroy();
   }
@@ -167,15 +174,15 @@ class FastConnection<Route> {
     this.#socket.destroy();
   }
 
-  /** @param chunk is written over by what comes next */
+  /** @param chunk is overwritten by the next read */
   #read(chunk: Buffer): void {
-    // It was told that the connection is closed: whatever it sends after that is for another one.
+    // The response said that the connection is closed, so further input is ignored.
     if (this.#socket.writableEnded) return;
     noteRequest();
     const kept = this.#kept;
     const whole = kept === null ? chunk : Buffer.concat([kept, chunk]);
     if (this.#answering) {
-      // Its next request, before the answer: the server keeps the order of such.
+      // A pipelined request. The server keeps the order of responses.
       this.#kept = Buffer.from(whole);
       this.#socket.pause();
       return;
@@ -210,7 +217,8 @@ class FastConnection<Route> {
     if (isLast) {
       this.#kept = null;
       socket.end();
-      // Where more came, reading was stopped, and with it hearing of the end.
+      // If more input had arrived, reading was paused, and with it the detection of the client's
+      // close.
       socket.resume();
     } else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {
@@ -254,7 +262,7 @@ class FastConnection<Route> {
     });
   }
 
-  /** Gives the socket away: nothing of this listens to it any more. */
+  /** Removes all listeners and passes the socket on. */
   #release(to: (socket: Socket) => void): void {
     const socket = this.#socket;
     this.#stopWaiting();
@@ -271,25 +279,25 @@ class FastConnection<Route> {
   }
 }
 
-/** The end of a head. */
+/** End of the head of a connection's last response. */
 const LAST = "Connection: close\r\n\r\n";
 
 function keepAliveOf(keepAlive_ms: number): string {
   return `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAlive_ms / 1000)}\r\n\r\n`;
 }
 
-/** A request that did not come, or not whole, by the code that the server has for it. */
+/** Returns the server's error for a missing or incomplete request. */
 function failure(code: "ERR_HTTP_REQUEST_TIMEOUT" | "HPE_INVALID_EOF_STATE"): Error {
   return Object.assign(new Error("No whole request came"), { code });
 }
 
-/** A head as far as the moment of the answer, which has whole seconds. */
+/** A response head. All but its date is fixed, and the date changes once a second. */
 type Head = { readonly lines: string; second: number; dated: string };
 const heads = new WeakMap<Readonly<OutgoingHttpHeaders>, Head>();
 
 /**
- * The status line and headers, with the moment as RFC 9110 §5.6.7 writes it. Headers that are the
- * same object every time are written once a second.
+ * Returns the status line and headers, with the date as in RFC 9110 §5.6.7. The text is cached for
+ * each headers object, for a second.
  */
 function headOf(status: number, headers: Readonly<OutgoingHttpHeaders>): string {
   let head = heads.get(headers);

@@ -3,16 +3,17 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 /**
- * How long a client may go on sending after its last answer, or leave all of that answer unread.
+ * How long a client may go on sending after its last response, or leave all of that response
+ * unread.
  */
 const LINGER_MS = 5_000;
 
-/** Connections of which a request that was handled is the last. */
+/** Connections whose last request is known. */
 const ending = new WeakSet<Duplex>();
 const lingering = new WeakSet<Duplex>();
 const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
 
-/** Keeps the responses of each connection until they are written, for the functions below. */
+/** Tracks the responses of each connection until they are written, for the functions below. */
 export function trackResponses(server: Server): void {
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     let responses = unanswered.get(socket);
@@ -22,43 +23,45 @@ export function trackResponses(server: Server): void {
   });
 }
 
-/** Responses of a connection that are not written yet, in the order of their requests. */
+/**
+ * Returns the responses of a connection that are not written yet, in the order of their requests.
+ */
 export function unansweredOf(connection: Duplex): readonly ServerResponse[] {
   return [...(unanswered.get(connection) ?? [])];
 }
 
 /**
- * Whether a whole request of the connection is being handled: its answer would be lost with the
+ * Whether a complete request of the connection is in progress. Its response would be lost with the
  * connection.
  */
 export function isAnswering(connection: Duplex): boolean {
   return unansweredOf(connection).some(({ req }) => req.complete);
 }
 
-/** Whether nothing more that arrives on the connection may be handled. */
+/** Whether further input on the connection must be ignored. */
 export function isEnding(connection: Duplex): boolean {
   return ending.has(connection);
 }
 
 /**
- * Makes the answer to `request`, which has to say `Connection: close`, the last one of its
- * connection: requests behind it would be handled and never answered. Node closes right after that
- * answer; with input unread, the system then resets the connection, and the client may lose this
- * and earlier answers.
+ * Makes the response to `request`, which must say `Connection: close`, the last one of its
+ * connection; later requests would be handled but never answered. By default Node closes the
+ * connection right after the response. If input is unread then, the system resets the connection,
+ * and the client may lose this and earlier responses.
  */
 export function endAfter(request: IncomingMessage): void {
   const { socket } = request;
   ending.add(socket);
   socket.destroySoon = () => {
-    // Where the body filled its buffer, reading was stopped on its behalf.
+    // If the body filled its buffer, reading was paused.
     request.resume();
     linger(socket);
   };
 }
 
 /**
- * Ends a connection once all that was written is sent, and drops input until the client ends it
- * too, within bounds.
+ * Ends a connection once all output is sent, and discards input until the client ends it too,
+ * within limits.
  */
 export function linger(connection: Duplex): void {
   if (lingering.has(connection)) return;

@@ -1,25 +1,21 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/**
- * Parts of what the connections of a server have sent ahead wait here for their turn: together they
- * have a millisecond of each turn of the event loop, however many connections there are.
- */
+/** Time per turn of the event loop for pipelined input, over all connections of a server. */
 const TURN_MS = 1;
 const HEAD_END = "\r\n\r\n";
-/** Of a body, so that one of nothing but ends of heads is not torn to shreds. */
+/** Smallest part of a body, so that a body full of blank lines is not split into tiny parts. */
 const PART_LEAST_BYTES = 128;
 const PART_MOST_BYTES = 8_192;
 const PARTS_MOST = 16;
 
 /**
- * Limits what clients send ahead of their answers. Node parses all that arrived in one piece, a
- * thousand requests in 64 KB, before anybody else has a turn. Here the first request of a piece is
- * parsed at once, those behind it in turns with all other connections, and none while `atOnce`
- * requests of its connection are not answered, or their answers not read. A connection is not read
- * from while anything of it waits.
+ * Limits pipelining. Node parses a whole chunk at once, up to a thousand requests in 64 KB, before
+ * anything else runs. Here only the first request of a chunk is parsed at once. The following ones
+ * take turns with other connections, and wait while `atOnce` requests of their connection are
+ * unanswered or their responses unread. While input waits, its connection is not read.
  *
- * Called before anything else takes the server's connections over.
+ * Call it before other code takes over the server's connections.
  */
 export function limitPipelining(server: Server, atOnce: number): void {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
@@ -38,7 +34,7 @@ export function limitPipelining(server: Server, atOnce: number): void {
 
 type Parse = (chunk: Buffer) => void;
 
-/** Lets inputs go on in the order in which they asked. */
+/** Resumes inputs in the order in which they were queued. */
 class Turns {
   #waiting: Input[] = [];
 
@@ -56,13 +52,13 @@ class Turns {
   };
 }
 
-/** What arrives on a connection, on its way to Node's parser. */
+/** Input of a connection on its way to Node's parser. */
 class Input {
   readonly #socket: Socket;
   readonly #parse: Parse;
   readonly #turns: Turns;
   readonly #atOnce: number;
-  /** What arrived and is not parsed. */
+  /** Input that is not parsed yet. */
   #rest: Buffer | null = null;
   #latest: IncomingMessage | null = null;
   #unanswered = 0;
@@ -74,7 +70,7 @@ class Input {
     this.#parse = parse;
     this.#turns = turns;
     this.#atOnce = atOnce;
-    // A listener of ours makes Node hand over what it would otherwise read and parse by itself.
+    // With a listener of our own, Node emits the data instead of reading and parsing it internally.
     socket
       .off("data", parse as never)
       .on("data", this.#take as never)
@@ -108,9 +104,9 @@ class Input {
     this.#turns.add(this);
   };
 
-  /** Parses up to the end of one request, or all that there is of one. */
+  /** Parses up to the end of one request, or all available input of it. */
   #feed(): void {
-    // Others may have taken the connection over, to drop what still arrives.
+    // Other code may have taken over the connection, to discard its input.
     if (this.#socket.destroyed || !(this.#socket.listeners("data") as unknown[]).includes(this.#take))
       this.#rest = null;
     const before = this.#latest;
@@ -137,7 +133,10 @@ class Input {
     return rest.subarray(0, size);
   }
 
-  /** A request that has begun is read to its end; Node's parser takes nothing while it is paused. */
+  /**
+   * Whether parsing must wait. A request that has begun is read to its end. Node's parser accepts
+   * nothing while it is paused.
+   */
   #mustWait(): boolean {
     // oxlint-disable-next-line no-underscore-dangle
     if ((this.#socket as Socket & { readonly _paused?: boolean })._paused === true) return true;

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
-/** What reads a connection. */
+/** A connection that is read into a buffer. */
 export type Reading = {
-  /** From now on the connection is a stream again. */
+  /** Makes the connection a stream again. */
   stop(): void;
 };
 
@@ -10,17 +10,18 @@ type Take = (size: number) => void;
 type Inner = { readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null } & Record<symbol, unknown>;
 type Names = { readonly buffer: symbol; readonly callback: symbol };
 
-/** Undefined until the first connection tells; null where it has none. */
+/**
+ * Private symbols of Node's sockets: undefined until the first connection, null if there are none.
+ */
 let names: Names | null | undefined;
 
 /**
- * Has each piece of what comes on a connection read to the start of `buffer`, and calls `take` with
- * its size: as `onread` of `net.Socket` does, which Node offers for connections that one opens, and
- * not for those that a server accepts. The next piece, of whatever connection has the same buffer,
- * is written over it. Read as a stream, Node sets aside 64 KB for each piece, and makes a `Buffer`
- * and a stream's event of it: for small requests a tenth of all they cost.
+ * Reads each chunk of a connection into the start of `buffer` and calls `take` with its size, like
+ * `onread` of `net.Socket`, which Node offers for outgoing connections only. The next chunk of any
+ * connection with the same buffer overwrites it. A stream would allocate 64 KB, a `Buffer` and an
+ * event for each chunk, a notable part of the cost of small requests.
  *
- * @returns null where this release of Node has it elsewhere: then nothing is done
+ * @returns null, without effect, if this release of Node has different internals
  */
 export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | null {
   const inner = socket as unknown as Inner;
@@ -38,7 +39,7 @@ export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | 
   };
 }
 
-/** A socket has them from the start, as null. */
+/** Returns the symbols. A new socket has them with the value null. */
 function namesOf(inner: Inner): Names | null {
   const unused = Object.getOwnPropertySymbols(inner).filter((symbol) => inner[symbol] === null);
   const named = (name: string): symbol | undefined => unused.find(({ description }) => description === name);

@@ -1,20 +1,20 @@
-/** The head of a request as it stands on the wire, where it is one of the plain ones. */
+/** The head of a plain request as it is on the wire. */
 export type RequestHead = {
   readonly method: string;
   readonly target: string;
-  /** By lower-case name. None comes twice. */
+  /** By lower-case name, each at most once. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Of the body that follows, in bytes. */
+  /** Length of the body, in bytes. */
   readonly contentLength: number;
 };
 
-/** Producers send a dozen at the most. */
+/** Most headers handled here. Producers send a dozen at most. */
 const HEADERS_MAX = 50;
 const REQUEST_LINE = /^([A-Z]+) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 const LENGTH = /^\d{1,8}$/;
-/** What changes where a body ends, who reads it, or what becomes of the connection. */
+/** Headers that change where a body ends, who reads it, or what happens to the connection. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "content-encoding",
@@ -25,10 +25,9 @@ const NOT_PLAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a head of HTTP/1.1 that holds nothing but what can be understood in one way: null for every
- * other, be it wrong or only rare. Names and values keep to RFC 9112 §5, lines end in CRLF, no
- * header comes twice, there is one host, and the length of the body is told by `Content-Length`
- * alone.
+ * Parses a head of HTTP/1.1 that can be understood in only one way, and returns null for every
+ * other one, be it invalid or just rare. Names and values follow RFC 9112 §5, lines end in CRLF, no
+ * header occurs twice, there is one host, and only `Content-Length` gives the length of the body.
  *
  * @param text without the empty line that ends it
  */

@@ -1,42 +1,47 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SocketServer, Socket } from "node:net";
 
-/** Why connections were cut that broke no rule: others needed the room. */
+/** Reasons why a well-behaved connection is evicted to make room for others. */
 export const CUTS = ["crowd", "descriptors", "unread"] as const;
 export type Cut = (typeof CUTS)[number];
 
 export type SheddingLimits = {
-  /** Connections of a listener at a time. */
+  /** Most open connections of a listener. */
   readonly connections: number;
-  /** The number of a descriptor from which on the process is short of them. */
+  /** The descriptor number at which the process counts as short of descriptors. */
   readonly descriptors: number;
   /**
-   * What all answers of a listener may hold that clients have not read, beside those that have lain
-   * there for less than {@link YOUNG_MS}.
+   * Most bytes of unread responses of a listener. Responses unread for less than {@link YOUNG_MS}
+   * do not count.
    */
   readonly unread_bytes: number;
 };
 
-/** How long an answer may lie there unread before it counts: who reads, reads the largest in less. */
+/**
+ * Age at which an unread response counts. A client that reads takes less time even for the largest
+ * one.
+ */
 const YOUNG_MS = 5_000;
 const SWEEP_MS = 1_000;
 
-/** How many connections are looked at for one that can be closed, where many are being answered. */
+/** Most connections examined in search of one that can be closed, if many are in use. */
 const LOOKS = 64;
-/** Those without an answer are many where they are at least this part of all: a quarter. */
+/** Connections without a response so far count as many if they are at least one in this number. */
 const SILENT_SHARE = 4;
 
-/** What was last seen of a connection: bytes of answers that have left the process, since when. */
+/**
+ * Last observed state of a connection: response bytes that have left the process, and since when.
+ */
 type Seen = { readonly sent_bytes: number; readonly since_ms: number };
 
 /**
- * Makes room where a listener is full, or the process short of descriptors. Refusing new
- * connections would let those who hold idle ones keep out all others, so the oldest idle connection
- * is closed: of those without a single answer where they are many, else of all. One whose request
- * is being answered stays, for its answer would be lost, unless its client has read nothing for
- * {@link YOUNG_MS}; where none can go, the new one is closed.
+ * Makes room when a listener is full, or the process short of descriptors. If it refused new
+ * connections, the owners of idle ones could keep out everybody else, so it closes the oldest idle
+ * connection: one without a response so far if those are many, else any. A connection with a
+ * request in progress stays, unless its client has read nothing for {@link YOUNG_MS}. If none can
+ * be closed, the new one is.
  *
- * @param isAnswering whether a whole request of a connection is being handled
+ * @param isAnswering whether a complete request of a connection is in progress
  */
 export function shedConnections(
   server: SocketServer,
@@ -44,7 +49,7 @@ export function shedConnections(
   isAnswering: (socket: Socket) => boolean,
   cut: (reason: Cut) => void,
 ): void {
-  // Both in the order of arrival.
+  // Both in order of arrival.
   const open = new Map<Socket, Seen>();
   const silent = new Map<Socket, Seen>();
   const forget = (socket: Socket): void => {
@@ -55,7 +60,8 @@ export function shedConnections(
     let looks = 0;
     for (const [socket, before] of sockets) {
       if (sockets === silent && socket.bytesWritten > 0) {
-        // Looked at once, so that a flood of connections costs the same few steps for each.
+        // Each is examined only once, so that a flood of connections costs a constant effort for
+        // each.
         silent.delete(socket);
         continue;
       }
@@ -63,7 +69,7 @@ export function shedConnections(
       const seen = lookAgain(socket, before);
       if (socket.writableLength > 0 && performance.now() - seen.since_ms >= YOUNG_MS) return socket;
       if (++looks === LOOKS) return undefined;
-      // Behind all others, so that the next search does not begin with it.
+      // Moves it to the end, so that the next search does not begin with it.
       sockets.delete(socket);
       sockets.set(socket, seen);
     }
@@ -71,7 +77,7 @@ export function shedConnections(
   };
   const firstToLeave = (): Socket | undefined => {
     const quiet = firstIdle(silent);
-    // Where few are silent, they have just arrived, and their requests with them.
+    // If few are silent, they have just arrived, and their requests are about to.
     return silent.size * SILENT_SHARE >= open.size ? (quiet ?? firstIdle(open)) : (firstIdle(open) ?? quiet);
   };
   server.on("connection", (socket: Socket) => {
@@ -103,20 +109,20 @@ function lookAgain(socket: Socket, before: Seen): Seen {
 }
 
 /**
- * The system gives the lowest number that is free, so all below it are in use. Not known on
- * Windows.
+ * Returns the descriptor of a socket, -1 if it is unknown, as on Windows. The system assigns the
+ * lowest free number, so all lower ones are in use.
  */
 function descriptorOf(socket: Socket): number {
   return handleOf(socket)?.fd ?? -1;
 }
 
 /**
- * Cuts clients that ask and do not read, those first whose answers have lain there for longest,
- * until what is left is within bounds. An answer is kept until the system has taken it all, so
- * without this anyone who may ask could fill the memory.
+ * Closes connections whose clients send requests but do not read responses, longest unread first,
+ * until the total is within the limit. A response is buffered until the system has taken all of it,
+ * so clients could otherwise fill the memory.
  */
 export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cut) => void): void {
-  /** Each with the moment at which it was first seen unread. */
+  /** When each response was first seen unread. */
   const answers = new Map<ServerResponse, { since_ms: number | null }>();
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
     answers.set(response, { since_ms: null });
@@ -124,7 +130,7 @@ export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cu
   });
   const sweep = (): void => {
     const now_ms = performance.now();
-    // A connection that goes takes along all answers to what was sent ahead on it.
+    // Closing a connection frees all responses to its pipelined requests.
     const unread = new Map<Socket, { size_bytes: number; since_ms: number }>();
     let sum_bytes = 0;
     for (const [response, answer] of answers) {

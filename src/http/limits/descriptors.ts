@@ -5,18 +5,21 @@ import { StartError } from "../../errors.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../listen.ts";
 import type { ConnectionLimits } from "../listen.ts";
 
-/** Fewer leave no room for files, engines and a few connections. */
+/** Least descriptors needed: fewer leave no room for files, engines and a few connections. */
 const LEAST = 256;
-/** Kept for files and connections to engines: a quarter of the descriptors, within these bounds. */
+/**
+ * Bounds of the reserve for files and connections to engines, which is a quarter of the
+ * descriptors.
+ */
 const RESERVE_LEAST = 96;
 const RESERVE_MOST = 256;
 const CONNECTIONS_LEAST = 16;
 
 /**
- * Limits of connections for listeners that share the descriptors of this process.
+ * Divides the descriptors of this process among listeners, as limits of connections.
  * @param wanted connections of each listener, by its name
- * @param openFiles the descriptors that there are
- * @throws StartError where they are too few to work with
+ * @param openFiles the available descriptors
+ * @throws StartError if they are too few to work with
  */
 export function shareDescriptors<Name extends string>(
   wanted: Readonly<Record<Name, number>>,
@@ -45,7 +48,7 @@ export function shareDescriptors<Name extends string>(
     };
     log.warn(lowered, `connections are limited to what ulimit -n allows; ${needed} open files allow all`);
   }
-  // Whatever else takes descriptors beyond the reserve, a part of that stays free.
+  // A part of the reserve stays free even if other code takes more descriptors than planned.
   const descriptors = openFiles - Math.floor(reserve / 4);
   const limits = connections.map(([name, most]) => {
     const own: ConnectionLimits = { ...DEFAULT_CONNECTION_LIMITS, connections: most, descriptors };
@@ -55,8 +58,8 @@ export function shareDescriptors<Name extends string>(
 }
 
 /**
- * How many files this process may have open. Node raises the soft limit to the hard one as it
- * starts.
+ * Returns how many files this process may have open. Node raises the soft limit to the hard limit
+ * at startup.
  */
 export function readOpenFilesLimit(file = "/proc/self/limits"): number {
   try {
@@ -67,10 +70,13 @@ export function readOpenFilesLimit(file = "/proc/self/limits"): number {
   }
 }
 
-/** Slower, and known on every Unix; Windows has no such limit. */
+/**
+ * Reads the limit from Node's diagnostic report: slower, but available on every Unix. Windows has
+ * no limit.
+ */
 function readFromReport(): number {
   const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report;
-  // Without this, it looks up the names of all peers.
+  // Without this, the report looks up the host names of all peers.
   report.excludeNetwork = true;
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
   return numberOf(userLimits?.open_files?.soft ?? "unlimited");

@@ -12,7 +12,7 @@ const WHY: Readonly<Record<Cut, string>> = {
 };
 
 /**
- * Counts connections that are closed for others, and logs them: the first at once, then once a
+ * Counts evicted connections and logs them by reason: the first at once, then at most once a
  * minute.
  * @param listener as in "the API", for the log
  */

@@ -6,9 +6,9 @@ import { isFromBrowser } from "../browser-guard.ts";
 const watched = new WeakSet<Socket>();
 
 /**
- * Closes the connection of a browser as soon as that says that it sends no more: it waits for no
- * answer then, and what is under way for it is given up. Simple clients may say so and still wait
- * (`nc`, HTTP/1.0), and nothing tells those that wait from those that have left.
+ * Closes the connection of a browser once the browser half-closes it: it does not wait for a
+ * response then, and the work for it is cancelled. Simple clients (`nc`, HTTP/1.0) may half-close
+ * and still wait, and cannot be told from clients that have left.
  */
 export function closeWithBrowser({ socket, headers }: IncomingMessage): void {
   const isPage = headers["x-loggia"] !== undefined || isFromBrowser(headers);
