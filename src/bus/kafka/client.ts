@@ -14,9 +14,9 @@ import {
 import type { Logger } from "pino";
 
 export type KafkaConnection = {
-  /** `host:port`, at least one that answers. */
+  /** `host:port` of at least one reachable broker. */
   readonly brokers: readonly string[];
-  /** Certificate authorities in PEM, the system's own where null; false: no TLS. */
+  /** Certificate authorities in PEM, or the system's if null. false: no TLS. */
   readonly tls?: false | { readonly ca: string | null };
   readonly sasl?: {
     readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
@@ -24,16 +24,16 @@ export type KafkaConnection = {
     readonly password: string;
   } | null;
   readonly clientId?: string;
-  /** How connections are made; a test puts its own in between. */
+  /** Creates connections. Tests replace it. */
   readonly socketFactory?: ISocketFactory;
   readonly log: Logger;
 };
 
 export type KafkaClient = {
   readonly kafka: Kafka;
-  /** Drops every connection to a broker (`host:port`), so that whoever uses one notices at once and makes a new one. */
+  /** Drops every connection to a broker (`host:port`); its users fail at once and reconnect. */
   readonly dropConnections: (broker: string) => void;
-  /** Drops all connections. What is in flight fails at once; what comes next connects anew. */
+  /** Drops all connections. Requests in flight fail at once; later ones reconnect. */
   readonly dropAllConnections: () => void;
 };
 
@@ -43,19 +43,18 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 15_000;
 
 /**
- * The client retries inside itself, on several levels that multiply. So it gets few retries, and
- * those who use it try again with a deadline of their own: then an engine that comes back is
- * noticed within a second.
+ * Retries inside the client, where they multiply over several levels. So they are few, and callers
+ * retry with a deadline of their own: a cluster that returns is then noticed within a second.
  */
 export const CLIENT_RETRY: RetryOptions = { initialRetryTime: 100, maxRetryTime: 1000, retries: 2 };
 
 /**
- * A client for one use (producer, consumer or admin). Its connections are its own, so that one use
- * can drop them without disturbing another.
+ * Creates a client for one use (producer, consumer or admin). It has connections of its own, so
+ * that one use can drop them without disturbing another.
  *
- * kafkajs keeps a connection on which requests time out; where its packets go nowhere, nothing
- * would mend until TCP gives up after a quarter of an hour. Users therefore call `dropConnections`
- * at `REQUEST_TIMEOUT`.
+ * kafkajs keeps a connection whose requests time out. If its packets are lost, it would not recover
+ * until TCP gives up after a quarter of an hour, so users call `dropConnections` at
+ * `REQUEST_TIMEOUT`.
  */
 export function createKafkaClient(connection: KafkaConnection): KafkaClient {
   restWhereNothingWaits();
@@ -89,17 +88,17 @@ export function createKafkaClient(connection: KafkaConnection): KafkaClient {
 
 const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   const name = isIP(host) === 0 ? { servername: host } : {};
-  // With `ssl: true` the client passes an empty object, with no TLS nothing, whatever its types say.
+  // kafkajs passes an empty object for `ssl: true`, and nothing without TLS, despite its types.
   const tls = ssl as ConnectionOptions | null | undefined;
   const socket = tls ? connectTls({ host, port, ...name, ...tls }, onConnect) : connectPlain({ host, port }, onConnect);
-  // Records are gathered before they are written; nothing is won by waiting for more.
+  // Records are batched before they are written, so delaying packets gains nothing.
   return socket.setKeepAlive(true, KEEP_ALIVE_MS).setNoDelay(true);
 };
 
 /**
- * The client tells each of many retries as an error, on two levels, and each join as news. Here a
- * retry is a warning of one line, the same one only now and then; all else is for debugging. Only
- * fields that are known to hold no secret are passed on.
+ * Creates a log writer. kafkajs logs each retry as an error, on two levels, and each join as
+ * information. Here warnings and errors are one-line warnings, each message at most every 30 s, and
+ * everything else is at debug level. Only fields known to hold no secrets are logged.
  */
 function createLogWriter(log: Logger): (entry: LogEntry) => void {
   const told = new Map<string, number>();
@@ -120,10 +119,15 @@ function createLogWriter(log: Logger): (entry: LogEntry) => void {
 
 const TELL_AGAIN_MS = 30_000;
 
-/** What belongs to every rebalance and every restart of a broker, and is told elsewhere where it lasts. */
+/**
+ * Messages of every rebalance and broker restart. If the cause persists, it is reported elsewhere.
+ */
 const EXPECTED = /rebalancing|re-joining|Response without match|^Response Heartbeat|^Response (Join|Sync)Group/;
 
-/** What is reached for inside kafkajs: the requests of a connection, of which some wait until others are answered. */
+/**
+ * A private class of kafkajs: the requests of a connection, some of which wait for responses to
+ * others.
+ */
 type RequestQueue = {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueue) => void;
@@ -131,10 +135,9 @@ type RequestQueue = {
 let rests = false;
 
 /**
- * kafkajs looks at the queue of each connection every millisecond for as long as it is open: where
- * nothing waits, it asks for a timer in the past, of which Node makes one millisecond (and warns).
- * Only where something waits there is something to look at; and whatever comes to wait asks for
- * that itself.
+ * Stops the polling of kafkajs for connections without waiting requests. kafkajs checks the queue
+ * of each connection every millisecond, as it computes a timeout in the past (and Node warns). A
+ * check is needed only if a request waits, and each one that has to wait schedules it itself.
  */
 function restWhereNothingWaits(): void {
   if (rests) return;
@@ -148,7 +151,9 @@ function restWhereNothingWaits(): void {
   };
 }
 
-/** The innermost reason of an error, in one line: kafkajs wraps them several times. */
+/**
+ * Returns the innermost message of an error, in one line, as kafkajs wraps errors several times.
+ */
 export function reasonOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
@@ -156,8 +161,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * What a broker answered, in Kafka's fixed words; null where the client failed by itself, whose
- * words may name files and addresses.
+ * Returns a broker's error in Kafka's fixed words, or null if the client itself failed, whose
+ * messages may name files and addresses.
  */
 export function refusalOf(error: unknown): string | null {
   let inner = error;
@@ -165,7 +170,7 @@ export function refusalOf(error: unknown): string | null {
   return inner instanceof Error && "type" in inner ? inner.message : null;
 }
 
-/** Kafka's name for a protocol error, or the client's for one of its own. */
+/** Returns Kafka's name of a protocol error, or the client's name of one of its own. */
 export function kindOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;

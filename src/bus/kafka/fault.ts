@@ -2,9 +2,8 @@ import { certificateFault } from "../../errors.ts";
 import { kindOf, reasonOf, type KafkaConnection } from "./client.ts";
 
 /**
- * Why a first connection failed, in one line without secrets. A broker says little where a client
- * speaks otherwise than its listener does: it closes the connection. So the line names what the
- * settings leave out.
+ * Returns why a first connection failed, in one line without secrets. A broker that expects another
+ * protocol just closes the connection, so the line names the settings that are not set.
  */
 export function whyNotOpened(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
   const reason = reasonOf(error).replaceAll("\n", " ");

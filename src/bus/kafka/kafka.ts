@@ -25,13 +25,19 @@ import { settledWithin } from "../wait.ts";
 
 export type KafkaBusOptions = KafkaConnection & {
   /**
-   * Topics are `<namespace>.events`, `<namespace>.dead-letters` and `<namespace>.alerts`, consumer
-   * groups `<namespace>.<group>` for events.
+   * Prefix of all names. Topics are `<namespace>.events`, `<namespace>.dead-letters` and
+   * `<namespace>.alerts`; consumer groups of events are `<namespace>.<group>`.
    */
   readonly namespace: string;
-  /** Of the topics of events and of alerts, where this process creates them. Dead letters have one. */
+  /**
+   * Partitions of the topics of events and alerts if this process creates them. Dead letters have
+   * one.
+   */
   readonly partitions?: number;
-  /** Where this process creates topics; default: 3, or as many as there are brokers. */
+  /**
+   * Replication factor if this process creates topics. Default: 3, or the number of brokers if
+   * lower.
+   */
   readonly replicationFactor?: number;
 };
 
@@ -42,7 +48,7 @@ const ASK_TIMEOUT_MS = 5000;
 type TopicInfo = { readonly name: string; readonly partitions: number };
 
 /**
- * Opens the bus of a cluster, and creates its topics where they are missing.
+ * Opens the bus of a cluster and creates missing topics.
  * @throws StartError that names the brokers and says why they could not be used
  */
 export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
@@ -70,30 +76,30 @@ export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
   }
 }
 
-/** Topics as they are, after creating those that are missing. Several processes may do this at once. */
+/** Creates missing topics and returns all of them. Several processes may do this at once. */
 async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
   const existing = new Set(await admin.listTopics());
   const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
   if (missing.length > 0) await createTopics(admin, options, missing);
-  // A broker may hear of a new topic a moment after the one that created it.
+  // A broker may learn of a new topic a moment after the one that created it.
   const topics = await askUntilSettled(() => readTopics(admin, options));
   await askUntilSettled(() => askLeaders(admin, options, missing)).catch((error: unknown) => {
-    // Who does not lead by now is not waited for: appending tries again.
+    // A partition that still has no leader is not waited for; appending retries.
     if (!isUnsettled(error)) throw error;
   });
   return topics;
 }
 
 /**
- * A broker may lead a partition only a moment after it has heard of it. Until then it refuses
- * records for that one, and those of the request for other partitions are appended twice. Only a
- * leader tells offsets.
+ * Fails with a retriable error until all new partitions have leaders: only a leader returns
+ * offsets. Before that, a broker refuses records for a partition, and the retry of the request
+ * appends its records for other partitions twice.
  */
 async function askLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
   await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
 }
 
-/** Asks again for a few seconds where the cluster is only just finding itself. */
+/** Retries for a few seconds while the cluster elects leaders and coordinators. */
 async function askUntilSettled<T>(question: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -118,19 +124,20 @@ const UNSETTLED: ReadonlySet<string> = new Set([
   "GROUP_COORDINATOR_NOT_AVAILABLE",
   "GROUP_LOAD_IN_PROGRESS",
   "NOT_COORDINATOR_FOR_GROUP",
-  // What the client makes of several of these: a cluster has no coordinator before somebody asks for the first.
+  // kafkajs's form of several of these errors. A cluster has no coordinator before the first
+  // request for one.
   "KafkaJSGroupCoordinatorNotFound",
 ]);
 
 async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
   const { brokers } = await admin.describeCluster();
   const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
-  // With three copies an acknowledged record lies on two at least, so that any one broker may be lost.
+  // With three copies an acknowledged record is on at least two, so that any one broker may fail.
   const safety = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
-  // The broker's own time: a broker refuses records of a host whose clock is ahead, and removes
-  // those of one behind too early.
+  // Brokers assign the timestamps. A broker refuses records of a host whose clock is ahead, and
+  // removes those of a host whose clock is behind too early.
   const configEntries = [...safety, { name: "message.timestamp.type", value: "LogAppendTime" }];
-  // Answers false, and does not throw, where another process was faster.
+  // Returns false, without throwing, if another process created the topics first.
   await admin.createTopics({
     waitForLeaders: false,
     topics: missing.map((topic) => ({
@@ -157,14 +164,14 @@ function topicName({ namespace }: { namespace: string }, topic: Topic): string {
 }
 
 /**
- * Members of one Kafka group must want the same topics (kafkajs gives all members the leader's), so
- * a group has an id for each topic.
+ * Returns the id of a consumer group, which differs by topic: kafkajs gives all members the topics
+ * of the group's leader, so all must want the same.
  */
 function groupId({ namespace }: { namespace: string }, topic: Topic, group: string): string {
   return topic === "events" ? `${namespace}.${group}` : `${namespace}.${group}.${topic}`;
 }
 
-/** Where reading begins and ends in each partition that has something to read. */
+/** Returns where reading begins and ends in each partition that has something to read. */
 async function rangesOf(admin: Admin, topic: string, { since, from = [] }: ReadOptions): Promise<Range[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
   const times = since === undefined ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, since);
@@ -186,7 +193,7 @@ async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> 
 type Parts = {
   readonly options: KafkaBusOptions;
   readonly admin: Admin;
-  /** Those of `admin`. */
+  /** Drops the connections of `admin`. */
   readonly dropConnections: () => void;
   readonly producer: KafkaProducer;
   readonly topics: ReadonlyMap<Topic, TopicInfo>;
@@ -232,12 +239,12 @@ class KafkaBus implements Bus {
     const { admin, options } = this.#parts;
     const topic = topicName(options, read.topic);
     const group = `${options.namespace}.reader.${randomBytes(8).toString("hex")}`;
-    // The reader itself gives up where the group has no coordinator yet.
+    // The reader itself does not retry while the group has no coordinator.
     await this.#ask(() => admin.describeGroups([group]));
     try {
       yield* readRanges({ connection: options, topic, group, ranges, read });
     } finally {
-      // The broker forgets an empty group by itself, in a week.
+      // If this fails, the broker removes the empty group after a week.
       await settledWithin(admin.deleteGroups([group]), 1000);
     }
   }
@@ -255,8 +262,8 @@ class KafkaBus implements Bus {
     return ends
       .map(({ partition, high, low }) => {
         const next = nexts.get(partition) ?? -1;
-        // A group that never acknowledged anything here begins at the oldest record; so does one
-        // whose next record is already gone.
+        // A group without a committed offset begins at the oldest record, as does a group whose
+        // next record has been removed.
         return { partition, first: Number(low), end: Number(high), next: Math.max(next, Number(low)) };
       })
       .toSorted((a, b) => a.partition - b.partition);
@@ -296,7 +303,7 @@ class KafkaBus implements Bus {
     if (!(await settledWithin(this.#parts.admin.disconnect(), 1000))) this.#parts.dropConnections();
   }
 
-  /** Asks again for a while where the cluster is only just finding itself; then says that it could not be reached. */
+  /** Retries for a while if the cluster is electing leaders; then fails with `bus_unavailable`. */
   async #ask<T>(question: () => Promise<T>): Promise<T> {
     const { options, dropConnections } = this.#parts;
     if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
@@ -309,7 +316,7 @@ class KafkaBus implements Bus {
           await sleep(METADATA_WAIT_MS);
           continue;
         }
-        // The next question gets new connections, in case that these lead nowhere.
+        // The next request uses new connections, in case these are dead.
         dropConnections();
         const where = options.brokers.join(", ");
         throw new LoggiaError("bus_unavailable", `Kafka at ${where} could not be reached: ${reasonOf(error)}`, {
