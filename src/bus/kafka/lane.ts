@@ -5,15 +5,15 @@ import { kindOf, reasonOf, refusalOf } from "./client.ts";
 import { backoff_ms, sizeOf } from "../limits.ts";
 import { pause } from "../wait.ts";
 
-/** One call of `append`: settles when all its records are durable, or at its deadline. */
+/** One call of `append`. Settles when all its records are durable, or at its deadline. */
 export class Append {
   readonly #resolve: () => void;
   readonly #reject: (error: LoggiaError) => void;
   readonly #timer: NodeJS.Timeout;
   #left: number;
-  /** Why Kafka did not take it so far. */
+  /** The last reason why Kafka did not store the records. */
   reason = "no answer";
-  /** What it said to that, in words for callers. */
+  /** Kafka's own message for that reason, which callers may see. */
   refusal: string | null = null;
   settled = false;
 
@@ -28,7 +28,7 @@ export class Append {
     }, deadline_ms);
   }
 
-  /** What the client said is for the log: it may name files and addresses. */
+  /** The client's own messages are only logged: they may name files and addresses. */
   #late(deadline_ms: number): string {
     const late = `Kafka did not store this within ${deadline_ms} ms`;
     return this.refusal === null ? late : `${late}: ${this.refusal}`;
@@ -57,21 +57,21 @@ export type LaneOptions = {
   readonly partition: number;
   readonly log: Logger;
   readonly closing: AbortSignal;
-  /** Sends records of this lane alone. */
+  /** Sends records of this lane only. */
   send(items: readonly Item[]): Promise<void>;
-  /** Takes note that items neither wait nor are in flight any more. */
+  /** Called when items are no longer queued or in flight. */
   left(items: readonly Item[]): void;
 };
 
 /**
- * A broker's default limit is 1,048,588 bytes for what one request brings to one partition; a
- * record adds up to 40 bytes to its own size.
+ * Most bytes of one request for one partition. The default limit of brokers is 1,048,588; a record
+ * takes up to 40 bytes more than its own size.
  */
 const REQUEST_BYTES = 1_000_000;
 const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
 
-/** Refusals that last until an operator does something: callers are told at once. */
+/** Errors that last until an operator acts. Appends fail at once. */
 const NEVER: ReadonlySet<string> = new Set([
   "TOPIC_AUTHORIZATION_FAILED",
   "CLUSTER_AUTHORIZATION_FAILED",
@@ -79,14 +79,14 @@ const NEVER: ReadonlySet<string> = new Set([
   "KafkaJSSASLAuthenticationError",
 ]);
 
-/** What waits for one partition. At most one request of it is in flight: that keeps its order. */
+/** Queue of one partition. At most one of its requests is in flight, which preserves the order. */
 export class Lane {
   readonly topic: string;
   readonly partition: number;
   readonly #options: LaneOptions;
   #queue: Item[] = [];
   #request_bytes = REQUEST_BYTES;
-  /** Whether a request is in flight, or being tried again. */
+  /** Whether a request is in flight or being retried. */
   isBusy = false;
 
   constructor(options: LaneOptions) {
@@ -104,8 +104,8 @@ export class Lane {
   }
 
   /**
-   * The next request: in order, within its limits, without what its caller has given up. The lane
-   * is busy until {@link sent} or {@link sendAlone} is through.
+   * Returns the items of the next request: in order, within its limits, without appends that have
+   * timed out. The lane is busy until {@link sent} or {@link sendAlone} is finished.
    */
   take(): Item[] {
     const items: Item[] = [];
@@ -126,14 +126,14 @@ export class Lane {
     return items;
   }
 
-  /** All of `items` is durable. */
+  /** Completes a request: all of `items` are durable. */
   sent(items: readonly Item[]): void {
     for (const { append } of items) append.recordDone();
     this.#options.left(items);
     this.isBusy = false;
   }
 
-  /** Sends `items` again and again, by themselves, for as long as somebody waits for them. */
+  /** Sends `items` in requests of their own, with retries, as long as any append waits for them. */
   async sendAlone(items: readonly Item[]): Promise<void> {
     for (let failures = 1; ; failures++) {
       try {
@@ -152,7 +152,7 @@ export class Lane {
     this.isBusy = false;
   }
 
-  /** Where the broker's limit is lower than its default: smaller requests from now on. */
+  /** Halves the size of requests if the broker's limit is lower than its default. */
   #splits(items: readonly Item[], error: unknown): boolean {
     if (kindOf(error) !== "MESSAGE_TOO_LARGE" || items.length === 1) return false;
     const size_bytes = items.reduce((sum, { record }) => sum + sizeOf(record) + RECORD_OVERHEAD_BYTES, 0);
@@ -162,7 +162,10 @@ export class Lane {
     return true;
   }
 
-  /** Tells the callers of `items` what their deadline will say, or that there is no hope. */
+  /**
+   * Records the error for the deadline's message, and fails appends for which retrying is
+   * pointless.
+   */
   #note(items: readonly Item[], error: unknown): void {
     const reason = reasonOf(error);
     const isTooLarge = kindOf(error) === "MESSAGE_TOO_LARGE";

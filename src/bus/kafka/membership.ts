@@ -5,23 +5,26 @@ import type { Logger } from "pino";
 import { reasonOf } from "./client.ts";
 
 /**
- * What is reached for inside kafkajs, whose consumers cannot leave a group that an earlier one
- * joined.
+ * Private parts of kafkajs, whose consumers cannot remove an earlier consumer's member from a
+ * group.
  */
 type Coordinator = { leaveGroup(member: { groupId: string; memberId: string }): Promise<unknown> };
 type Cluster = { findGroupCoordinator(group: { groupId: string }): Promise<Coordinator> };
 
-/** A broker that has just returned loads its groups first, and refuses until then. */
+/**
+ * Pause between attempts: a broker that has just returned refuses requests until its groups are
+ * loaded.
+ */
 const RETRY_MS = 200;
 
-/** A rebalance that takes no longer is nobody's concern. */
+/** Longest rebalance that is not reported. */
 const BRIEF_MS = 1_000;
 
 /**
- * One member of a consumer group, through all the consumers that play it. A broker that comes back
- * remembers the members it had, and lets no group go on before each has joined again or its session
- * has ended. A consumer that lost its broker is replaced by one that joins as a new member, so that
- * one first takes its predecessor out of the group.
+ * One member of a consumer group, across the consumers that represent it. After a restart a broker
+ * remembers the members, and blocks the group until each has rejoined or its session has expired. A
+ * consumer that lost its broker is replaced by one that joins as a new member, so the old member is
+ * removed from the group first.
  */
 export class KafkaMembership {
   readonly #group: string;
@@ -36,8 +39,8 @@ export class KafkaMembership {
   }
 
   /**
-   * For the consumer's option: kafkajs hands its cluster to those who assign partitions, and to
-   * nobody else.
+   * Assigner for the consumer's options. kafkajs passes its cluster object only to partition
+   * assigners.
    */
   readonly assigner: PartitionAssigner = (config) => {
     this.#cluster = config.cluster as unknown as Cluster;
@@ -53,16 +56,16 @@ export class KafkaMembership {
     consumer.on(events.REBALANCING, () => this.lost());
   }
 
-  /** The consumer ended, or has to join anew. */
+  /** Called when the consumer has ended or must rejoin. */
   lost(): void {
     this.#away_ms ??= performance.now();
   }
 
   /**
-   * Takes the member of the last consumer out of the group. A consumer that is connected does so
-   * before it joins.
+   * Removes the last consumer's member from the group. A connected consumer calls this before it
+   * joins.
    *
-   * @param session_ms after so long the broker removes the member itself
+   * @param session_ms session timeout, after which the broker removes the member itself
    */
   async leaveLast(session_ms: number, signal: AbortSignal): Promise<void> {
     const start_ms = performance.now();
@@ -72,7 +75,7 @@ export class KafkaMembership {
     }
   }
 
-  /** False where the coordinator is not ready yet. */
+  /** Returns false if the coordinator is not ready yet. */
   async #tryToLeave(): Promise<boolean> {
     const [cluster, memberId, groupId] = [this.#cluster, this.#memberId, this.#group];
     if (cluster === null || memberId === null) return true;
@@ -82,14 +85,14 @@ export class KafkaMembership {
       this.#memberId = null;
       return true;
     } catch (error) {
-      // It is unknown where its session has ended. Whatever else is wrong, joining waits for that
-      // end at the most.
+      // The member is unknown if its session has expired. With any other error, joining waits at
+      // most for that.
       this.#log.debug({ reason: reasonOf(error) }, "the last member could not be taken out of the group");
       return (error as { readonly retriable?: boolean }).retriable !== true;
     }
   }
 
-  /** Why no records come at the moment, in words for operators; null where they do. */
+  /** Why no records arrive at the moment, in words for operators; null if they do. */
   fault(): string | null {
     const isAway = this.#away_ms !== null && performance.now() - this.#away_ms > BRIEF_MS;
     return isAway ? "is there, but the consumer group has not been joined again yet: what was posted waits" : null;

@@ -9,7 +9,7 @@ export type PartitionOptions = {
   readonly subscription: SubscribeOptions;
   readonly handler: (batch: Batch) => Promise<void>;
   readonly log: Logger;
-  /** Resolves when whoever held the partition before, in this process, has let go of it. */
+  /** Resolves when the partition's previous holder in this process has released it. */
   readonly after: Promise<void>;
   commit(next: number): Promise<void>;
 };
@@ -17,9 +17,9 @@ export type PartitionOptions = {
 const COMMIT_ATTEMPTS = 8;
 
 /**
- * One assigned partition: what was fetched and not yet handed over, and the one handler at work. It
- * lives apart from the consumer's fetch loop, so that a handler that takes long, or waits to try
- * again, holds up neither the heartbeats nor the other partitions.
+ * One assigned partition: its fetched records and the one running handler. It is independent of the
+ * consumer's fetch loop, so that a slow or retrying handler delays neither heartbeats nor other
+ * partitions.
  */
 export class KafkaPartition {
   readonly #options: PartitionOptions;
@@ -29,7 +29,7 @@ export class KafkaPartition {
   #acked = -1;
   #arrived: PromiseWithResolvers<void> = Promise.withResolvers();
   #drained: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** The offset to fetch next, once that is known. */
+  /** The next offset to fetch, once it is known. */
   position: number | null = null;
   /** Resolves when the last handler has returned. */
   readonly ended: Promise<void>;
@@ -44,11 +44,11 @@ export class KafkaPartition {
     return this.#closing.signal.aborted;
   }
 
-  /** Takes fetched records, and resolves when all of them have been handed over: time to fetch more. */
+  /** Accepts fetched records. Resolves when all of them are delivered and more may be fetched. */
   offer(records: readonly BusRecord[]): Promise<void> {
     if (this.isClosed) return Promise.resolve();
     const { position } = this;
-    // After a rebalance the same records may be fetched once more.
+    // After a rebalance the same records may be fetched again.
     const fresh = position === null ? records : records.filter((record) => record.position.offset >= position);
     const last = fresh.at(-1);
     if (last === undefined) return this.#drained.promise;
@@ -59,13 +59,16 @@ export class KafkaPartition {
     return this.#drained.promise;
   }
 
-  /** The partition belongs to somebody else: what waits is dropped, the handler is told, and its `ack` refused. */
+  /**
+   * Called when the partition is assigned to another member: drops the queue, aborts the handler,
+   * refuses its `ack`.
+   */
   revoke(): void {
     this.#stop();
     this.#aborting.abort();
   }
 
-  /** Lets the handler finish within `timeout_ms`, then tells it to stop. */
+  /** Lets the handler finish within `timeout_ms`, then aborts it. */
   async close(timeout_ms: number): Promise<void> {
     this.#stop();
     if (await settledWithin(this.ended, timeout_ms)) return;
@@ -108,7 +111,7 @@ export class KafkaPartition {
     return records;
   }
 
-  /** Hands `records` over until the handler returns, acknowledged them, or has to stop. */
+  /** Delivers `records` until the handler returns, has acknowledged them, or must stop. */
   async #deliver(records: readonly BusRecord[]): Promise<void> {
     const { handler, log } = this.#options;
     const next = (records.at(-1)?.position.offset ?? -1) + 1;
@@ -134,7 +137,7 @@ export class KafkaPartition {
       partition: this.#options.partition,
       records,
       signal: this.#aborting.signal,
-      // The consumer's own loop sends heartbeats whatever the handlers do.
+      // The consumer's own loop sends heartbeats, independently of handlers.
       heartbeat: async () => {},
       ack: () => this.#ack(next),
     };
@@ -145,7 +148,7 @@ export class KafkaPartition {
       if (this.#aborting.signal.aborted) {
         throw new LoggiaError("bus_unavailable", "The partition was taken away: this batch will be delivered again");
       }
-      // A late acknowledgement of an earlier batch takes nothing back.
+      // A late acknowledgement of an earlier batch moves nothing back.
       if (next <= this.#acked) return;
       try {
         await this.#options.commit(next);

@@ -7,26 +7,25 @@ import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "../limit
 import { settledWithin } from "../wait.ts";
 
 /**
- * How many shared requests may be in flight, each with partitions of its own. A second one is for
- * those that come just after the first has gone.
+ * Most shared requests in flight, each with different partitions. The second one serves appends
+ * that arrive just after the first was sent.
  */
 const SHARED_REQUESTS = 2;
 const SHARED_REQUEST_BYTES = 8 * 1024 * 1024;
 const DISCONNECT_TIMEOUT_MS = 2000;
 
-/** What a {@link Lane} sends at a time. */
+/** The items that a {@link Lane} contributes to a request. */
 type Load = { readonly lane: Lane; readonly items: readonly Item[] };
 
 /**
- * Appends to Kafka. There is a lane a partition, with one request in flight at most: so order holds
- * for each key. The lanes that have something to send share a request, since the client's work is
- * by request: what arrives meanwhile gathers, and requests grow with the load. Where a shared
- * request fails, each of its lanes goes on alone until it got through, so that a partition without
- * a leader holds up nobody else's.
+ * Appends to Kafka. Each partition has a lane with at most one request in flight, which preserves
+ * the order of each key. Lanes share requests, because the client's cost is per request: records
+ * that arrive meanwhile are batched, so requests grow with the load. If a shared request fails,
+ * each of its lanes retries alone, so that a partition without a leader does not block the others.
  *
- * The producer is not idempotent on purpose: kafkajs then retries without end, and once its retries
- * are limited a gap in the sequence makes every later request fail. What a retry appended twice,
- * the store keeps once, because events have ids.
+ * The producer is deliberately not idempotent: kafkajs would then retry without end, and with
+ * limited retries a gap in the sequence makes every later request fail. The store removes
+ * duplicates of retries by the ids of events.
  */
 export class KafkaProducer {
   readonly #producer: Producer;
@@ -42,7 +41,10 @@ export class KafkaProducer {
   #isClosed = false;
   #idle: (() => void) | null = null;
 
-  /** @param topics keys keep their partition for the life of the process, also where an operator adds some */
+  /**
+   * @param topics a key keeps its partition for the life of the process, even if an operator adds
+   *   partitions
+   */
   constructor(connection: KafkaConnection, topics: ReadonlyMap<Topic, { name: string; partitions: number }>) {
     const client = createKafkaClient(connection);
     this.#dropConnections = client.dropAllConnections;
@@ -71,7 +73,7 @@ export class KafkaProducer {
     if (this.#isClosed) return Promise.reject(new LoggiaError("bus_unavailable", "The bus is closed"));
     const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
     const overflows = this.#records + records.length > QUEUE_RECORDS || this.#size_bytes + size_bytes > QUEUE_BYTES;
-    // A large append is never refused for its own size: it comes alone.
+    // A large append is never refused for its own size: with an empty queue it is accepted alone.
     if (overflows && this.#records > 0) {
       return Promise.reject(new LoggiaError("overloaded", "Too much is waiting for Kafka; try again in a moment"));
     }
@@ -85,7 +87,7 @@ export class KafkaProducer {
     });
   }
 
-  /** Sends what waits, for as long as `timeout_ms`, and disconnects. */
+  /** Sends queued records for up to `timeout_ms`, then disconnects. */
   async close(timeout_ms: number): Promise<void> {
     this.#isClosed = true;
     const { promise: idle, resolve } = Promise.withResolvers<void>();
@@ -111,7 +113,7 @@ export class KafkaProducer {
     return lane;
   }
 
-  /** What comes in the same turn of the event loop goes together. */
+  /** Batches the appends of one turn of the event loop. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -163,13 +165,13 @@ export class KafkaProducer {
     await this.#producer.sendBatch({ acks: -1, timeout: REQUEST_TIMEOUT_MS, topicMessages });
   }
 
-  /** The partition that Kafka's own clients would choose. */
+  /** Returns the partition that Kafka's own clients would choose. */
   #partition(topic: Topic, key: string, partitions: number): number {
     if (partitions === 1) return 0;
     const name = `${topic} ${key}`;
     let partition = this.#partitionOf.get(name);
     if (partition === undefined) {
-      // All that it looks at is how many there are.
+      // The partitioner uses only their number.
       const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
         ...NO_METADATA,
         partitionId,

@@ -3,23 +3,22 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 /**
- * What kafkajs loads when it first sends a request, or meets records, of each kind: by folder, the
- * files that a module there asks for, by these names.
+ * Modules that kafkajs loads lazily, when it first sends a request or reads records of a kind: the
+ * files by folder, as the modules there require them.
  */
 const LAZY = { "requests/*": "v*/{request,response}.js", "message/compression": "gzip.js" };
 
 /**
- * Loads that now. A process whose files are replaced under it, as an upgrade in place does, would
- * not find it then, and take nothing more until it is started anew. Costs 7 MB, and 50 ms of a
- * start.
+ * Loads these modules at startup. After an upgrade in place, a running process would not find them
+ * any more, and would stop storing events until it is restarted.
  */
 export function loadProtocol(): void {
   const protocol = join(dirname(createRequire(import.meta.url).resolve("kafkajs")), "src/protocol");
   for (const [folders, files] of Object.entries(LAZY)) {
     for (const folder of globSync(folders, { cwd: protocol })) {
       const cwd = join(protocol, folder);
-      // Asked for as kafkajs does, for Node looks at the disk before it knows that a module asked
-      // for otherwise is the same.
+      // Required with kafkajs's own specifiers: for a different one, Node accesses the disk before
+      // it finds the module in its cache.
       const require = createRequire(join(cwd, "index.js"));
       for (const file of globSync(files, { cwd })) require(`./${file.replace(/\.js$/, "")}`);
     }

@@ -5,13 +5,13 @@ import { CLIENT_RETRY, createKafkaClient, reasonOf, type KafkaConnection } from 
 import { sizeOf } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
-/** What is to be read of one partition: from `next` on, without `end`. */
+/** Offsets to read of one partition: from `next` up to, but not including, `end`. */
 export type Range = { readonly partition: number; readonly next: number; readonly end: number };
 
 export type RangesOptions = {
   readonly connection: KafkaConnection;
   readonly topic: string;
-  /** A group of this reading alone: kafkajs reads only as a member of one. */
+  /** A group used for this read only, because kafkajs reads only as a member of a group. */
   readonly group: string;
   readonly ranges: readonly Range[];
   readonly read: ReadOptions;
@@ -20,13 +20,13 @@ export type RangesOptions = {
 const SESSION_TIMEOUT_MS = 30_000;
 const HEARTBEAT_MS = 3000;
 const FETCH_BYTES = 1024 * 1024;
-/** A cluster that gives nothing for this long is away. */
+/** Silence after which the cluster counts as unavailable. */
 const SILENCE_MS = 30_000;
 const DISCONNECT_TIMEOUT_MS = 3000;
 
 /**
- * Reads ranges of a topic's partitions once. Nothing is committed: should the group have to join
- * again, what comes a second time is left out.
+ * Reads ranges of a topic's partitions once. Nothing is committed. If the group must rejoin,
+ * records that are fetched twice are skipped.
  * @throws LoggiaError `bus_unavailable`
  */
 export async function* readRanges(options: RangesOptions): AsyncGenerator<readonly BusRecord[]> {
@@ -63,7 +63,7 @@ export async function* readRanges(options: RangesOptions): AsyncGenerator<readon
   }
 }
 
-/** What is left to read of each partition. */
+/** The ranges still to be read, by partition. */
 type Left = Map<number, { next: number; readonly end: number }>;
 
 async function begin(
@@ -74,7 +74,7 @@ async function begin(
 ): Promise<void> {
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: true });
-  // With each generation the group begins at what it committed, which is nothing.
+  // Each generation starts at the committed offsets, and there are none.
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     const others = (payload.memberAssignment[topic] ?? []).filter((partition) => !left.has(partition));
     if (others.length > 0) consumer.pause([{ topic, partitions: others }]);
@@ -83,7 +83,10 @@ async function begin(
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch });
 }
 
-/** Hands over what is new of a fetched batch, within the reader's bounds, and waits until all of it was taken. */
+/**
+ * Passes the new records of a fetched batch to the reader, within its bounds, and waits until it
+ * has taken them.
+ */
 async function pass(payload: EachBatchPayload, left: Left, read: ReadOptions, handover: Handover): Promise<void> {
   const { partition } = payload.batch;
   const lastOffset = Number(payload.batch.lastOffset());
@@ -98,7 +101,7 @@ async function pass(payload: EachBatchPayload, left: Left, read: ReadOptions, ha
         range.next = records.at(-1)!.position.offset + 1;
         if (!(await handover.give({ partition, records, next: range.next }))) return;
       }
-      // The last offsets of a range may hold no record any more.
+      // The last offsets of a range may hold no records any more.
       if (range.next < range.end && lastOffset + 1 >= range.end) {
         range.next = lastOffset + 1;
         if (!(await handover.give({ partition, records: [], next: range.next }))) return;
@@ -148,14 +151,16 @@ function unavailable({ brokers }: KafkaConnection, error: Error): LoggiaError {
 /** Part of a range: records of one partition, and the offset after them. */
 type Part = { readonly partition: number; readonly records: readonly BusRecord[]; readonly next: number };
 
-/** Passes parts from the consumer's loop to one reader; the loop goes on when a part was taken. */
+/**
+ * Passes parts from the consumer's loop to one reader. The loop continues when a part was taken.
+ */
 class Handover {
   readonly #waiting: { part: Part; taken: (taken: boolean) => void }[] = [];
   #wake: () => void = () => {};
   #failure: { readonly reason: unknown } | null = null;
   #closed = false;
 
-  /** False where nobody takes any more. */
+  /** Returns whether the reader took the part; false after `close`. */
   give(part: Part): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
     return new Promise((taken) => {
@@ -169,7 +174,7 @@ class Handover {
     this.#wake();
   }
 
-  /** The next part, or null where none came in time. */
+  /** Returns the next part, or null if none arrived in time. */
   async take(timeout_ms: number): Promise<Part | null> {
     const deadline_ms = performance.now() + timeout_ms;
     while (this.#waiting.length === 0 && this.#failure === null) {

@@ -9,33 +9,30 @@ import { backoff_ms, CLOSE_TIMEOUT_MS } from "../limits.ts";
 import { pause, settledWithin } from "../wait.ts";
 
 /**
- * Heartbeats go out whatever the handlers do, so only a dead or frozen process misses this. Then
- * the others wait that long. Not the least that brokers allow, 6 s: the client sends no heartbeat
- * before the fetch under way is answered, which may bring 16 MB and take as long as any request.
- * With 2 s from one to the next they came up to 4.5 s apart on a starved machine; and a session
- * that ends for being late has all members of the group begin anew.
+ * Session timeout. Heartbeats are independent of handlers, so only a dead or frozen process exceeds
+ * it, and the other members wait that long. It is above the brokers' minimum of 6 s: the client
+ * sends no heartbeat before its current fetch is answered, which may be late on a busy machine, and
+ * an expired session makes all members of the group start again.
  */
 const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 3000;
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** A fetch that finds nothing returns this soon: a partition that was paused waits no longer for its turn. */
+/** Longest wait of a fetch without records, so that a resumed partition is soon fetched again. */
 const FETCH_WAIT_MS = 100;
 /**
- * How long the fetch loop itself waits for handlers. Those that take longer have their partition
- * paused, and the others go on.
+ * How long the fetch loop itself waits for handlers. The partitions of slower handlers are paused,
+ * and the others continue.
  */
 const INLINE_MS = 50;
 const FETCH_BYTES_LEAST = 256 * 1024;
 const FETCH_BYTES_MOST = 4 * 1024 * 1024;
-/**
- * The longest wait before a consumer is built anew: a broker that comes back is to be noticed soon.
- */
+/** Longest wait before a consumer is rebuilt, so that a returning broker is noticed soon. */
 const REBUILD_MOST_MS = 1_000;
-/** No heartbeat went out for this long, though the loop should be running: it hangs. */
+/** Silence without heartbeats after which the consumer's loop counts as hung. */
 const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;
 const WATCH_MS = 5000;
 const DISCONNECT_TIMEOUT_MS = 3000;
-/** A subscription that could not join its group for this long is given up. */
+/** How long joining the group may fail before the subscription fails permanently. */
 const GIVE_UP_MS = 10 * 60_000;
 
 export type KafkaSubscriptionOptions = {
@@ -48,27 +45,27 @@ export type KafkaSubscriptionOptions = {
 };
 
 /**
- * A member of a consumer group that outlives its consumers: kafkajs does not come back from every
- * crash, and its loop can hang in a rebalance. Then the consumer is thrown away and built anew.
+ * A member of a consumer group that outlives its consumers. kafkajs does not recover from every
+ * crash, and its loop can hang in a rebalance; the consumer is then discarded and rebuilt.
  *
  * kafkajs fetches from a broker again only when every batch of its last fetch is done. So its loop
  * only feeds {@link KafkaPartition}s, and pauses those that cannot keep up.
  */
 export class KafkaSubscription implements Subscription {
   readonly done: Promise<void>;
-  /** Resolves when the first consumer has joined, or failed to. */
+  /** Resolves when the first consumer has joined or failed to join. */
   readonly started: Promise<void>;
   readonly #options: KafkaSubscriptionOptions;
   readonly #log: Logger;
   readonly #closing = new AbortController();
   readonly #partitions = new Map<number, KafkaPartition>();
-  /** When the last holder of a partition in this process will have let go of it. */
+  /** Resolves, by partition, when its last holder in this process has released it. */
   readonly #endings = new Map<number, Promise<void>>();
   readonly #leave: PromiseWithResolvers<void> = Promise.withResolvers();
   #timeOfClose_ms = CLOSE_TIMEOUT_MS;
   /**
-   * Of the consumer alive: commits without the consumer's own retries, which do not ask whether the
-   * partition is still ours.
+   * Commits through the current consumer, without kafkajs's retries, which do not check whether the
+   * partition is still assigned.
    */
   #commit: ((offsets: Offsets) => Promise<void>) | null = null;
   #joined_ms = 0;
@@ -118,7 +115,9 @@ export class KafkaSubscription implements Subscription {
     }
   }
 
-  /** The life of one consumer. Returns why it ended; null when the subscription was closed. */
+  /**
+   * Runs one consumer until it ends. Returns the reason, or null if the subscription was closed.
+   */
   async #live(started: () => void): Promise<unknown> {
     const { connection, group, topic, subscription } = this.#options;
     const client = createKafkaClient({ ...connection, log: this.#log });
@@ -133,7 +132,8 @@ export class KafkaSubscription implements Subscription {
       maxBytesPerPartition: perPartition,
       maxBytes: 4 * perPartition,
       allowAutoTopicCreation: false,
-      // Enough to live through the restart of a broker: a new member has to wait for the session of the old one to end.
+      // Enough to survive the restart of a broker: a new member must wait for the session of the
+      // old one to expire.
       retry: { ...CLIENT_RETRY, retries: 8, restartOnFailure: async () => false },
     });
     const died = this.#watch(consumer, client);
@@ -165,7 +165,9 @@ export class KafkaSubscription implements Subscription {
     }
   }
 
-  /** Follows the events of a consumer; `reason` resolves with why it is dead, crashed or hanging. */
+  /**
+   * Follows the events of a consumer. `reason` resolves with an error once it has crashed or hung.
+   */
   #watch(consumer: Consumer, client: KafkaClient): { reason: Promise<unknown>; stop(): void } {
     const { promise: reason, resolve: die } = Promise.withResolvers<unknown>();
     const { events } = consumer;
@@ -188,8 +190,8 @@ export class KafkaSubscription implements Subscription {
   }
 
   /**
-   * Brings the partitions in line with what the group gave this member. Runs before the first fetch
-   * of that generation.
+   * Updates the partitions to the group's assignment. Runs before the first fetch of that
+   * generation.
    */
   #assign(consumer: Consumer, assigned: readonly number[]): void {
     const { topic } = this.#options;
@@ -205,7 +207,8 @@ export class KafkaSubscription implements Subscription {
       if (kept === undefined) {
         this.#adopt(consumer, number);
       } else if (kept.position !== null) {
-        // Each generation starts from the committed offsets, behind what is already here.
+        // Each generation starts at the committed offsets, which are behind the records already
+        // fetched.
         consumer.seek({ topic, partition: number, offset: String(kept.position) });
       }
     }
@@ -226,14 +229,14 @@ export class KafkaSubscription implements Subscription {
     });
     this.#partitions.set(number, partition);
     const place = [{ topic, partitions: [number] }];
-    // kafkajs remembers a pause from the last time that the partition was ours.
+    // kafkajs keeps a pause from an earlier assignment of the partition.
     consumer.resume(place);
     if (subscription.from === undefined) return;
     consumer.pause(place);
     void this.#seek(consumer, number, partition);
   }
 
-  /** Asks `from`, again and again where it fails, and lets the partition go. */
+  /** Calls `from`, with retries, and then resumes the partition at its offset. */
   async #seek(consumer: Consumer, number: number, partition: KafkaPartition): Promise<void> {
     const { topic, subscription } = this.#options;
     for (let failures = 1; !partition.isClosed; failures++) {
