@@ -6,30 +6,38 @@ type Asking = {
   readonly until_ms: number;
 };
 
-/** How long a question may take with all its waiting: less than a connection may be silent. */
+/**
+ * Longest time for a query with all its waiting. Shorter than the longest silence of a connection.
+ */
 const QUESTION_MS = 50_000;
 
 const asking = new AsyncLocalStorage<Asking>();
 
 /**
- * Does work for a person, among whom a store shares out what it has.
- * @param gone fires when the client has left: the store gives the work up then
+ * Runs work on behalf of a person. Stores share their resources among persons.
+ * @param gone fires when the client has disconnected; the store then cancels the work
  */
 export function askedBy<T>(person: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
   return asking.run({ person, gone, until_ms: performance.now() + QUESTION_MS }, work);
 }
 
-/** For whom the work under way is done; undefined where for nobody in particular. */
+/** Returns the person for whom the current work is done; undefined if there is none. */
 export function asker(): string | undefined {
   return asking.getStore()?.person;
 }
 
-/** Fires when the client of the work under way has left; undefined where nothing tells. */
+/**
+ * Returns the signal that fires when the client of the current work has disconnected, if there is
+ * one.
+ */
 export function askerGone(): AbortSignal | undefined {
   return asking.getStore()?.gone;
 }
 
-/** How much time the work under way has left, in milliseconds; without bound where it is for nobody in particular. */
+/**
+ * Returns the time left for the current work, in milliseconds: Infinity if it is done for no
+ * person.
+ */
 export function askerLeft_ms(): number {
   return (asking.getStore()?.until_ms ?? Infinity) - performance.now();
 }

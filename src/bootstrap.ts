@@ -7,7 +7,7 @@ import { LoggiaError, StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import type { Settings } from "./settings.ts";
 
-/** What the first start made; each secret is known only here, and shown once. */
+/** Records made by the first start. The secrets are known only here and are shown once. */
 export type FirstStart = {
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly log: { readonly key: LogKey; readonly apiKey: string } | null;
@@ -17,13 +17,13 @@ export type FirstStart = {
 
 /**
  * Shows the secrets to the operator, and resolves once they are written. `isResumed`: an earlier
- * start was cut off.
+ * first start was interrupted.
  */
 export type ShowFirstStart = (first: FirstStart, start: { readonly isResumed: boolean }) => Promise<void>;
 
 /**
- * How long another process may take for a first start, which then counts as cut off. Embedded
- * engines belong to one process: there it is cut off for certain.
+ * How long the first start of another process may take before it counts as interrupted. Embedded
+ * engines belong to one process, so an unfinished first start was certainly interrupted.
  */
 const TAKE_OVER_MS = { embedded: 0, cluster: 15_000 } as const;
 
@@ -31,12 +31,12 @@ const FIRST_EMAIL = "admin@localhost";
 const FIRST_LOG = parseLogKey("first-log")!;
 
 /**
- * Makes an admin and a log where the store has no accounts, as the settings name them. Secrets are
- * shown before they are stored: a process that is killed at any moment leaves no account whose
- * password nobody has seen. Of processes that start at the same moment, one does this.
+ * Creates the admin and the log of the settings if the store has no accounts. Secrets are shown
+ * before they are stored, so that a process killed at any moment leaves no account with an unknown
+ * password. If several processes start at once, only one does this.
  *
- * @returns what was made, or null
- * @throws StartError where the settings can't be carried out
+ * @returns the records made, or null
+ * @throws StartError if the settings cannot be carried out
  */
 export async function makeFirstRecords(
   catalog: Catalog,
@@ -58,7 +58,7 @@ export async function makeFirstRecords(
   return first;
 }
 
-/** What is missing: all of it, or what a start that was cut off has not made. */
+/** Returns the missing records: all of them, or those that an interrupted start did not make. */
 function plan(catalog: Catalog, settings: Pick<Settings, "admin" | "log">): FirstStart {
   const drawn = { email: FIRST_EMAIL, password: randomBytes(12).toString("base64url") };
   const key = settings.log?.key ?? FIRST_LOG;
@@ -92,8 +92,8 @@ async function makeLog(
 }
 
 /**
- * A forgotten setting must not bring back a deleted account, and its reader must not believe that
- * it has.
+ * Logs settings that have no effect. A forgotten setting must not restore a deleted account, and
+ * the operator must not believe that it did.
  */
 function sayIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "admin" | "log">, log: Logger): void {
   const ignored = [

@@ -1,6 +1,6 @@
 /**
- * Every failure that Loggia can explain to a caller, with the HTTP status that tells it.
- * Codes are part of the wire contract: they may be added, never changed.
+ * HTTP status of every error that Loggia reports to callers, by code. Codes are part of the wire
+ * contract: they may be added, never changed.
  */
 export const STATUS_OF_CODE = {
   bad_parameter: 400,
@@ -45,12 +45,12 @@ export const STATUS_OF_CODE = {
 export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
 /**
- * A failure whose message may be shown to whoever called: it says what was wrong and what would be right.
- * Anything else that is thrown counts as an internal error and is logged, never shown.
+ * An error whose message may be shown to the caller: it says what is wrong and what would be right.
+ * Any other error counts as internal and is logged, never shown.
  */
 export class LoggiaError extends Error {
   readonly code: ErrorCode;
-  /** How long the caller should wait before it tries again; sent as `Retry-After` with 429 and 503. */
+  /** How long the caller should wait before it retries; sent as `Retry-After` with 429 and 503. */
   readonly retryAfter_s: number | null;
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfter_s?: number } = {}) {
@@ -66,7 +66,7 @@ export class LoggiaError extends Error {
   }
 }
 
-/** Ends work whose client has left: its answer reaches nobody. */
+/** Cancels work whose client has disconnected. */
 export class ClientGone extends LoggiaError {
   constructor() {
     super("bad_request", "The client left before it was answered");
@@ -74,8 +74,7 @@ export class ClientGone extends LoggiaError {
 }
 
 /**
- * A setting, a port, a folder or an engine that keeps the process from starting: one line for the
- * operator, exit code 1.
+ * A setting, port, folder or engine that prevents startup: one line for the operator, exit code 1.
  */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -88,9 +87,9 @@ const UNTRUSTED = /self-signed certificate|unable to (?:get|verify)[a-z ]* certi
 const OTHER_NAMES = /does not match certificate's altnames/;
 
 /**
- * What is wrong with a server's certificate, where the reason that Node or a client gave says so;
- * else null. The reason counts, for clients keep that and drop the code.
- * @param setting - names the variable that says which authorities to trust
+ * Returns what is wrong with a server's certificate, or null if `reason`, an error message of Node
+ * or a client, does not say so. The message is used because clients keep it and drop the code.
+ * @param setting names the variable that lists the trusted authorities
  */
 export function certificateFault(reason: string, setting: string): string | null {
   const refused = "its certificate was refused:";

@@ -5,24 +5,24 @@ import type { Settings } from "./settings.ts";
 
 export type LogOptions = {
   readonly level: Settings["logLevel"];
-  /** What stands in the log as `[redacted]`, wherever it may turn up. */
+  /** Values that are logged as `[redacted]`, wherever they occur. */
   readonly secrets: readonly string[];
   readonly destination: DestinationStream;
 };
 
 const REDACTED = "[redacted]";
-/** Shorter ones would redact half of the log. */
+/** Shortest secret that is redacted. Shorter ones would redact much of the log. */
 const SECRET_LENGTH = 6;
 const CAUSES = 5;
 
-/** Fields whose values never belong into a log, whoever puts them there. */
+/** Fields whose values are never logged. */
 const SECRET_FIELDS = ["password", "apikey", "apiKey", "secret", "authorization", "Authorization", "credentials"];
 
 /**
- * The log of a process: lines of JSON. Nothing in it can break a line or begin another, for JSON
- * escapes control characters; and no secret of the operator's gets into it, not even by the message
- * of a library. Of errors it holds what they say and where they come from, but not what clients of
- * engines hang on to them: requests with their headers, documents with people's words.
+ * Creates the log of a process: lines of JSON. No value can break a line, because JSON escapes
+ * control characters, and no secret of the settings is logged, not even in a library's message.
+ * Errors are logged with message and stack, without the properties that clients of engines attach:
+ * requests with headers, documents with users' texts.
  */
 export function createLog({ level, secrets, destination }: LogOptions): Logger {
   const hidden = secrets
@@ -42,8 +42,8 @@ export function createLog({ level, secrets, destination }: LogOptions): Logger {
 }
 
 /**
- * What JSON leaves as it is, and still steers a terminal or breaks a line: further control
- * characters, and marks of direction.
+ * Characters that JSON does not escape but that control a terminal or break a line: further control
+ * characters and bidirectional marks.
  */
 const STEERING = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu;
 
@@ -51,7 +51,7 @@ function escapeRest(line: string): string {
   return line.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The secrets that an operator's settings hold. */
+/** Returns the secrets in an operator's settings. */
 export function secretsOf({ admin, log, engines, mail, listeners }: Settings): string[] {
   const shared = Object.values(listeners).flatMap((sockets) => sockets.flatMap(({ routes }) => routes));
   const cluster =

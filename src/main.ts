@@ -46,49 +46,49 @@ import { answersOf, waitingOf } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
 import { startSessionRemoval } from "./start/session-removal.ts";
 
-/** A running service: the roles that its settings name, on the engines that they name. */
+/** A running service: the roles and engines that its settings name. */
 export type Loggia = {
-  /** Where the API listens; null where this process does not play that role. */
+  /** Address of the API; null if this process does not play that role. */
   readonly api: Address | null;
   readonly post: Address | null;
-  /** Where producers send by protocols other than HTTP. */
+  /** Addresses for producers with protocols other than HTTP. */
   readonly listeners: readonly ListenerAddress[];
-  /** Where health and metrics are told besides; null where no address is set for that. */
+  /** Additional address for health and metrics; null if none is set. */
   readonly monitoring: Address | null;
-  /** What the first start made, secrets included; null at later starts. */
+  /** Records made by the first start, with their secrets; null at later starts. */
   readonly first: FirstStart | null;
-  /** The ports, for tests and tools that look behind the HTTP addresses. */
+  /** The ports, for tests and tools that need more than the HTTP addresses. */
   readonly ports: Ports;
-  /** Rejects when a role has died and cannot mend itself. */
+  /** Rejects when a role has failed permanently. */
   readonly done: Promise<void>;
-  /** Takes no more requests, lets what was taken finish, and closes the engines. */
+  /** Stops accepting requests, waits for those in progress, and closes the engines. */
   close(): Promise<void>;
 };
 
-/** How addresses are placed, where a database for that is configured. */
+/** The GeoIP lookup, if a database is configured. */
 type Locating = { readonly locate?: Locate };
 
-/** `accepted` tells the last moment of an id on the bus as this process began, or 0. */
+/** `accepted` returns the time of the largest id on the bus when this process started, or 0. */
 type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
 
 /**
- * How long after it began an append that was given up may still reach Kafka: the client's own
- * attempts, each with its time-out.
+ * How long after its start an abandoned append may still reach Kafka: the client's own attempts
+ * with their timeouts.
  */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
-/** Processes that play the pipeline share the work under this name. */
+/** Consumer group of the processes that share the pipeline's work. */
 const PIPELINE_GROUP = "pipeline";
-/** Where `infra/page.ts` builds the page. */
+/** Where `infra/page.ts` writes the page. */
 const PAGE_FOLDER = join(import.meta.dirname, "../dist/page");
-/** How long roles may take to finish what they hold, at the end. */
+/** How long roles may take to finish their work at shutdown. */
 const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
- * The composition root: the one place where engines are chosen.
- * @param show called with the secrets of a first start before they count
- * @throws StartError in one clear line, with nothing left open
+ * The composition root, the only place that chooses engines.
+ * @param show called with the secrets of a first start before they are stored
+ * @throws StartError in one line, with nothing left open
  */
 export async function startLoggia(
   settings: Settings,
@@ -121,18 +121,19 @@ export async function startLoggia(
       ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
       : null;
     if (roles.has("post")) ({ post, listeners } = await startPost(settings, engines, watch, log, closing));
-    // A role that dies later is told by `done`; one that nobody awaits yet must not end the process at once.
+    // `done` reports a role that fails later. Before anybody awaits it, the rejection must not end
+    // the process.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
     return { api, post, listeners, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
   } catch (error) {
     await closing.disposeAsync();
-    // An engine that can't be reached is for the operator to mend, whichever of its callers met it first.
+    // An unreachable engine is for the operator to fix, whichever module met it first.
     throw error instanceof LoggiaError ? new StartError(error.message, { cause: error }) : error;
   }
 }
 
-/** Only what is chosen is loaded: the engines of the other kind would take tens of megabytes of memory. */
+/** Loads only the chosen engines. The others would take tens of megabytes of memory. */
 async function openEngines(
   settings: Settings,
   holds: Holds,
@@ -158,7 +159,7 @@ async function openLocating({ geoip: file }: Settings, log: Logger, closing: Asy
   return { locate: closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log })).locate };
 }
 
-/** What counts, measures and bounds: one for all roles of the process. */
+/** Metrics, holds and limits, shared by all roles of the process. */
 type Watch = Monitoring & { readonly limiter: RateLimiter; readonly holds: Holds; readonly connections: Connections };
 
 function startWatch(
@@ -189,8 +190,8 @@ function startWatch(
 }
 
 /**
- * Compares the engines, before anything is written to them. Processes that only post leave that to
- * the others: the readiness of posting does not depend on it.
+ * Compares bus and store before anything is written to them. Processes that only post leave this to
+ * the others, as their readiness does not depend on it.
  */
 function watchEngines(
   { roles, engines }: Settings,
@@ -223,8 +224,8 @@ async function listenForMonitoring(
 }
 
 /**
- * The pipeline of events and, where a mail server is configured, the one of mails. Returns what
- * rejects when one of them dies.
+ * Starts the pipeline of events and, if a mail server is configured, the notifier. Returns promises
+ * that reject when one of them fails.
  */
 async function startPipelines(
   settings: Settings,
@@ -236,7 +237,6 @@ async function startPipelines(
 ): Promise<Promise<void>[]> {
   const { metrics } = watch;
   const { mail, engines } = settings;
-  // On a cluster another process may be the one that mails.
   const store = withRetentionFilter({
     ...ports,
     store: measureStore(ports.store, metrics.engines),
@@ -249,9 +249,11 @@ async function startPipelines(
     log,
     now: clock.now,
     group: PIPELINE_GROUP,
+    // On a cluster another process may be the one that sends mail.
     notices: mail !== null || engines.kind === "cluster",
-    // There, lists with `sinceid` go by the read watermark, and the bus keeps the offsets.
-    // Embedded, one slice is written while the next is decoded, and a transaction costs the same however much it holds.
+    // On a cluster, lists with `sinceid` use the read watermark, and the bus keeps the offsets.
+    // Embedded, one write is made while the next is decoded, and a transaction costs the same
+    // whatever its size.
     ...(engines.kind === "cluster"
       ? { inOrder: false }
       : { inOrder: true, maxSlices: 2, maxEvents: 10_000, maxBytes: 20_000_000 }),
@@ -288,7 +290,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 type ApiWatch = Watch & {
   readonly continuity: Continuity | null;
-  /** The port where this process takes posts, once it does. */
+  /** The port on which this process accepts posts, once it does. */
   readonly postPort: () => number | undefined;
 };
 
@@ -333,7 +335,7 @@ async function startApi(
     operations,
     reclassifications: createReclassifications(reclassifications, clock.now),
     limiter,
-    // Answers that wait for their readers leave half of the memory to others.
+    // Unread responses may take half of the memory of responses.
     limits: { ...connections.api, unread_bytes: (answersOf(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
@@ -363,7 +365,7 @@ async function startPost(
     append_ms: APPEND_TIMEOUT_MS,
     maxWaitingEvents: POST_MAX_WAITING_EVENTS,
     maxWaitingBytes: waitingOf(settings) * MB,
-    // On a single core it would keep the bus waiting.
+    // On a single core, the busy-poll would take the time that the bus needs.
     staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
   posting.follow(coalescer);

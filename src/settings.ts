@@ -27,40 +27,50 @@ export type Role = (typeof ROLES)[number];
 export type Settings = {
   readonly api: Address;
   readonly post: Address;
-  /** URL at which producers reach `post`, without a slash at its end; null: its port on the host of the API. */
+  /**
+   * URL at which producers reach `post`, without a trailing slash; null: its port on the host of
+   * the API.
+   */
   readonly postUrl: string | null;
   readonly data: string;
-  /** How long the embedded bus keeps what the store holds. */
+  /** How long the embedded bus keeps records that the store holds. */
   readonly busKeep_ms: number;
-  /** How a process with embedded engines shares its memory. */
+  /** Memory shares of a process with embedded engines. */
   readonly memory: MemoryShares;
   readonly roles: ReadonlySet<Role>;
-  /** Made at the first start; null: drawn and printed once. */
+  /** Made at the first start; null: generated and printed once. */
   readonly admin: { readonly email: string; readonly password: string } | null;
   readonly log: { readonly key: LogKey; readonly apiKey: string | null } | null;
   readonly engines: EngineSettings;
   readonly namespace: string;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly limits: FieldLimits;
-  /** What producers that speak the protocol of Elasticsearch are told. */
+  /** Version reported to producers that speak the protocol of Elasticsearch. */
   readonly elasticsearchVersion: string;
-  /** Where producers send by protocols other than HTTP. */
+  /** Listeners for protocols other than HTTP. */
   readonly listeners: ListenerSettings;
-  /** File of a GeoIP database; null: addresses stay addresses. */
+  /** File of a GeoIP database; null: addresses are not located. */
   readonly geoip: string | null;
-  /** How to mail people about events; null: nobody is mailed. */
+  /** Mail server for notices about events; null: no mail is sent. */
   readonly mail: MailSettings | null;
-  /** Where health and metrics are told beside the other addresses; null: only there. */
+  /**
+   * Additional address for health and metrics; null: they are served on the other addresses only.
+   */
   readonly monitoring: Address | null;
   readonly rates: Rates;
-  /** Whose `X-Forwarded-For` and `X-Forwarded-Host` are believed. */
+  /** Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are trusted. */
   readonly trustedProxies: BlockList;
-  /** Names by which browsers may call the API, besides loopback names and the machine's own. */
+  /**
+   * Host names by which browsers may call the API, besides loopback names and the machine's own.
+   */
   readonly hosts: readonly string[];
   readonly accountLimits: AccountLimits;
 };
 
-/** The settings that `environment` says. @throws StartError that names the variable, its value and what is allowed */
+/**
+ * Reads the settings from `environment`.
+ * @throws StartError that names the variable, its value and what is allowed
+ */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   refuseUnknown(environment);
   const get = (name: SettingName): string => readVariable(environment, name);
@@ -142,7 +152,8 @@ function readRates(get: (name: SettingName) => string): Rates {
 
 function readAccountLimits(get: (name: SettingName) => string): AccountLimits {
   const limits = Object.entries(ACCOUNT_LIMIT_SETTINGS).map(([kind, name]) => {
-    // A log comes with a key and a share, so that nobody could create one without these.
+    // Creating a log also creates a key and a share, so with a limit of 0 nobody could create a
+    // log.
     const least = kind === "logs" || kind === "classFilters" ? 0 : 1;
     return [kind, readWhole(name, get(name), least, 10_000_000)];
   });
@@ -191,10 +202,10 @@ function readVariable(environment: NodeJS.ProcessEnv, name: SettingName): string
   return readFile(`${name}_FILE`, file).trim();
 }
 
-/** Variables of the command's other parts, which `start` does not read. */
+/** Variables of other commands, which `start` does not read. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
 
-/** A misspelt variable would silently mean its default. */
+/** Refuses unknown variables. A misspelt one would silently leave the default in force. */
 function refuseUnknown(environment: NodeJS.ProcessEnv): void {
   const known = new Set<string>(
     SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
@@ -217,7 +228,7 @@ function readAdmin(value: string): Settings["admin"] {
   const colon = value.indexOf(":");
   const email = value.slice(0, colon);
   const password = value.slice(colon + 1);
-  // The value is a secret: only its form is shown.
+  // The value is a secret, so only its format is shown.
   if (colon < 1 || !email.includes("@") || password.length < 8)
     throw new StartError("LOGGIA_ADMIN must be e-mail:password, with a password of at least 8 characters");
   return { email, password };
@@ -255,7 +266,10 @@ function readLimits(value: string): FieldLimits {
   return limits as FieldLimits;
 }
 
-/** What the engines can hold: a term of Elasticsearch has at most 32,766 bytes, and a character up to four. */
+/**
+ * Limits of the engines: a term of Elasticsearch has at most 32,766 bytes, and a character up to
+ * four.
+ */
 const LIMIT_MAXIMA: FieldLimits = {
   text: 8_000,
   link: 8_000,
