@@ -7,32 +7,35 @@ export type AttributeValue = string | number | boolean;
 /** Attributes by name. An array holds one value or more, none of which is an array. */
 export type Attributes = ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
 
-/** An object made flat. */
+/** The result of flattening an object. */
 export type Flattened = {
   readonly attributes: Attributes;
-  /** Why parts of the object are no attributes, in words. */
+  /** Why parts of the object cannot be attributes, in words. */
   readonly faults: readonly string[];
 };
 
-/** Where flattening stops, so that it takes linear time: past so many names, and inside a name of so many units. */
+/**
+ * Most names, and longest name in UTF-16 units, after which flattening stops, so that it takes
+ * linear time.
+ */
 export type FlattenBounds = { readonly names: number; readonly nameUnits: number };
 
 type Collected = Map<string, AttributeValue | AttributeValue[]>;
 
-/** Beyond whatever limits a service may have. */
+/** Default bounds, above any limits that a service may have. */
 const WIDEST: FlattenBounds = { names: 10_000, nameUnits: 2_000 };
-/** A fault is reported once or twice, not for each of thousands of names. */
+/** Most faults reported, so that thousands of names do not cause as many. */
 const MAX_FAULTS = 3;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 
 /**
- * Makes an object of JSON flat: what lies in an object within it is named by both names with a dot between them, an
- * array of scalars is several values, null is absent. Two values of one name make an attribute of both.
+ * Flattens a JSON object: nested names are joined by dots, an array of scalars becomes several
+ * values, and null is absent. Values of equal names are combined into one attribute.
  */
 export function flatten(object: object, bounds: FlattenBounds = WIDEST): Flattened {
   const collected: Collected = new Map();
   const faults: string[] = [];
-  // On a stack of its own: what is posted may be nested deeper than calls can be.
+  // An explicit stack, because input may be nested deeper than the call stack allows.
   const levels: Level[] = [];
   let level: Level | undefined = levelOf("", object);
   while (level !== undefined && collected.size <= bounds.names && faults.length < MAX_FAULTS) {
@@ -59,7 +62,7 @@ export function tooManyAttributes(most: number): string {
   return `there are more attributes than the ${most} that are allowed`;
 }
 
-/** An object that is looked through, and what comes before the names in it. */
+/** An object being traversed, and the prefix of its names. */
 type Level = {
   readonly prefix: string;
   readonly object: Readonly<Record<string, unknown>>;
@@ -93,12 +96,15 @@ function collectAll(collected: Collected, name: string, given: readonly unknown[
   collected.set(name, [collected.get(name) ?? [], clean].flat());
 }
 
-/** A number of JSON may be beyond all that JavaScript can hold. */
+/** Excludes numbers that JSON can express but JavaScript cannot. */
 function isScalar(value: unknown): value is AttributeValue {
   return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
-/** Attributes as one text of JSON, the same for the same attributes: names are in the order of their code points. */
+/**
+ * Encodes attributes as JSON text. Equal attributes give equal texts: names are in code point
+ * order.
+ */
 export function encodeAttributes(attributes: Attributes): string {
   const names = [...attributes.keys()];
   if (!areInOrder(names)) names.sort(compareCodePoints);
@@ -112,7 +118,7 @@ function areInOrder(names: readonly string[]): boolean {
   return true;
 }
 
-/** As `JSON.stringify` has it, which takes longer for what has nothing to escape. */
+/** Equals `JSON.stringify`, but is faster for strings without escapes. */
 function jsonOf(value: AttributeValue | readonly AttributeValue[]): string {
   if (typeof value === "string") return NOTHING_TO_ESCAPE.test(value) ? `"${value}"` : JSON.stringify(value);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -120,15 +126,15 @@ function jsonOf(value: AttributeValue | readonly AttributeValue[]): string {
 
 const NOTHING_TO_ESCAPE = /^[ !#-[\]-~]*$/;
 
-/** The attributes of such a text, in its order; none of null. */
+/** Parses a text of {@link encodeAttributes}, in its order. null gives no attributes. */
 export function parseAttributes(text: string | null): Attributes {
   if (text === null) return NO_ATTRIBUTES;
   const object = JSON.parse(text) as Record<string, AttributeValue | AttributeValue[]>;
-  // An object has names that look like whole numbers first.
+  // An object lists integer-like names first.
   return new Map(Object.entries(object).sort(([a], [b]) => compareCodePoints(a, b)));
 }
 
-/** Whether a text is attributes as {@link encodeAttributes} writes them, in whatever order. */
+/** Whether a text is valid as output of {@link encodeAttributes}, with names in any order. */
 export function areAttributes(text: string): boolean {
   let object: unknown;
   try {
@@ -155,25 +161,31 @@ function isStorable(value: unknown): boolean {
 const NO_ATTRIBUTES: Attributes = new Map();
 const NO_VALUES: readonly AttributeValue[] = Object.freeze([]);
 
-/** The values of an attribute, none where it is absent. */
+/** Returns the values of an attribute, none if it is absent. */
 export function valuesOfAttribute(attributes: Attributes, name: string): readonly AttributeValue[] {
   const value = attributes.get(name);
   if (value === undefined) return NO_VALUES;
   return Array.isArray(value) ? value : [value as AttributeValue];
 }
 
-/** The same as texts, which is how they are compared, grouped and searched. */
+/** Returns the values of an attribute as texts, as they are compared, grouped and searched. */
 export function textsOfAttribute(attributes: Attributes, name: string): string[] {
   return valuesOfAttribute(attributes, name).map(String);
 }
 
-/** The number that a value is or spells, which is how it is compared with numbers and aggregated; else null. */
+/**
+ * Returns a value as a number, or null if it is none. Comparisons with numbers and aggregates use
+ * it.
+ */
 export function numberOfValue(value: AttributeValue): number | null {
   if (typeof value === "number") return value;
   return typeof value === "string" ? numberOf(value) : null;
 }
 
-/** The number that a text spells, as it may be posted as `value`: a decimal one, without an exponent. Else null. */
+/**
+ * Parses a number as accepted for `value`: decimal, without exponent. Returns null for any other
+ * text.
+ */
 export function numberOf(text: string): number | null {
   const trimmed = text.trim();
   const number = DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN;

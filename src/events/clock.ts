@@ -1,17 +1,17 @@
-/** Milliseconds since the Unix epoch, whole, never less than before. */
+/** A clock in whole milliseconds since the Unix epoch that never goes back. */
 export type SteadyClock = () => number;
 
 /**
- * The time of day as those need it who put events in order: where the host's clock is set back it
- * runs on at its pace, instead of standing still or going back with it. It is the host's clock
- * again when that is ahead, at the latest in the next life of the process.
+ * Creates a clock for ordering events. If the host's clock is set back, it continues at its pace
+ * instead of stopping or going back. It equals the host's clock again once that is ahead, or after
+ * a restart.
  *
- * @param options.from never tells less than this
+ * @param options.from the earliest time it returns
  */
 export function createSteadyClock(
   options: { now?: () => number; elapsed?: () => number; from?: number } = {},
 ): SteadyClock {
-  // Read at each call, so that whoever shifts the clock of the process shifts this one too.
+  // Read at each call, so that a shifted process clock shifts this one too.
   const { now = () => Date.now(), elapsed = () => performance.now(), from = 0 } = options;
   let last_ms = Math.max(now(), from);
   let read_ms = elapsed();
@@ -23,13 +23,13 @@ export function createSteadyClock(
   };
 }
 
-/** The time that is believed, and whether what is old may be removed now. */
+/** The trusted time, and whether old data may be removed now. */
 export type RemovalClock = { readonly now: () => number; readonly mayRemove: () => boolean };
 
-/** The time that is believed, and the latest that it may be. */
+/** The trusted time, and its upper bound. */
 export type PostClock = { readonly now: () => number; readonly latest: () => number };
 
-/** Believes the host. */
+/** A clock that trusts the host. */
 export const HOST_CLOCK: RemovalClock & PostClock = Object.freeze({
   now: () => Date.now(),
   latest: () => Date.now(),

@@ -4,17 +4,20 @@ import type { EventId } from "./id.ts";
 export type LogKey = string & { readonly brand: "LogKey" };
 
 /**
- * The opaque, permanent id of an account: 16 lower-case hex digits. It is what `bookmarks` and
- * `alerts` of an event hold.
+ * The opaque, permanent id of an account: 16 lower-case hex digits. `bookmarks` and `alerts` of an
+ * event contain it.
  */
 export type UserId = string & { readonly brand: "UserId" };
 
-/** Where an event happened. `ip` stands alone where no GeoIP database could place the address. Degrees, WGS 84. */
+/**
+ * Where an event happened, in degrees (WGS 84). `ip` is used if no GeoIP database could locate the
+ * address.
+ */
 export type Geo = { readonly lat: number; readonly lon: number } | { readonly ip: string };
 
 /**
- * An event as acceptance made it: what the producer posted, checked, with the `id` and the moment
- * that the service gave it. Absent texts are "", absent `value`, `geo` and `data` are null.
+ * An accepted event: the validated post with the `id` and time assigned by the service. Absent
+ * texts are "", absent `value`, `geo` and `data` are null.
  */
 export type AcceptedEvent = {
   readonly id: EventId;
@@ -23,18 +26,18 @@ export type AcceptedEvent = {
   readonly created: number;
   readonly text: string;
   readonly link: string;
-  /** None holds white space. */
+  /** Tags contain no white space. */
   readonly tags: readonly string[];
   readonly source: string;
   readonly user: string;
   readonly value: number | null;
   readonly geo: Geo | null;
   readonly data: string | null;
-  /** Fields of the producer's own, as `encodeAttributes` writes them; null where there are none. */
+  /** The producer's own fields, as `encodeAttributes` writes them; null if there are none. */
   readonly attributes: string | null;
 };
 
-/** An event as the pipeline hands it to the store. */
+/** An event as the pipeline writes it to the store. */
 export type StoredEvent = AcceptedEvent & {
   /** See `pattern.ts`. */
   readonly pattern: string;
@@ -42,7 +45,7 @@ export type StoredEvent = AcceptedEvent & {
   readonly class: string | null;
 };
 
-/** An event as the store lists it: of `data` only whether there is any. */
+/** An event as the store lists it, with a flag in place of `data`. */
 export type EventRow = Omit<StoredEvent, "data"> & {
   /** See {@link hashText}. */
   readonly hash: string;
@@ -52,7 +55,9 @@ export type EventRow = Omit<StoredEvent, "data"> & {
 const LOG_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const RESERVED_LOG_KEYS: ReadonlySet<string> = new Set(["bookmarks", "alerts", "classfilters"]);
 
-/** The log key that `text` spells, in lower case, or null where it is none or is reserved for a path of the API. */
+/**
+ * Parses a log key, in lower case. Returns null if it is invalid or reserved for a path of the API.
+ */
 export function parseLogKey(text: string): LogKey | null {
   const key = text.toLowerCase();
   return LOG_KEY.test(key) && !RESERVED_LOG_KEYS.has(key) ? (key as LogKey) : null;

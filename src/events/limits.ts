@@ -1,6 +1,6 @@
 /**
  * The longest value of each field that a producer may post, in characters (Unicode code points).
- * `tags` counts all of them together.
+ * `tags` counts all tags together.
  */
 export type FieldLimits = {
   readonly text: number;
@@ -11,10 +11,12 @@ export type FieldLimits = {
   readonly value: number;
   readonly geo: number;
   readonly data: number;
-  /** `email` and `page` are posted with users alone, beside `user`. */
+  /** `email` and `page` are posted only with users, beside `user`. */
   readonly email: number;
   readonly page: number;
-  /** How many attributes an event may have, how long each name and value may be, and all of them in bytes. */
+  /**
+   * Most attributes of an event, the longest name and value, and the size of all of them in bytes.
+   */
   readonly attributes: number;
   readonly attributeName: number;
   readonly attributeValue: number;
@@ -22,8 +24,8 @@ export type FieldLimits = {
 };
 
 /**
- * The limits of the original service, and for what it left open: no e-mail address is longer (RFC
- * 5321), a page is much like a link.
+ * The default limits: those of the original service and, where it has none, the longest e-mail
+ * address (RFC 5321) and for a page the same as for a link.
  */
 export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
   text: 500,

@@ -1,6 +1,8 @@
 export const NO_TAGS: readonly string[] = Object.freeze([]);
 
-/** Each tag once, in the order given. Events have few, as a rule, for which a set costs more than looking. */
+/**
+ * Removes repeated tags, keeping the order. For the usual few tags, scanning is cheaper than a Set.
+ */
 export function distinctTags(tags: readonly string[]): readonly string[] {
   return areDistinct(tags) ? tags : [...new Set(tags)];
 }

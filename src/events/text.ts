@@ -1,12 +1,11 @@
 /**
- * The form in which strings are compared, ordered and looked up, "ignoring case": each code point
- * folded by itself. Two code points have one form where Unicode's simple case folding
- * (CaseFolding.txt, status C and S) says so, which is also when RE2 takes one for the other
- * ignoring case: containing a text means the same folded as it does by expression. Both engines
- * store and compare this form, made here, so that neither engine's own idea of lower case matters.
+ * Folds the case of a text, as it is compared, ordered and looked up when case is ignored. Code
+ * points are folded one by one by Unicode's simple case folding (CaseFolding.txt, status C and S),
+ * as RE2 does, so that text searches and expressions agree. Both engines store and compare the
+ * folded text, so their own notions of lower case do not matter.
  */
 export function fold(text: string): string {
-  // Most tags and sources. (Without it, `toLowerCase` makes a copy first.)
+  // Covers most tags and sources, for which `toLowerCase` would copy the text.
   // oxlint-disable-next-line no-control-regex
   if (/^[\x00-@[-\x7f]*$/.test(text)) return text;
   // oxlint-disable-next-line no-control-regex
@@ -16,7 +15,7 @@ export function fold(text: string): string {
   return folded;
 }
 
-/** Where upper and then lower case does not do what simple case folding does. */
+/** Code points for which upper and then lower case differs from simple case folding. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ["\u0131", "\u0131"], // dotless i is no i
   ["\u1fd3", "\u0390"], // iota with dialytika and oxia, or tonos
@@ -38,7 +37,10 @@ function isOneCodePoint(text: string): boolean {
   return first !== undefined && text.length === (first > 0xffff ? 2 : 1);
 }
 
-/** The first `count` characters (Unicode code points) of a text, or all where it has no more. */
+/**
+ * Returns the first `count` characters (Unicode code points) of a text, or all of it if it is
+ * shorter.
+ */
 export function firstCharacters(text: string, count: number): string {
   if (text.length <= count) return text;
   let end = 0;
@@ -46,7 +48,7 @@ export function firstCharacters(text: string, count: number): string {
   return text.slice(0, end);
 }
 
-/** Length in code points, without building them where the units tell enough. */
+/** Returns the length in code points, without creating them. */
 export function characters(text: string): number {
   let count = text.length;
   for (let i = 0; i < text.length - 1; i++) {
@@ -59,7 +61,10 @@ export function characters(text: string): number {
   return count;
 }
 
-/** Orders two strings by code point, as both engines order UTF-8 (JavaScript's own order is by UTF-16 unit). */
+/**
+ * Orders two strings by code point, as both engines order UTF-8. JavaScript itself orders by UTF-16
+ * unit.
+ */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -70,13 +75,16 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates above the rest of the basic plane: every code point that needs them is larger. */
+/** Moves surrogates above the rest of the basic plane, as code points that need them are larger. */
 function surrogateLast(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
 }
 
-/** Text as every engine can hold it: lone surrogates, which UTF-8 cannot say, become U+FFFD. */
+/**
+ * Replaces lone surrogates, which UTF-8 cannot express, by U+FFFD, so that every engine can store
+ * the text.
+ */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
