@@ -1,28 +1,28 @@
 import type { Bus } from "../bus/bus.ts";
 import { LoggiaError } from "../errors.ts";
 
-/** How the appends of those who post have gone of late. */
+/** The bus as used for posts, with the outcome of recent appends. */
 export type AppendWatch = Pick<Bus, "append"> & {
   /**
-   * Why the bus did not take what was last appended, in words for callers; null where it did, or
-   * where that is too long ago to count.
+   * Why the last append failed, in words for callers; null if it succeeded, or failed too long ago
+   * to count.
    */
   fault(): string | null;
 };
 
-/** What strangers are told of a reason that may hold anything. */
+/** Replaces a reason that may contain anything, in messages for callers. */
 export const UNFORESEEN = "failed; the log of the service holds the reason";
 
 /**
- * For how long a failed append says that the next one would fail too. A listener that is not ready
- * may be sent no posts, and then nothing is appended that could show otherwise: so the first posts
- * after that time are the probe. A record of our own would be one that nobody posted.
+ * How long a failed append makes posting not ready. A listener that is not ready may receive no
+ * posts, so nothing would show a recovery. After this time the first posts act as the probe; a
+ * probe record of our own would be a record that nobody posted.
  */
 const VERDICT_MS = 10_000;
 
 /**
- * A bus may answer each question and take nothing all the same: its disk is full, too few replicas
- * are in sync, or the account may not write.
+ * Watches the appends to a bus. A bus may answer pings and still refuse appends: its disk is full,
+ * too few replicas are in sync, or the account may not write.
  */
 export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = () => performance.now()): AppendWatch {
   let last: { readonly why: string; readonly until_ms: number } | null = null;
@@ -33,7 +33,7 @@ export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = ()
       begun += 1;
       const number = begun;
       const tell = (verdict: typeof last): void => {
-        // What began before another that has ended is no news.
+        // A newer append has ended already, so this outcome is outdated.
         if (number < newest) return;
         newest = number;
         last = verdict;
@@ -51,7 +51,10 @@ export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = ()
   };
 }
 
-/** null where the bus is well, but this was too large for it, or came when too much was waiting. */
+/**
+ * Returns null for errors that say nothing about the health of the bus: a record too large, or a
+ * full queue.
+ */
 function faultOf(error: unknown): string | null {
   if (!(error instanceof LoggiaError)) return UNFORESEEN;
   return error.code === "bus_unavailable" ? error.message : null;

@@ -1,7 +1,7 @@
 /**
- * What `produce` says, kept for `life_ms` after it has said so: whoever asks meanwhile gets the
- * same answer. A failure is not kept. So strangers may ask as often as they like, and never two at
- * a time.
+ * Caches the result of `produce` for `life_ms`. Calls meanwhile, and while it runs, share one
+ * promise. Failures are not cached. So frequent requests cause no load, and no two calls run at
+ * once.
  */
 export function cached<T>(life_ms: number, produce: () => Promise<T>): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until_ms: number } | null = null;

@@ -5,15 +5,15 @@ import { cached } from "./cached.ts";
 export type CountOptions = {
   readonly bus: Pick<Bus, "lag">;
   readonly deadLetters: Pick<DeadLetters, "list">;
-  /** Any: where the topic ends is the same for all. */
+  /** Any group, as the ends of the topic are the same for all. */
   readonly group: string;
 };
 
 const CACHE_MS = 10_000;
 
 /**
- * How many dead letters wait for somebody. The topic is read only after something has been written
- * to it, and never more than once in 10 s.
+ * Returns a function that counts the open dead letters. The topic is read only if its ends have
+ * changed, and at most once in 10 s.
  */
 export function countOpen({ bus, deadLetters, group }: CountOptions): () => Promise<number> {
   let counted = { ends: "", open: 0 };

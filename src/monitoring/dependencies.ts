@@ -1,3 +1,3 @@
-/** The engines that a process works with, by the names that readiness has for them. */
+/** The engines that a process depends on, by their names in readiness. */
 export const DEPENDENCIES = ["bus", "store", "catalog"] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];

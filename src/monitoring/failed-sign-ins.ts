@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
 
-/** What was wrong. */
+/** The kind of a wrong credential. */
 export type Wrong = "password" | "key";
 
-/** Lines a minute; the others are counted. */
+/** Most lines logged a minute. Further ones are only counted. */
 const MOST = 10;
 const MINUTE_MS = 60_000;
 
 /**
- * Logs each wrong password and API key with the address that sent it, at a bounded rate: guesses
- * must not fill the disk. What was sent is left out, and so is the e-mail, in whose place people
- * type passwords.
+ * Logs wrong passwords and API keys with the client's address, at a limited rate, so that guesses
+ * cannot fill the disk. The credential is not logged, and neither is the e-mail, because people
+ * type passwords in its place.
  */
 export function createFailedSignIns(log: Logger): Disposable & { note(wrong: Wrong, address: string): void } {
   let logged = 0;

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from "@prometheus-io/client";
 import type { Registry } from "@prometheus-io/client";
 
-/** A counter that is read, whenever somebody asks, from where the counting is done. */
+/** Registers a counter whose value is read when metrics are collected. */
 export function readCounter(registry: Registry, name: string, help: string, read: () => number): Counter {
   return new Counter({
     name,
@@ -14,7 +14,7 @@ export function readCounter(registry: Registry, name: string, help: string, read
   });
 }
 
-/** The same by the values of one label, which come from a fixed set. */
+/** Registers a counter by one label with a fixed set of values, read when metrics are collected. */
 export function readCounters(
   registry: Registry,
   name: string,
@@ -34,7 +34,9 @@ export function readCounters(
   });
 }
 
-/** A gauge that is read whenever somebody asks. null, or a failure: not known, and not told. */
+/**
+ * Registers a gauge that is read when metrics are collected. With null or an error it has no value.
+ */
 export function readGauge(
   registry: Registry,
   name: string,
@@ -53,7 +55,7 @@ export function readGauge(
   });
 }
 
-/** A gauge by the values of one label, which come from a fixed set. */
+/** Registers a gauge by one label with a fixed set of values, read when metrics are collected. */
 export function readGauges(
   registry: Registry,
   name: string,

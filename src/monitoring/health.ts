@@ -10,15 +10,14 @@ import type { Dependency } from "./dependencies.ts";
 import type { Hold, Holds } from "./holds.ts";
 
 /**
- * A dependency, or a condition of one beyond its being there: that the bus takes appends, that it
- * delivers what it holds, that the store was compared with what was known of it.
+ * A condition of readiness: a dependency is reachable, the bus accepts appends, it delivers
+ * records, or the store has been compared with its recorded state.
  */
 export type Need = Dependency | "appends" | "deliveries" | "comparison";
 
 /**
- * What each role cannot work without. Posting knows keys in memory, and the bus absorbs an outage
- * of the store: a probe that asked for more would take every posting process out of service in just
- * that outage.
+ * Needs of each role. Posting checks keys in memory, and the bus absorbs an outage of the store. A
+ * probe with more needs would take all posting processes out of service in exactly that outage.
  */
 const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
   post: ["bus", "appends"],
@@ -26,7 +25,7 @@ const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
   api: ["bus", "store", "comparison", "catalog"],
 };
 
-/** What a listener of these roles cannot work without. */
+/** Returns the needs of a listener that serves these roles. */
 export function needsOf(roles: Iterable<Role>): readonly Need[] {
   return [...new Set(Array.from(roles, (role) => NEEDS[role]).flat())];
 }
@@ -36,19 +35,19 @@ export type DependencyState =
   | { readonly ok: false; readonly needed: boolean; readonly why: string };
 
 /**
- * What `/health/ready` tells. `ready`: every dependency that is needed here does what it is needed
- * for, and no hold blocks one.
+ * Response of `/health/ready`. It is `ready` if all needs of the listener are met and no hold
+ * blocks any.
  */
 export type Readiness = {
   readonly status: "ready" | "not ready";
   readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
-  /** What waits for a person; absent where nothing does. */
+  /** Holds that wait for an operator's decision; absent if there are none. */
   readonly holds?: readonly Hold[];
 };
 
 export type Health = {
   /**
-   * Whether all that `needed` names can be used, as seen within the last second. Never rejects, and
+   * Returns whether all `needed` conditions are met, at most a second old. Never rejects, and
    * answers within 3 s.
    */
   ready(needed: readonly Need[]): Promise<Readiness>;
@@ -59,10 +58,13 @@ export type HealthOptions = {
   readonly appends: Pick<AppendWatch, "fault">;
   readonly holds: Pick<Holds, "list">;
   /**
-   * Why the bus delivers nothing to this process at the moment; null where nothing is in the way.
+   * Why the bus delivers nothing to this process at the moment; null if there is no such reason.
    */
   readonly deliveries: () => string | null;
-  /** Why the engines have not been compared yet; null once they were, or where nobody compares. */
+  /**
+   * Why the engines have not been compared yet; null if they have been, or if this process does not
+   * compare them.
+   */
   readonly comparison: () => string | null;
   readonly log: Logger;
   /** How long a dependency may take to answer. */
@@ -72,7 +74,10 @@ export type HealthOptions = {
 const CACHE_MS = 1_000;
 const TIMEOUT_MS = 2_500;
 
-/** Asks each dependency at most once a second, however often others ask, and again only after it has answered. */
+/**
+ * Creates the readiness check. It pings each dependency at most once a second, and never twice at
+ * the same time.
+ */
 export function createHealth({
   ports,
   appends,
@@ -90,8 +95,8 @@ export function createHealth({
       const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
       const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
         const away: Fault = { need: name, why: faults[i] ?? null };
-        // A bus that answers may take nothing, or deliver nothing: that is enough for listeners who
-        // need neither.
+        // A reachable bus may refuse appends or deliver nothing. Listeners that do not need the
+        // failing condition stay ready.
         const conditions: Partial<Record<Dependency, readonly Fault[]>> = {
           bus: [
             { need: "appends", why: appends.fault() },
@@ -118,7 +123,7 @@ export function createHealth({
 
 type Fault = { readonly need: Need; readonly why: string | null };
 
-/** Why a dependency cannot be used, or null. */
+/** Returns why a dependency cannot be used, or null. */
 async function look(
   name: Dependency,
   port: { ping(): Promise<void> },

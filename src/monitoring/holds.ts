@@ -3,47 +3,41 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import type { Dependency } from "./dependencies.ts";
 
-/**
- * Everything that can wait for a person's decision. The names are part of the wire format: metrics
- * and routes carry them.
- */
+/** All kinds of holds. The names are part of the wire format: metrics and routes contain them. */
 export const HOLDS = ["clock", "bus", "store", "catalog"] as const;
 export type HoldName = (typeof HOLDS)[number];
 
-/** Something that the service does not do until a person decides. */
+/** An operation that waits for an operator's decision. */
 export type Hold = {
   readonly name: HoldName;
-  /**
-   * What was found. Anybody who can reach `/health/ready` reads it, so it names no person, log or
-   * key.
-   */
+  /** The finding. It is public in `/health/ready`, so it names no person, log or key. */
   readonly why: string;
-  /** What a person can do about it. */
+  /** What an operator can do about it. */
   readonly todo: string;
   /**
-   * Listeners that need this dependency are not ready while the hold lasts; null: readiness only
-   * mentions it.
+   * Dependency whose listeners are not ready during the hold; null if the hold does not affect
+   * readiness.
    */
   readonly blocks: Dependency | null;
 };
 
 export type NewHold = Hold & {
-  /** Does what was held back, or gives up waiting for it. The hold ends when this has resolved. */
+  /** Carries out what was held back, or gives it up. The hold ends once this has resolved. */
   readonly accept: () => Promise<void> | void;
 };
 
-/** Holds of this process: at most one of each name. */
+/** Holds of this process, at most one of each name. */
 export type Holds = {
-  /** Begins a hold and logs it, or updates the words of one that lasts already. */
+  /** Begins a hold and logs it, or updates an existing one. */
   set(hold: NewHold): void;
-  /** Ends a hold because its cause is gone; nothing happens where there is none. */
+  /** Ends a hold whose cause is gone. Does nothing if there is none. */
   clear(name: HoldName): void;
   list(): readonly Hold[];
   /** Resolves once there is no hold of this name. */
   gone(name: HoldName): Promise<void>;
   /**
-   * A person has decided. @throws LoggiaError `conflict` where there is no such hold; and what the
-   * hold's `accept` throws
+   * Accepts a hold, as decided by an operator.
+   * @throws LoggiaError `conflict` if there is no such hold; any error of the hold's `accept`
    */
   accept(name: HoldName): Promise<Hold>;
 };
@@ -51,8 +45,9 @@ export type Holds = {
 const SAY_AGAIN_MS = 3_600_000;
 
 /**
- * @param options.elapsed monotonic milliseconds: a hold is logged when it begins, and once an hour
- * while `set` repeats it
+ * Creates the holds of a process. A hold is logged when it begins, and then once an hour while
+ * `set` repeats it.
+ * @param options.elapsed monotonic clock, in milliseconds
  */
 export function createHolds({
   log,

@@ -4,17 +4,17 @@ import type { Bus } from "../bus/bus.ts";
 import { watchProgress } from "../bus/progress.ts";
 
 export type Lag = {
-  /** Records on the bus that have not been carried into the store. */
+  /** Records on the bus that are not in the store yet. */
   readonly records: number;
   /**
-   * For how long the oldest of them has been there, at the most; since this process began to look,
-   * where that is longer ago.
+   * Upper bound of the age of the oldest of them, counted from the start of this process at the
+   * earliest.
    */
   readonly age_s: number;
 };
 
 export type LagWatch = AsyncDisposable & {
-  /** null: the bus has not told yet. */
+  /** Returns the current lag; null until the bus has answered once. */
   current(): Lag | null;
 };
 
@@ -27,9 +27,9 @@ export type LagOptions = {
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Watches how far the pipeline is behind the bus. What lay on the bus at a moment has been carried
- * once the offsets have passed the ends of that moment: so the last such moment tells how old the
- * oldest record is that waits, and no record has to be read for it.
+ * Watches how far the pipeline is behind the bus. Everything on the bus at a time is stored once
+ * the offsets have passed the ends of that time. The latest such time bounds the age of the oldest
+ * waiting record, without reading it.
  */
 export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   let done_ms = performance.now();

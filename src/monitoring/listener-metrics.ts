@@ -17,7 +17,7 @@ const HELP: Readonly<Record<ListenerCount, string>> = {
 
 type Listener = ListenerTally & { readonly counts: Tally<ListenerCount>; readonly dropped: () => number };
 
-/** Counts of listeners, which are told from the first time that one is asked for. */
+/** Returns the counts of a listener by name. They are registered as metrics at the first call. */
 export function listenerMetrics(registry: Registry): (name: ListenerName) => ListenerTally {
   const listeners = new Map<ListenerName, Listener>();
   return (name) => {

@@ -14,11 +14,11 @@ import type { OpsEndpoints } from "./ops-endpoints.ts";
 
 export type MonitoringListenerOptions = {
   readonly connections: ConnectionLimits;
-  /** Called for each connection that is closed for others. */
+  /** Called for each evicted connection. */
   readonly cut: (reason: Cut) => void;
 };
 
-/** A listener for those who watch the service and nobody else: it answers what its front answers. */
+/** Creates the monitoring listener, which serves the ops endpoints only. */
 export function createMonitoringListener(
   front: OpsEndpoints,
   log: Logger,

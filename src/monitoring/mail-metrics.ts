@@ -2,14 +2,14 @@ import type { Registry } from "@prometheus-io/client";
 
 import { readCounter, readCounters } from "./families.ts";
 
-/** What a process that mails has counted since it started, see `pipelines/notify/notifier.ts`. */
+/** Counts of a notifier since it started; see `pipelines/notify/notifier.ts`. */
 export type MailCounts = {
   readonly notices: number;
   readonly skipped: number;
   readonly mails: Readonly<Record<string, number>>;
 };
 
-/** The counts of a notifier as metrics, read when somebody asks for them. */
+/** Registers the counts of a notifier as metrics, read when metrics are collected. */
 export function mailMetrics(registry: Registry, read: () => MailCounts): void {
   const taken = "Notices about events that somebody wants mail of, those that came again included";
   readCounter(registry, "loggia_mail_notices_total", taken, () => read().notices);

@@ -4,14 +4,14 @@ import type { Store, WriteOutcome } from "../store/store.ts";
 export type Question = "list" | "group" | "users" | "find" | "data" | "marks";
 export type Write = "events" | "alerts" | "visits";
 
-/** Told how long the engines took. */
+/** Receives the durations of calls to the engines. */
 export type EngineObserver = {
   append(records: number, duration_s: number, ok: boolean): void;
   write(what: Write, outcomes: readonly WriteOutcome[], duration_s: number): void;
   question(kind: Question, duration_s: number, ok: boolean): void;
 };
 
-/** The store, with the time that its bulk writes and its answers take. */
+/** Wraps a store so that the durations of writes and reads are observed. */
 export function measureStore(store: Store, observe: EngineObserver): Store {
   const asked = <Input extends readonly unknown[], Answer>(
     kind: Question,
@@ -50,7 +50,7 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
   };
 }
 
-/** How the write coalescer appends, with the time that it takes. */
+/** Wraps the appends of the write coalescer so that their durations are observed. */
 export function measureAppend(bus: Pick<Bus, "append">, observe: EngineObserver): Pick<Bus, "append"> {
   return {
     async append(topic, records, options) {

@@ -31,27 +31,27 @@ export type Metrics = {
   readonly http: Observer;
   readonly refused: (reason: Refusal) => void;
   readonly cut: (reason: Cut) => void;
-  /** The counts of a listener of other protocols. */
+  /** Returns the counts of a listener of another protocol. */
   readonly listener: (name: ListenerName) => ListenerTally;
-  /** Reads what a pipeline has counted, from now on. */
+  /** Starts reading the counts of a pipeline. */
   watchPipeline(read: () => PipelineCounts): void;
-  /** Reads what a notifier has counted, from now on. */
+  /** Starts reading the counts of a notifier. */
   watchMails(read: () => MailCounts): void;
   watchLag(read: () => Lag | null): void;
   watchHolds(read: () => readonly Hold[]): void;
   watchClock(ahead_s: () => number): void;
-  /** Reads how many dead letters wait for somebody; null: not known. */
+  /** Starts reading the number of open dead letters; null if it is unknown. */
   watchDeadLetters(read: () => Promise<number | null>): void;
-  /** Tells whether a job of operators is under way: `replay`, `backup`. */
+  /** Starts reading whether an operator's job is running: `replay`, `backup`, `reclassify`. */
   watchJob(name: string, isRunning: () => boolean): void;
   /**
-   * Measures the write-ahead logs of database files, by the names of those files. A file that is
-   * missing counts as empty.
+   * Starts reading the size of write-ahead logs: paths by the name of the database file. A missing
+   * file counts as empty.
    */
   watchWals(logs: ReadonlyMap<string, string>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;
-  /** All of it in the text format of Prometheus, at most a second old. */
+  /** Returns all metrics in the text format of Prometheus, at most a second old. */
   text(): Promise<string>;
 };
 
@@ -64,8 +64,8 @@ const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 const OUTCOMES: readonly ("accepted" | ErrorCode)[] = ["accepted", ...(Object.keys(STATUS_OF_CODE) as ErrorCode[])];
 
 /**
- * What a process counts and measures. No label holds anything that a client sends: routes, methods,
- * codes and kinds are fixed sets, and logs, keys, people and addresses are in none.
+ * Creates the metrics of a process. No label contains anything sent by a client: routes, methods,
+ * codes and kinds are fixed sets, and there are no labels for logs, keys, people or addresses.
  */
 export function createMetrics(): Metrics {
   const registry = new Registry();
@@ -130,7 +130,7 @@ async function sizeOfLog([file, path]: readonly [string, string]): Promise<reado
   return [file, found?.size ?? 0];
 }
 
-/** So far; where no pipeline runs here, a record counts as one. */
+/** Average so far; 1 if no pipeline runs in this process. */
 function eventsPerRecord(counts: PipelineCounts | null): number {
   return counts === null || counts.records === 0 ? 1 : counts.events.decoded / counts.records;
 }
@@ -207,7 +207,7 @@ function engineMetrics(registry: Registry): EngineObserver {
       write.observe({ what }, duration_s);
       const counts = { done: 0, retry: 0, rejected: 0 };
       for (const { kind } of results) counts[kind] += 1;
-      // A name for each kind, and not for each of thousands of outcomes.
+      // Names are built once per kind rather than for each of thousands of outcomes.
       for (const kind of KINDS) outcomes.add(`${what} ${kind}`, counts[kind]);
     },
     question: (kind, duration_s, ok) => question.observe({ kind, ok: String(ok) }, duration_s),

@@ -23,27 +23,33 @@ export type MonitoringOptions = {
   readonly ports: { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
   readonly deadLetters: Pick<DeadLetters, "list">;
   readonly holds: Pick<Holds, "list">;
-  /** The group of the pipeline, whose lag is told. */
+  /** Consumer group of the pipeline, whose lag is reported. */
   readonly group: string;
-  /** Of this process: its own listener is ready when all of them can work. */
+  /** Roles of this process. The monitoring listener is ready when all of them can work. */
   readonly roles: ReadonlySet<Role>;
-  /** Whether metrics are told by a listener of their own, and by no other. */
+  /** Whether only the monitoring listener serves metrics. */
   readonly apart: boolean;
   readonly log: Logger;
 };
 
-/** What a process tells about itself. */
+/** Metrics and health of a process. */
 export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
-  /** The bus of those who post: how its appends go is measured, and told as its readiness. */
+  /**
+   * The bus for posts. The outcome and duration of its appends are observed for readiness and
+   * metrics.
+   */
   readonly appends: Pick<Bus, "append">;
-  /** Stands before the listener of one role. */
+  /** Returns the ops endpoints for the listener of one role. */
   readonly front: (role: Role) => OpsEndpoints;
-  /** Where a pipeline runs: why nothing comes from the bus, for readiness. */
+  /** Sets the readiness condition of the pipeline: why the bus delivers nothing, or null. */
   watchDeliveries(fault: () => string | null): void;
-  /** Where the engines are compared: why they have not been yet, for readiness. */
+  /**
+   * Sets the readiness condition of the comparison: why the engines have not been compared yet, or
+   * null.
+   */
   watchComparison(fault: () => string | null): void;
-  /** A listener that tells all of it, and nothing else. */
+  /** Creates the monitoring listener. */
   listener(options: MonitoringListenerOptions): Server;
 };
 

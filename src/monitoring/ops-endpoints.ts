@@ -11,14 +11,14 @@ import type { Health, Need } from "./health.ts";
 import { METRICS_CONTENT_TYPE } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Stands before a listener: answers what it knows, without credentials, and tells whether it did. */
+/** Handles the ops requests of a listener, without credentials. Returns whether it answered. */
 export type OpsEndpoints = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type OpsEndpointsOptions = {
   readonly health: Health;
-  /** Without what this listener cannot do its work. */
+  /** Needs of this listener. */
   readonly needed: readonly Need[];
-  /** null: they are told elsewhere, not here. */
+  /** null if metrics are served elsewhere. */
   readonly metrics: Pick<Metrics, "text"> | null;
   readonly log: Logger;
 };
@@ -29,8 +29,8 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const LIVE: Told = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSON.stringify({ status: "live" })) };
 
 /**
- * Answers `/health/live`, `/health/ready` and `/metrics`. None of them costs more because it is
- * asked for more often.
+ * Creates the endpoints `/health/live`, `/health/ready` and `/metrics`. Their cost does not grow
+ * with the rate of requests.
  */
 export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpointsOptions): OpsEndpoints {
   const bytesOf = lastBytes();
@@ -50,7 +50,8 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
   };
   return (request, response) => {
     const { url = "" } = request;
-    // All of them begin so, and of all others hardly any: producers' posts go by after two letters.
+    // A quick check of the first letters, which hardly any other path passes, for the sake of
+    // posts.
     if (!url.startsWith("/h") && !url.startsWith("/m")) return false;
     const [path = ""] = url.split("?", 1);
     const ask = Object.hasOwn(answers, path) ? answers[path] : undefined;
@@ -61,8 +62,8 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
 }
 
 /**
- * The bytes of a text, the same ones for as long as it is the same text: whoever asks and does not
- * read holds no copy.
+ * Returns a function that encodes a text and reuses the last buffer for an equal text, so that slow
+ * readers hold no copies.
  */
 function lastBytes(): (text: string) => Buffer {
   let last = { text: "", bytes: Buffer.alloc(0) };
@@ -73,7 +74,7 @@ function lastBytes(): (text: string) => Buffer {
 }
 
 async function tell(request: IncomingMessage, response: ServerResponse, ask: () => Promise<Told>, log: Logger) {
-  // What is left of a body that nobody reads would be taken for the next request.
+  // The unread rest of a body would be parsed as the next request.
   const isLast = hasBody(request);
   if (isLast) endAfter(request);
   let told: Told;

@@ -2,7 +2,7 @@ import type { Histogram, MetricValueWithName, Registry } from "@prometheus-io/cl
 
 import { readCounter, readCounters, readGauge } from "./families.ts";
 
-/** What a pipeline has counted since it started, see `pipelines/stats.ts`. */
+/** Counts of a pipeline since it started; see `pipelines/stats.ts`. */
 export type PipelineCounts = {
   readonly batches: { readonly started: number; readonly acked: number; readonly failed: number };
   readonly records: number;
@@ -15,7 +15,7 @@ export type PipelineCounts = {
   readonly lastAck: number | null;
 };
 
-/** The counts of a pipeline as metrics, read when somebody asks for them. */
+/** Registers the counts of a pipeline as metrics, read when metrics are collected. */
 export function pipelineMetrics(registry: Registry, read: () => PipelineCounts): void {
   const count = (name: string, help: string, pick: (counts: PipelineCounts) => number) =>
     readCounter(registry, `loggia_${name}`, help, () => pick(read()));
@@ -43,8 +43,7 @@ export function pipelineMetrics(registry: Registry, read: () => PipelineCounts):
 }
 
 /**
- * How many events went through the stages at a time. The pipeline keeps a histogram of its own,
- * which needs no more than its name here.
+ * Registers the number of events in each chunk as a histogram, which the pipeline itself counts.
  */
 function batchSizes(registry: Registry, read: () => PipelineCounts): void {
   const name = "loggia_pipeline_batch_events";
@@ -67,6 +66,6 @@ function batchSizes(registry: Registry, read: () => PipelineCounts): void {
       });
     },
   };
-  // The registry asks no more of a metric than this, though its types name its own classes alone.
+  // The registry needs only these members, although its types require one of its own classes.
   registry.registerMetric(family as unknown as Histogram);
 }

@@ -3,9 +3,9 @@ import { collectDefaultMetrics, Registry } from "@prometheus-io/client";
 let registry: Registry | null = null;
 
 /**
- * Memory, processor, descriptors, collections of garbage and lags of the event loop, under the
- * names that dashboards of Node know. They are watched from the first time that somebody asks, once
- * for the process: what watches them cannot be taken away again.
+ * Returns the registry of Node's default metrics: memory, CPU, descriptors, garbage collection and
+ * event loop lag, under their usual names. Collection begins at the first call, once per process,
+ * because it cannot be stopped again.
  */
 export function processRegistry(): Registry {
   if (registry === null) {
