@@ -35,10 +35,7 @@ export type BusRecord = NewRecord & {
 export type Batch = {
   readonly topic: Topic;
   readonly partition: number;
-  /**
-   * Never empty. Bounded by the subscription's `maxRecords` and `maxBytes`; a larger record comes
-   * alone.
-   */
+  /** Never empty. Within `maxRecords` and `maxBytes`; a larger record comes alone. */
   readonly records: readonly BusRecord[];
   /**
    * Fires when the partition is revoked or the subscription closes. The handler must then stop
@@ -59,8 +56,8 @@ export type SubscribeOptions = {
   readonly maxBytes: number;
   /**
    * Returns the first offset to deliver, for a store that commits its offset together with its
-   * rows. Called once for each partition, when it is assigned. null stands for the group's offset,
-   * or for the start of the partition if the group has none.
+   * rows. Called once for each partition, when it is assigned. null means the group's offset, or
+   * the start of the partition if the group has none.
    */
   readonly from?: (partition: number) => Promise<number | null>;
   /**

@@ -13,10 +13,7 @@ const RECORD_DELETIONS = 4_000;
  * an empty store applies them too.
  */
 export type DeletionLog = {
-  /**
-   * @throws LoggiaError `bus_unavailable` if not all deletions are known to be durable; some may
-   *   be
-   */
+  /** @throws LoggiaError `bus_unavailable` if some of the deletions may not be durable */
   append(deletions: readonly Deletion[]): Promise<void>;
 };
 

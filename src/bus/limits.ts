@@ -10,10 +10,7 @@ export const QUEUE_BYTES = 64 * 1024 * 1024;
 /** Deadline of `append` if the caller sets none. */
 export const APPEND_DEADLINE_MS = 10_000;
 
-/**
- * How long a closing subscription lets its handler run, and how long it then waits after the
- * signal.
- */
+/** How long a closing subscription waits for its handler, before and after the signal. */
 export const CLOSE_TIMEOUT_MS = 10_000;
 export const ABORT_GRACE_MS = 1000;
 

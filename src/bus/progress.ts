@@ -8,10 +8,7 @@ export type ProgressOptions = {
   readonly group: string;
   /** Pause between two reads of the lag. */
   readonly every_ms: () => number;
-  /**
-   * A clock that never goes back, or one that returns a time up to which all records are on the
-   * bus.
-   */
+  /** A clock that never goes back, or a time up to which all records are on the bus. */
   readonly now: () => number | Promise<number>;
   readonly log: Logger;
   /**

@@ -124,10 +124,7 @@ const TELL_AGAIN_MS = 30_000;
  */
 const EXPECTED = /rebalancing|re-joining|Response without match|^Response Heartbeat|^Response (Join|Sync)Group/;
 
-/**
- * A private class of kafkajs: the requests of a connection, some of which wait for responses to
- * others.
- */
+/** A private class of kafkajs: the requests of a connection, sent or waiting. */
 type RequestQueue = {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueue) => void;

@@ -29,15 +29,9 @@ export type KafkaBusOptions = KafkaConnection & {
    * `<namespace>.alerts`; consumer groups of events are `<namespace>.<group>`.
    */
   readonly namespace: string;
-  /**
-   * Partitions of the topics of events and alerts if this process creates them. Dead letters have
-   * one.
-   */
+  /** Partitions of the topics of events and alerts, if created here. Dead letters have one. */
   readonly partitions?: number;
-  /**
-   * Replication factor if this process creates topics. Default: 3, or the number of brokers if
-   * lower.
-   */
+  /** Replication factor of topics created here. Default: 3, or the number of brokers if lower. */
   readonly replicationFactor?: number;
 };
 

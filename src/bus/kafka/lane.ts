@@ -64,8 +64,8 @@ export type LaneOptions = {
 };
 
 /**
- * Most bytes of one request for one partition. The default limit of brokers is 1,048,588; a record
- * takes up to 40 bytes more than its own size.
+ * Maximum size of one request for one partition. The default limit of brokers is 1,048,588; a
+ * record takes up to 40 bytes more than its own size.
  */
 const REQUEST_BYTES = 1_000_000;
 const REQUEST_RECORDS = 5000;
@@ -162,10 +162,7 @@ export class Lane {
     return true;
   }
 
-  /**
-   * Records the error for the deadline's message, and fails appends for which retrying is
-   * pointless.
-   */
+  /** Notes the error for the deadline's message. Fails appends that cannot succeed. */
   #note(items: readonly Item[], error: unknown): void {
     const reason = reasonOf(error);
     const isTooLarge = kindOf(error) === "MESSAGE_TOO_LARGE";

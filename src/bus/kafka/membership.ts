@@ -38,10 +38,7 @@ export class KafkaMembership {
     this.#log = log;
   }
 
-  /**
-   * Assigner for the consumer's options. kafkajs passes its cluster object only to partition
-   * assigners.
-   */
+  /** Partition assigner for the consumer. kafkajs passes its cluster object only to assigners. */
   readonly assigner: PartitionAssigner = (config) => {
     this.#cluster = config.cluster as unknown as Cluster;
     return PartitionAssigners.roundRobin(config);
@@ -62,8 +59,7 @@ export class KafkaMembership {
   }
 
   /**
-   * Removes the last consumer's member from the group. A connected consumer calls this before it
-   * joins.
+   * Removes the last consumer's member from the group. Called between connecting and joining.
    *
    * @param session_ms session timeout, after which the broker removes the member itself
    */

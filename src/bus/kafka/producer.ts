@@ -7,8 +7,8 @@ import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "../limit
 import { settledWithin } from "../wait.ts";
 
 /**
- * Most shared requests in flight, each with different partitions. The second one serves appends
- * that arrive just after the first was sent.
+ * Maximum number of shared requests in flight, each with different partitions. The second one
+ * serves appends that arrive just after the first was sent.
  */
 const SHARED_REQUESTS = 2;
 const SHARED_REQUEST_BYTES = 8 * 1024 * 1024;

@@ -11,8 +11,8 @@ import { pause, settledWithin } from "../wait.ts";
 /**
  * Session timeout. Heartbeats are independent of handlers, so only a dead or frozen process exceeds
  * it, and the other members wait that long. It is above the brokers' minimum of 6 s: the client
- * sends no heartbeat before its current fetch is answered, which may be late on a busy machine, and
- * an expired session makes all members of the group start again.
+ * sends no heartbeat before its current fetch is answered, which may hold 16 MB and be late on a
+ * busy machine. An expired session makes all members rejoin.
  */
 const SESSION_TIMEOUT_MS = 10_000;
 const HEARTBEAT_MS = 3000;
@@ -189,10 +189,7 @@ export class KafkaSubscription implements Subscription {
     return { reason, stop: () => clearInterval(timer) };
   }
 
-  /**
-   * Updates the partitions to the group's assignment. Runs before the first fetch of that
-   * generation.
-   */
+  /** Applies the group's assignment. Runs before the first fetch of that generation. */
   #assign(consumer: Consumer, assigned: readonly number[]): void {
     const { topic } = this.#options;
     for (const [number, partition] of this.#partitions) {
@@ -207,8 +204,7 @@ export class KafkaSubscription implements Subscription {
       if (kept === undefined) {
         this.#adopt(consumer, number);
       } else if (kept.position !== null) {
-        // Each generation starts at the committed offsets, which are behind the records already
-        // fetched.
+        // Each generation starts at the committed offsets, before the records already fetched.
         consumer.seek({ topic, partition: number, offset: String(kept.position) });
       }
     }
