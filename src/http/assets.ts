@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Content Security Policy of the page: it loads only from its own origin, and event texts reach it
+ * Content Security Policy of the page, which loads only from its own origin and inserts event texts
  * only as text nodes.
  */
 export const PAGE_POLICY = [

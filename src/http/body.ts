@@ -145,8 +145,7 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
   };
   const fail = (error: LoggiaError) => {
     settle();
-    // Later errors of the connection can be ignored, but without a listener they would end the
-    // process.
+    // Later errors can be ignored, but without a listener they would end the process.
     request.on("error", () => {});
     request.pause();
     reject(error);

@@ -13,10 +13,7 @@ type Encoding = "br" | "gzip";
 /** Compressed forms of buffers, for responses that are sent more than once. */
 const kept = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>();
 
-/**
- * Compresses a response as `Accept-Encoding` asks. Returns the `Content-Encoding` used, or null for
- * none.
- */
+/** Compresses a response by `Accept-Encoding`. `encoding` is null if it is not compressed. */
 export async function compress(
   payload: Buffer,
   accepted: string | undefined,

@@ -25,7 +25,7 @@ export function toFailure(error: unknown, log: Logger): Failure {
   return describe(error);
 }
 
-/** Addresses of engines and paths of files. They are for operators, who find them in the log. */
+/** Addresses of engines and paths of files. Only operators see them, in the log. */
 const ADDRESS = / ?(?:at )?(?:\bhttps?:\/\/)?(?:\b[\w.-]+|\[[\da-f:]+\]):\d{1,5}\b\/?/gi;
 const FILE = /(?<=^|\s)(?:\/[\w.@+~-]+){2,}\s?/g;
 

@@ -10,7 +10,7 @@ import { answerMalformed } from "./malformed.ts";
 
 /** Limits for the connections of a listener. */
 export type ConnectionLimits = SheddingLimits & {
-  /** Most headers of one request. */
+  /** Maximum number of headers of a request. */
   readonly headers: number;
   readonly headersSize_bytes: number;
   readonly headersTimeout_ms: number;
@@ -49,7 +49,7 @@ const CHECK_MS = 1_000;
 /**
  * Applies connection limits to a server. A client that exceeds them, or does not speak HTTP, gets
  * an error response.
- * @param cut called for each connection closed in favour of others
+ * @param cut called for each evicted connection
  * @param isBusy whether a request of the connection is in progress that `server` does not know of
  */
 export function limitConnections(
@@ -73,7 +73,7 @@ export function limitConnections(
   // default Node would close the connection although the request is complete.
   (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
   answerMalformed(server);
-  // The server's own listeners have been replaced by then, if they are at all.
+  // Code that replaces the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);
     shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), cut);
@@ -151,8 +151,7 @@ export async function closeGracefully(server: Server, drain_ms: number): Promise
   if (!server.listening) return;
   const closed = once(server, "close");
   server.close();
-  // A connection that becomes idle after `close` would otherwise stay open until its keep-alive
-  // timeout.
+  // A connection that becomes idle after `close` would stay open until its keep-alive timeout.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), drain_ms);
   await closed;

@@ -20,7 +20,7 @@ export function answerMalformed(server: Server): void {
     connection.on("error", () => connection.destroy());
     const responses = unansweredOf(connection);
     const latest = responses.at(-1);
-    // `own` is the response to an incomplete request, or null if no request was begun.
+    // The response to an incomplete request; null if no request has begun.
     const own = latest?.req.complete === false ? latest : null;
     const before = own === null ? latest : responses.at(-2);
     if (before === undefined) sendLast(connection, own, error);
@@ -28,8 +28,8 @@ export function answerMalformed(server: Server): void {
   };
   server.on("clientError", (error: NodeJS.ErrnoException, connection) => {
     if (error.code === "ECONNRESET") return void connection.destroy();
-    // The parser reports every further chunk that it cannot read. One response is enough, and none
-    // follows after the last.
+    // The parser reports every further chunk. One response is enough, and none follows the last
+    // one.
     if (refused.has(connection) || isEnding(connection)) return;
     if (connection.writable) refuse(connection, describe(error, server as Server & HeaderLimits));
     else if (connection.writableLength === 0) connection.destroy();
@@ -79,8 +79,7 @@ export function refuseAmbiguous(request: IncomingMessage, response: ServerRespon
  */
 function sendLast(connection: Duplex, own: ServerResponse | null, error: LoggiaError): void {
   if (own?.headersSent === true) {
-    // A response was sent meanwhile. If it is incomplete, a second one could not be told from its
-    // rest.
+    // A response has been sent. If it is incomplete, a second one would look like its rest.
     if (!own.writableEnded) connection.destroy();
     else if (own.closed) linger(connection);
     else own.once("close", () => linger(connection));

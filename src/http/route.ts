@@ -17,10 +17,7 @@ export type Call = {
   readonly query: URLSearchParams;
   readonly format: Format;
   readonly log: Logger;
-  /**
-   * Fires when the client has disconnected or the response has been sent; work for the request may
-   * stop.
-   */
+  /** Fires when the client has disconnected or the response has been sent; work may then stop. */
   readonly gone?: AbortSignal;
 };
 

@@ -52,10 +52,10 @@ const METHODS = {
 } as const;
 const METHOD_NAMES = Object.keys(METHODS) as (keyof typeof METHODS)[];
 
-/** Most pipelined requests handled at once. Clients that pipeline send few. */
+/** Maximum number of pipelined requests handled at once. Clients that pipeline send few. */
 const REQUESTS_AT_ONCE = 8;
 
-/** Longest path. No route has a longer one. */
+/** Maximum length of a path. No route has a longer one. */
 const PATH_LENGTH = 2048;
 
 /**
@@ -93,10 +93,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
   };
 }
 
-/**
- * Checks each request before Restify's own listener. Requests that would make it throw are answered
- * here.
- */
+/** Checks each request before Restify does, and answers those that would make it throw. */
 function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
@@ -121,10 +118,7 @@ const NOWHERE = new URL("http://localhost/");
 /** Matches a segment `.` or `..`, plain or encoded, in the path of a URL. */
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/**
- * Returns a handler for a request that Restify cannot route, because of its URL or its method, else
- * null.
- */
+/** Returns a handler for a request whose URL or method Restify cannot route, else null. */
 function findFault(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
   // A proxy judges the path literally, so dot segments are refused rather than resolved.
@@ -143,10 +137,7 @@ function urlOf(request: Restify.Request): URL {
   return request.getUrl() as unknown as URL;
 }
 
-/**
- * Mounts every method on every path: its handler, HEAD, OPTIONS, or 405. All other paths answer
- * 404.
- */
+/** Mounts every method on every path: handler, HEAD, OPTIONS, or 405. Other paths answer 404. */
 function mountRoutes(restifyServer: Restify.Server, server: Server, options: Options): void {
   const mount = (method: keyof typeof METHODS, path: string, route: Route | null, handle: Handler) => {
     restifyServer[METHODS[method]](path, async (request: Restify.Request, response: Restify.Response) => {

@@ -35,7 +35,7 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 /** Largest head handled here. */
 const HEAD_MAX_BYTES = 2_048;
 const BODY_MAX_BYTES = 64 * 1024;
-/** Most heads cached. Producers repeat the same heads, except for the length. */
+/** Maximum number of cached heads. Producers repeat the same few heads. */
 const HEADS_MAX = 2_048;
 /**
  * How long the rest of a request that arrives in two chunks may take, before the connection is
@@ -124,10 +124,7 @@ type Lane<Route> = {
 class FastConnection<Route> {
   readonly #socket: Socket;
   readonly #lane: Lane<Route>;
-  /**
-   * Unprocessed input: the beginning of a request, or input received before the current request is
-   * answered.
-   */
+  /** Unprocessed input: the beginning of a request, or input after the request in progress. */
   #kept: Buffer | null = null;
   #answering = false;
   /** Whether the client has half-closed the connection. */
@@ -164,8 +161,7 @@ class FastConnection<Route> {
 
   closeIfIdle(): void {
     if (this.#answering || this.#kept !== null) return;
-    // The client may not have read its last response yet; the connection is closed at the next
-    // call.
+    // The client may still be reading its last response; the next call closes the connection.
     if (this.#socket.writableEnded && !this.#isLeaving) this.#isLeaving = true;
     else this.#socket.destroy();
   }
@@ -217,8 +213,7 @@ class FastConnection<Route> {
     if (isLast) {
       this.#kept = null;
       socket.end();
-      // If more input had arrived, reading was paused, and with it the detection of the client's
-      // close.
+      // Reading is paused if more input has arrived, which hides the client's close.
       socket.resume();
     } else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {

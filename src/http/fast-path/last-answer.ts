@@ -2,10 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/**
- * How long a client may go on sending after its last response, or leave all of that response
- * unread.
- */
+/** How long a client may send after its last response, or leave that response unread. */
 const LINGER_MS = 5_000;
 
 /** Connections whose last request is known. */
@@ -30,10 +27,7 @@ export function unansweredOf(connection: Duplex): readonly ServerResponse[] {
   return [...(unanswered.get(connection) ?? [])];
 }
 
-/**
- * Whether a complete request of the connection is in progress. Its response would be lost with the
- * connection.
- */
+/** Whether a complete request is in progress, whose response would be lost with the connection. */
 export function isAnswering(connection: Duplex): boolean {
   return unansweredOf(connection).some(({ req }) => req.complete);
 }

@@ -8,13 +8,13 @@ export type RequestHead = {
   readonly contentLength: number;
 };
 
-/** Most headers handled here. Producers send a dozen at most. */
+/** Maximum number of headers handled here. Producers send a dozen at most. */
 const HEADERS_MAX = 50;
 const REQUEST_LINE = /^([A-Z]+) (\/[\x21-\x7e]*) HTTP\/1\.1$/;
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 const LENGTH = /^\d{1,8}$/;
-/** Headers that change where a body ends, who reads it, or what happens to the connection. */
+/** Headers that change where a body ends, its encoding, or the fate of the connection. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "content-encoding",

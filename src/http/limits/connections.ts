@@ -6,13 +6,13 @@ export const CUTS = ["crowd", "descriptors", "unread"] as const;
 export type Cut = (typeof CUTS)[number];
 
 export type SheddingLimits = {
-  /** Most open connections of a listener. */
+  /** Maximum number of open connections of a listener. */
   readonly connections: number;
   /** The descriptor number at which the process counts as short of descriptors. */
   readonly descriptors: number;
   /**
-   * Most bytes of unread responses of a listener. Responses unread for less than {@link YOUNG_MS}
-   * do not count.
+   * Maximum size of a listener's unread responses. Those younger than {@link YOUNG_MS} do not
+   * count.
    */
   readonly unread_bytes: number;
 };
@@ -24,7 +24,7 @@ export type SheddingLimits = {
 const YOUNG_MS = 5_000;
 const SWEEP_MS = 1_000;
 
-/** Most connections examined in search of one that can be closed, if many are in use. */
+/** Maximum number of connections examined in search of one that can be closed. */
 const LOOKS = 64;
 /** Connections without a response so far count as many if they are at least one in this number. */
 const SILENT_SHARE = 4;
@@ -60,8 +60,7 @@ export function shedConnections(
     let looks = 0;
     for (const [socket, before] of sockets) {
       if (sockets === silent && socket.bytesWritten > 0) {
-        // Each is examined only once, so that a flood of connections costs a constant effort for
-        // each.
+        // Each is examined only once, so that the cost per connection is constant.
         silent.delete(socket);
         continue;
       }

@@ -5,7 +5,7 @@ import { StartError } from "../../errors.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../listen.ts";
 import type { ConnectionLimits } from "../listen.ts";
 
-/** Least descriptors needed: fewer leave no room for files, engines and a few connections. */
+/** Minimum number of descriptors. Fewer leave no room for files, engines and a few connections. */
 const LEAST = 256;
 /**
  * Bounds of the reserve for files and connections to engines, which is a quarter of the
