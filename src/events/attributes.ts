@@ -15,8 +15,8 @@ export type Flattened = {
 };
 
 /**
- * Most names, and longest name in UTF-16 units, after which flattening stops, so that it takes
- * linear time.
+ * Number of names, and length of a name in UTF-16 units, at which flattening stops, so that it
+ * takes linear time.
  */
 export type FlattenBounds = { readonly names: number; readonly nameUnits: number };
 
@@ -24,7 +24,7 @@ type Collected = Map<string, AttributeValue | AttributeValue[]>;
 
 /** Default bounds, above any limits that a service may have. */
 const WIDEST: FlattenBounds = { names: 10_000, nameUnits: 2_000 };
-/** Most faults reported, so that thousands of names do not cause as many. */
+/** Maximum number of faults reported for one object. */
 const MAX_FAULTS = 3;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 
@@ -102,8 +102,7 @@ function isScalar(value: unknown): value is AttributeValue {
 }
 
 /**
- * Encodes attributes as JSON text. Equal attributes give equal texts: names are in code point
- * order.
+ * Encodes attributes as JSON, with names in code point order, so that equal ones have equal texts.
  */
 export function encodeAttributes(attributes: Attributes): string {
   const names = [...attributes.keys()];
@@ -173,19 +172,13 @@ export function textsOfAttribute(attributes: Attributes, name: string): string[]
   return valuesOfAttribute(attributes, name).map(String);
 }
 
-/**
- * Returns a value as a number, or null if it is none. Comparisons with numbers and aggregates use
- * it.
- */
+/** Returns a value as a number, for comparisons and aggregates, or null if it is none. */
 export function numberOfValue(value: AttributeValue): number | null {
   if (typeof value === "number") return value;
   return typeof value === "string" ? numberOf(value) : null;
 }
 
-/**
- * Parses a number as accepted for `value`: decimal, without exponent. Returns null for any other
- * text.
- */
+/** Parses a number in the format of `value`: decimal, without exponent. Returns null otherwise. */
 export function numberOf(text: string): number | null {
   const trimmed = text.trim();
   const number = DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN;

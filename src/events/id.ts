@@ -17,7 +17,7 @@ const COUNTER_LIMIT = 0x100000;
 /** Clocks that differ by no more than this count as equal. */
 const SAME_MS = 1_000;
 
-/** The id that `text` spells (in lower or upper case), or null where it is not 24 hex digits. */
+/** Parses an id in lower or upper case. Returns null if `text` is not 24 hex digits. */
 export function parseEventId(text: string): EventId | null {
   const id = text.toLowerCase();
   return isEventId(id) ? id : null;
@@ -30,8 +30,7 @@ export function isEventId(text: string): text is EventId {
 
 /** Returns the acceptance time that an id carries, in milliseconds since the Unix epoch. */
 export function acceptedAt(id: EventId): number {
-  // An id made elsewhere may carry more than 999 ms. Clamping keeps ids and times in the same
-  // order.
+  // A foreign id may carry more than 999 ms. Clamping keeps ids and times in the same order.
   return parseInt(id.slice(0, 8), 16) * 1000 + Math.min(parseInt(id.slice(8, 11), 16), 999);
 }
 

@@ -14,9 +14,7 @@ export type FieldLimits = {
   /** `email` and `page` are posted only with users, beside `user`. */
   readonly email: number;
   readonly page: number;
-  /**
-   * Most attributes of an event, the longest name and value, and the size of all of them in bytes.
-   */
+  /** Maximum number of attributes, length of a name and of a value, and size of all in bytes. */
   readonly attributes: number;
   readonly attributeName: number;
   readonly attributeValue: number;

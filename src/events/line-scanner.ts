@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES = 400;
  * allocates strings above 128 KB as large objects with pages of their own.
  */
 const PART_BYTES = 32 * 1024;
-/** Most tags read here; more are rare. */
+/** Maximum number of tags read here. More are rare. */
 const MAX_TAGS = 100;
 
 export class LineScanner {
@@ -47,8 +47,7 @@ export class LineScanner {
   fields: LineFields = emptyFields();
   /**
    * Whether the line holds only ASCII texts without escapes, numbers, tags as a list of such texts,
-   * and ASCII attributes. Its bytes, as {@link withoutCreated} returns them, then mean the same in
-   * any other line.
+   * and ASCII attributes. The bytes of {@link withoutCreated} then mean the same in any line.
    */
   isPlain = true;
   readonly #bytes: Buffer;

@@ -86,8 +86,7 @@ class Reading {
       const kind = kindAt(text, at);
       if (kind === DIGIT || kind === HEX_LETTER) {
         at = this.#readRun(at);
-        // A UUID decides what the parts beside it are, so all UUIDs are replaced before anything
-        // else.
+        // A UUID decides what the parts beside it are, so all UUIDs are replaced first.
         if (at === UUID_FOUND) return new Reading(text.replace(UUIDS, "<uuid>")).pattern();
       } else if (kind === COLON) at = this.#readColon(at);
       else if (kind === QUOTE && closesQuotes) {

@@ -206,10 +206,7 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
   return { kind: "event", event: { ...event, pattern: "", class: null } };
 }
 
-/**
- * Returns the attributes as JSON text, null if there are none, undefined if `given` is not a valid
- * object.
- */
+/** Returns attributes as JSON text, null if there are none, undefined if `given` is invalid. */
 function attributesOf(given: unknown): string | null | undefined {
   if (given === null) return null;
   if (typeof given !== "object" || Array.isArray(given)) return undefined;

@@ -37,10 +37,7 @@ function isOneCodePoint(text: string): boolean {
   return first !== undefined && text.length === (first > 0xffff ? 2 : 1);
 }
 
-/**
- * Returns the first `count` characters (Unicode code points) of a text, or all of it if it is
- * shorter.
- */
+/** Returns at most the first `count` characters (Unicode code points) of a text. */
 export function firstCharacters(text: string, count: number): string {
   if (text.length <= count) return text;
   let end = 0;
@@ -61,10 +58,7 @@ export function characters(text: string): number {
   return count;
 }
 
-/**
- * Orders two strings by code point, as both engines order UTF-8. JavaScript itself orders by UTF-16
- * unit.
- */
+/** Orders strings by code point, as both engines order UTF-8. JavaScript orders by UTF-16 unit. */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
