@@ -15,8 +15,8 @@ export const UNFORESEEN = "failed; the log of the service holds the reason";
 
 /**
  * How long a failed append makes posting not ready. A listener that is not ready may receive no
- * posts, so nothing would show a recovery. After this time the first posts act as the probe; a
- * probe record of our own would be a record that nobody posted.
+ * posts, so nothing would show a recovery. After this time the first posts act as the probe; an
+ * artificial record would pollute a log.
  */
 const VERDICT_MS = 10_000;
 

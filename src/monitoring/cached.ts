@@ -1,7 +1,6 @@
 /**
  * Caches the result of `produce` for `life_ms`. Calls meanwhile, and while it runs, share one
- * promise. Failures are not cached. So frequent requests cause no load, and no two calls run at
- * once.
+ * promise. Failures are not cached. So frequent requests add no load, and calls never overlap.
  */
 export function cached<T>(life_ms: number, produce: () => Promise<T>): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until_ms: number } | null = null;

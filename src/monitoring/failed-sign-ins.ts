@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 /** The kind of a wrong credential. */
 export type Wrong = "password" | "key";
 
-/** Most lines logged a minute. Further ones are only counted. */
+/** Maximum number of lines a minute. Further failures are only counted. */
 const MOST = 10;
 const MINUTE_MS = 60_000;
 

@@ -14,10 +14,7 @@ export type Hold = {
   readonly why: string;
   /** What an operator can do about it. */
   readonly todo: string;
-  /**
-   * Dependency whose listeners are not ready during the hold; null if the hold does not affect
-   * readiness.
-   */
+  /** Dependency whose listeners are not ready during the hold; null if readiness is unaffected. */
   readonly blocks: Dependency | null;
 };
 

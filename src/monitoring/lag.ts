@@ -6,10 +6,7 @@ import { watchProgress } from "../bus/progress.ts";
 export type Lag = {
   /** Records on the bus that are not in the store yet. */
   readonly records: number;
-  /**
-   * Upper bound of the age of the oldest of them, counted from the start of this process at the
-   * earliest.
-   */
+  /** Upper bound of the age of the oldest of them, since the start of this process at most. */
   readonly age_s: number;
 };
 

@@ -35,19 +35,13 @@ export type MonitoringOptions = {
 /** Metrics and health of a process. */
 export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
-  /**
-   * The bus for posts. The outcome and duration of its appends are observed for readiness and
-   * metrics.
-   */
+  /** The bus for posts, with its appends observed for readiness and metrics. */
   readonly appends: Pick<Bus, "append">;
   /** Returns the ops endpoints for the listener of one role. */
   readonly front: (role: Role) => OpsEndpoints;
   /** Sets the readiness condition of the pipeline: why the bus delivers nothing, or null. */
   watchDeliveries(fault: () => string | null): void;
-  /**
-   * Sets the readiness condition of the comparison: why the engines have not been compared yet, or
-   * null.
-   */
+  /** Sets the readiness condition of the comparison: why it has not been made yet, or null. */
   watchComparison(fault: () => string | null): void;
   /** Creates the monitoring listener. */
   listener(options: MonitoringListenerOptions): Server;

@@ -50,8 +50,7 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
   };
   return (request, response) => {
     const { url = "" } = request;
-    // A quick check of the first letters, which hardly any other path passes, for the sake of
-    // posts.
+    // Quick exit for posts: hardly any other URL begins with these letters.
     if (!url.startsWith("/h") && !url.startsWith("/m")) return false;
     const [path = ""] = url.split("?", 1);
     const ask = Object.hasOwn(answers, path) ? answers[path] : undefined;

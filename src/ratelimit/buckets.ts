@@ -3,7 +3,7 @@ export type BucketOptions = {
   readonly rate_s: number;
   /** Capacity of a bucket: the most tokens that can be taken at once. */
   readonly burst: number;
-  /** Most buckets kept. The least recently used are forgotten, which makes them full again. */
+  /** Maximum number of buckets. The least recently used are forgotten, and so are full again. */
   readonly most: number;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
@@ -76,9 +76,8 @@ export type Recent<Value> = {
 
 /**
  * Creates a cache of two generations. When the young one is full it becomes the old one, and
- * entries of the previous old one that were not used since are dropped. So each use costs constant
- * time, whatever clients do. It holds at most `most` entries, and always the most recent half of
- * that.
+ * entries of the previous old one that were not used since are dropped. So each use takes constant
+ * time. It holds at most `most` entries, and always the most recent half.
  */
 export function createRecent<Value>(most: number): Recent<Value> {
   let young = new Map<string, Value>();

@@ -1,15 +1,17 @@
 import { ClientGone, LoggiaError } from "../errors.ts";
 
 export type BudgetOptions = {
-  /** Most that one caller, and that all callers together, may hold: operations or bytes. */
+  /** Maximum amounts held by one caller, and by all together: operations or bytes. */
   readonly perCaller: number;
   readonly total: number;
-  /** Most requests of one caller, and of all callers, that may wait. */
+  /** Maximum number of waiting requests of one caller, and of all. */
   readonly waitingPerCaller: number;
   readonly waitingTotal: number;
   /** Longest time a request waits. */
   readonly wait_ms: number;
-  /** Error messages for the two reasons of a refusal: the caller's own use, and everybody's use. */
+  /**
+   * Error messages for the two reasons of a refusal: the caller's own use, and that of all callers.
+   */
   readonly ownFault: string;
   readonly commonFault: string;
   /** Called when a request is refused because of the caller's own use. */
@@ -24,7 +26,7 @@ export type Budget = {
    * the share.
    * @param gone fires when the client has disconnected; ends the wait
    * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because
-   *   of everybody's use; {@link ClientGone}
+   *   of the use of all callers; {@link ClientGone}
    */
   take(caller: string, amount: number, gone?: AbortSignal): Promise<Taken>;
   /**
@@ -58,7 +60,7 @@ export function createBudget(options: BudgetOptions): Budget {
 
   const fits = (share: Share, amount: number): boolean => share.running + amount <= perCaller;
   const hasRoom = (share: Share, amount: number): boolean => running + amount <= total && fits(share, amount);
-  /** Keeps small requests from overtaking a large one that waits for everybody's share. */
+  /** Whether waiting requests go first, so that smaller ones cannot overtake them forever. */
   const othersAreFirst = (): boolean => [...queue].some(({ share, amount }) => fits(share, amount));
 
   function refuse(share: Share, amount: number): LoggiaError {

@@ -9,8 +9,7 @@ export type GrantOptions = {
 
 /**
  * Returns the grant of the API key with this secret, disabled or not, or null if there is no such
- * key. A miss counts as a guess. A key that was valid recently is neither hashed nor looked up
- * again.
+ * key. A miss counts as a guess. A recently used key is not hashed and looked up again.
  * @throws LoggiaError `too_many_requests` after too many wrong keys
  */
 export async function grantOf(

@@ -15,15 +15,13 @@ export type Pair = { readonly account: string; readonly pair: string };
 export type GuessOptions = {
   /** Wrong credentials allowed a minute from one address. */
   readonly failures: number;
-  /** Most entries remembered in each table. */
+  /** Maximum number of entries in each table. */
   readonly most: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 };
 
-/**
- * Cost of repeating the same wrong credential: the client has an outdated one and is not guessing.
- */
+/** Cost of repeating a wrong credential: the client has an outdated one and is not guessing. */
 const REPEATED_COST = 0.2;
 /** An account's shares for unknown addresses, as multiples of an address's share. */
 const FIRST_SHARE = 3;
@@ -127,7 +125,7 @@ export class Guesses {
     if (!this.#isLately(this.#right.get(pair), LAG_MS)) this.#right.set(pair, this.#now());
   }
 
-  /** Whether the account's password was right from this address recently. */
+  /** Whether the right password of the account came from this address recently. */
   isKnown({ address }: Place, account: string): boolean {
     return this.#isLately(this.#places.get(account)?.get(address), PLACE_MS);
   }
@@ -153,10 +151,7 @@ export class Guesses {
     if (!isDrawnApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
   }
 
-  /**
-   * Returns the account's share for a guess from an unknown address: the first one, or the further
-   * ones.
-   */
+  /** Returns the share for guesses from an unknown address: that of first or of further ones. */
   #strangers(network: string, account: string) {
     return this.#isLately(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
   }

@@ -79,7 +79,7 @@ export type RateLimiter = {
    * @throws LoggiaError `too_many_requests`
    */
   beforePair(place: Place, pair: Pair): void;
-  /** Whether the account's password was right from this address recently. */
+  /** Whether the right password of the account came from this address recently. */
   isKnown(place: Place, pair: Pair): boolean;
   /** Counts a guess, unless the pair was right until a recent change of the password. */
   wrongPair(place: Place, pair: Pair): void;

@@ -1,8 +1,7 @@
 /** Ratio of idle time to work between pieces while requests arrive. */
 const SHARE = 2;
 /**
- * Target length of a piece. Shorter steps are combined, because a turn of the event loop has a cost
- * too.
+ * Target length of a piece. Shorter steps are combined, as each turn of the event loop has a cost.
  */
 const PIECE_MS = 1;
 /** Target length while requests arrive. */
