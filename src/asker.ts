@@ -6,9 +6,7 @@ type Asking = {
   readonly until_ms: number;
 };
 
-/**
- * Longest time for a query with all its waiting. Shorter than the longest silence of a connection.
- */
+/** Longest time for a query with all its waiting. Shorter than a connection may be silent. */
 const QUESTION_MS = 50_000;
 
 const asking = new AsyncLocalStorage<Asking>();
@@ -26,18 +24,12 @@ export function asker(): string | undefined {
   return asking.getStore()?.person;
 }
 
-/**
- * Returns the signal that fires when the client of the current work has disconnected, if there is
- * one.
- */
+/** Returns a signal that fires when the client of the current work has disconnected, if known. */
 export function askerGone(): AbortSignal | undefined {
   return asking.getStore()?.gone;
 }
 
-/**
- * Returns the time left for the current work, in milliseconds: Infinity if it is done for no
- * person.
- */
+/** Returns the time left for the current work, in milliseconds, or Infinity if it has no limit. */
 export function askerLeft_ms(): number {
   return (asking.getStore()?.until_ms ?? Infinity) - performance.now();
 }

@@ -121,8 +121,8 @@ export async function startLoggia(
       ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
       : null;
     if (roles.has("post")) ({ post, listeners } = await startPost(settings, engines, watch, log, closing));
-    // `done` reports a role that fails later. Before anybody awaits it, the rejection must not end
-    // the process.
+    // `done` reports a role that fails later. Until it is awaited, its rejection must not end the
+    // process.
     const dead = Promise.race([...done, new Promise<never>(() => {})]);
     dead.catch(() => {});
     return { api, post, listeners, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
@@ -190,8 +190,8 @@ function startWatch(
 }
 
 /**
- * Compares bus and store before anything is written to them. Processes that only post leave this to
- * the others, as their readiness does not depend on it.
+ * Compares the engines with their recorded state before anything is written to them. Processes that
+ * only post skip this, as their readiness does not depend on it.
  */
 function watchEngines(
   { roles, engines }: Settings,

@@ -152,8 +152,7 @@ function readRates(get: (name: SettingName) => string): Rates {
 
 function readAccountLimits(get: (name: SettingName) => string): AccountLimits {
   const limits = Object.entries(ACCOUNT_LIMIT_SETTINGS).map(([kind, name]) => {
-    // Creating a log also creates a key and a share, so with a limit of 0 nobody could create a
-    // log.
+    // Creating a log also creates a key and a share, so with a limit of 0 it would always fail.
     const least = kind === "logs" || kind === "classFilters" ? 0 : 1;
     return [kind, readWhole(name, get(name), least, 10_000_000)];
   });
@@ -267,8 +266,7 @@ function readLimits(value: string): FieldLimits {
 }
 
 /**
- * Limits of the engines: a term of Elasticsearch has at most 32,766 bytes, and a character up to
- * four.
+ * Limits of the engines: an Elasticsearch term has at most 32,766 bytes, a character up to four.
  */
 const LIMIT_MAXIMA: FieldLimits = {
   text: 8_000,
