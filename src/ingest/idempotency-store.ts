@@ -5,8 +5,8 @@ import { HOST_CLOCK } from "../events/clock.ts";
 import type { RemovalClock } from "../events/clock.ts";
 
 /**
- * Where keys of batches are kept: what is needed of the document store beneath the catalog, in a
- * collection of its own.
+ * Storage of idempotency keys: the operations needed of the document store beneath the catalog, in
+ * a separate collection.
  */
 export type IdempotencyStore = {
   create(id: string, body: Body): Promise<WriteResult>;
@@ -19,12 +19,12 @@ export type IdempotencyStore = {
 type Body = Readonly<Record<string, unknown>>;
 type WriteResult = { readonly kind: "done"; readonly version: string } | { readonly kind: "conflict" };
 
-/** For so long a key is remembered, at the least. */
+/** Shortest time a key is remembered, in milliseconds. */
 export const KEY_LIFE_MS = 24 * 3_600_000;
 
 /**
- * The document that says where the feed of changes stood at which moment: what lies before a mark
- * was written before it. No key has that name.
+ * Name of the document that records the position of the change feed over time. Documents before a
+ * mark were written before the time of the mark. No key has this name.
  */
 const MARKS = "marks";
 const INTERVAL_MS = 3_600_000;
@@ -32,12 +32,12 @@ const INTERVAL_MS = 3_600_000;
 type Mark = { readonly at_ms: number; readonly cursor: string };
 
 export type Forgetting = {
-  /** @returns how many keys went */
+  /** @returns the number of keys removed */
   sweep(): Promise<number>;
   close(): Promise<void>;
 };
 
-/** Forgets keys once an hour when they are a day old. Any number of processes may do it. */
+/** Removes keys once an hour when they are a day old. Any number of processes may run it. */
 export function startForgetting(
   documents: IdempotencyStore,
   { log, clock = HOST_CLOCK }: { log: Logger; clock?: RemovalClock },

@@ -18,51 +18,52 @@ export type IdempotencyOptions = {
   readonly store: Pick<Store, "deletionsAmong">;
   readonly deletions: DeletionLog;
   /**
-   * How long after its ids were given an append may still reach the bus, whatever became of whoever
-   * sent it: only then "it is not there" is an answer. 0 where no other process appends, and an
-   * append that failed is known to be undone.
+   * Time in milliseconds after the assignment of ids in which an append may still reach the bus,
+   * even if the process that sent it has stopped. Only after it is a missing batch known to be
+   * absent. 0 if no other process appends and a failed append is known to be undone.
    */
   readonly settle_ms: number;
   readonly log: Logger;
-  /** The time that is believed. Default: the host's clock */
+  /** The trusted clock. Default: the host's clock */
   readonly now?: () => number;
 };
 
-/** A batch under a key. `hash` is of all that decides what it becomes. */
+/** A batch with an idempotency key. `hash` covers everything that determines what is stored. */
 export type KeyedBatch = {
   readonly log: LogKey;
-  /** The id of the API key that it came with, to which the key belongs. */
+  /** Id of the API key that the batch was posted with. The idempotency key is scoped to it. */
   readonly apiKey: string;
   readonly key: string;
   readonly hash: string;
   readonly count: number;
-  /** The latest moment that it may have been read at, by which its times are judged. */
+  /** Latest time the batch may have been read at. Its events' times are checked against it. */
   readonly read_ms: number;
-  /** The same moment by the time that the service believes. */
+  /** Time at which the batch was read, by the trusted clock. */
   readonly believed_ms: number;
 };
 
-/** Where the batch stands on the bus. Its moments are of the attempt that brought it there. */
+/** Position of the batch on the bus, with the times of the attempt that stored it. */
 export type Posted = Pick<KeyedBatch, "read_ms" | "believed_ms"> & { readonly first: EventId };
 
 /**
- * How a batch is appended: with new ids, which are reserved first, or with those it was given
- * before. Resolves with the first id.
+ * Appends a batch with new ids, which are reserved first, or with ids assigned earlier. Resolves
+ * with the first id.
  */
 export type Append = (
   ids: { readonly reserve: Reserve } | { readonly first: EventId; readonly created: number },
 ) => Promise<EventId>;
 
-/** Sees to it that a batch which comes again under its key is stored once. */
+/** Stores a batch once, however often it is posted under its key. */
 export type Idempotency = {
   /**
-   * @throws LoggiaError `conflict` where the key was used for another body; `bus_unavailable` where
-   * an earlier attempt may still be under way; and what `append` throws
+   * Stores the batch, or returns where an earlier attempt stored it.
+   * @throws LoggiaError `conflict` if the key was used for another body; `bus_unavailable` if an
+   * earlier attempt may still be running; any error of `append`
    */
   post(batch: KeyedBatch, append: Append): Promise<Posted>;
 };
 
-/** What lies under a key. `created` is the moment of its events that have none of their own. */
+/** The document of a key. `created` applies to events without a creation time of their own. */
 type Reservation = Posted & {
   readonly created: number;
   readonly hash: string;
@@ -70,7 +71,7 @@ type Reservation = Posted & {
   readonly done: boolean;
 };
 
-/** How far the clocks of brokers and posting processes may differ. */
+/** Largest difference between the clocks of brokers and posting processes, in milliseconds. */
 const SKEW_MS = 10_000;
 const LOOK_TIMEOUT_MS = 20_000;
 const LOOK_RECORDS = 500;
@@ -78,13 +79,13 @@ const LOOK_BYTES = 4 * 1024 * 1024;
 const RETRY_AFTER_S = 5;
 
 /**
- * A batch's ids are reserved under its key before it is appended, and the reservation is marked as
- * done once it is on the bus. A repeat
+ * Creates the idempotency check. A batch's ids are reserved under its key before it is appended,
+ * and the reservation is marked as done once the batch is on the bus. A repeated batch
  *
- * - of one that is under way in this process waits for it;
- * - of one that is done is answered from the reservation;
- * - of any other looks on the bus for the ids. Where they are not, and can't come any more, the
- *   batch gets new ids: events with ids of long ago would appear behind pollers that have gone on.
+ * - waits for the first one, if that is running in this process;
+ * - is answered from the reservation, if that is done;
+ * - is searched on the bus by its ids otherwise. If they are absent and can no longer arrive, the
+ *   batch gets new ids: old ids would appear behind the position of pollers and be missed.
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
@@ -108,9 +109,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   /**
-   * Earlier releases kept a key for its log, not for the API key: what they stored is found there
-   * for a day after the upgrade. Another body under that key is another producer's, and no
-   * conflict. Delete this in the release after next.
+   * Returns the batch that an earlier release stored under this key; null if there is none. Those
+   * releases scoped keys to logs, not API keys; theirs are found for a day after the upgrade.
+   * Another body under such a key is another producer's. Delete this in the release after next.
    */
   async function repeatOfEarlierRelease(batch: KeyedBatch, append: Append): Promise<Posted | null> {
     const name = nameOf(`${batch.log}\n${batch.key}`);
@@ -126,8 +127,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   /**
-   * Where the batch stands that an earlier attempt brought to the bus, in whole or in part; null
-   * where it did not.
+   * Returns the position of a batch that an earlier attempt appended, in whole or in part; null if
+   * it appended nothing.
    */
   async function postedBefore(
     name: string,
@@ -140,10 +141,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     if (onBus < known.count) {
       if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
       if (onBus === 0) return null;
-      // Part of it: a batch that took the bus more than one request. What is there already is not stored again.
+      // A batch that took several requests may be there in part; what is there is not stored again.
       await append({ first: known.first, created: known.created });
-      // Those of them that were deleted since: a deletion must live as long as what it deletes, and
-      // so lie behind it.
+      // Deletions made since are appended again: a deletion must outlive, and so follow, its event.
       const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
       await deletions.append(await store.deletionsAmong(batch.log, ids));
     }
@@ -170,8 +170,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   /**
-   * Under new ids, in place of a reservation that leads nowhere. Where another process was faster,
-   * its attempt is under way.
+   * Appends the batch under new ids and replaces a reservation that cannot be completed. If another
+   * process replaced it first, that attempt is still running.
    */
   async function replaced(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
     try {
@@ -181,7 +181,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     }
   }
 
-  /** Only spares later repeats the look on the bus: so nobody waits for it. */
+  /** Marks a reservation as done. It saves repeats the search on the bus; nothing awaits it. */
   async function mark(name: string, reservation: Reservation, version: string): Promise<void> {
     try {
       await documents.replace(name, { ...reservation, done: true }, version);
@@ -202,7 +202,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   };
 }
 
-/** The name of the document that stands for a key. */
+/** Returns the name of the document of a key. */
 function nameOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url");
 }
@@ -210,7 +210,7 @@ function nameOf(key: string): string {
 /** The key is in use. */
 class Taken extends Error {}
 
-/** Reservations of releases before this one have one moment for all. */
+/** Decodes a reservation. Earlier releases stored a single time, which stands for all of them. */
 function reservationOf(body: Readonly<Record<string, unknown>>): Reservation {
   const known = body as Omit<Reservation, "created" | "believed_ms"> & Partial<Reservation>;
   return { created: acceptedAt(known.first), believed_ms: known.read_ms, ...known };
@@ -220,14 +220,14 @@ function postedOf({ first, read_ms, believed_ms }: Reservation): Posted {
   return { first, read_ms, believed_ms };
 }
 
-/** How many of a reservation's ids are on the bus. */
+/** Counts the ids of a reservation that are on the bus. */
 async function countOnBus(
   bus: Pick<Bus, "read">,
   log: LogKey,
   { first, count, created }: Reservation,
   settle_ms: number,
 ): Promise<number> {
-  // A bus has a clock of its own: that of the host, of a broker, or the one that ids go by.
+  // The bus has its own clock: the host's, a broker's, or the clock that ids are made from.
   const [earliest_ms, latest_ms] = [Math.min(acceptedAt(first), created), Math.max(acceptedAt(first), created)];
   const isOurs = rangeOf(first, count);
   const found = new Set<EventId>();
@@ -236,9 +236,9 @@ async function countOnBus(
     for await (const records of bus.read({ topic: "events", since: earliest_ms - SKEW_MS, ...bounds })) {
       for (const { key, value, appended } of records) {
         if (key !== log) continue;
-        // A log's records lie in one partition, in order.
+        // Records of a log are in one partition, in order.
         if (appended > latest_ms + settle_ms + SKEW_MS) return found.size;
-        // Ids given at once agree in their moment: most records need not be decoded.
+        // Ids assigned together share their time prefix, so most records need not be decoded.
         if (!value.includes(first.slice(0, 11))) continue;
         for (const line of decodeRecord(value))
           if (line.kind === "event" && isOurs(line.event.id)) found.add(line.event.id);

@@ -12,68 +12,68 @@ import type { ValidatedVisit } from "./posting/validated-visit.ts";
 export type WriteCoalescerOptions = {
   readonly bus: Pick<Bus, "append">;
   readonly ids: IdSource;
-  /** A post that the bus has not taken by then is answered 503. */
+  /** Time after which a post that the bus has not stored is answered 503, in milliseconds. */
   readonly deadline_ms: number;
   /**
-   * How long one append may take: so long after its id an event may still come to be on the bus
-   * (see `src/api/read-watermark.ts`).
+   * Longest time one append may take, in milliseconds. Until then an event with an assigned id may
+   * still reach the bus (see `src/api/read-watermark.ts`).
    */
   readonly append_ms: number;
-  /** The person that posts to a log count for. */
+  /** Returns the person whose quota the posts to a log count against. */
   readonly personOf: (log: LogKey) => string;
-  /** Posts beyond these bounds are refused with 503 at once: a full queue would only make all of them late. */
+  /** Bounds of the queue. Posts beyond them are refused with 503: waiting would delay all posts. */
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
   /**
-   * Whether this thread stays awake for a moment while many wait for an append: for a bus that
-   * answers within a millisecond. Default: false
+   * Whether this thread busy-polls briefly while many posts wait for an append. Meant for a bus
+   * that answers within a millisecond. Default: false
    */
   readonly staysAwake?: boolean;
 };
 
 /**
- * So much more may wait, of persons of whom little waits: one whose producers send all that fits
- * leaves room for others.
+ * Extra share of the queue for persons with few queued posts. It keeps room for them when one
+ * person's producers fill the queue.
  */
 const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
 
 /**
- * While one append is made durable, the next is gathered: half of those who post are answered and
- * send what comes next, while the other half is written. Without that, all of them would come to
- * wait for the same append, and this thread for nothing but the disk.
+ * Maximum number of concurrent appends. While one is made durable, the next is collected: half of
+ * the clients are answered and post again while the other half's posts are written. With one
+ * append, all clients would wait for the same write, and this thread for the disk.
  */
 const APPENDS_AT_ONCE = 2;
-/** How much of a crowd is remembered from one append to the next. */
+/** Factor by which the peak of concurrent posts decays from one append to the next. */
 const CROWD_FADES = 0.9;
-/** The longest that posts wait for others that come right behind them. */
+/** Longest time an append is delayed to collect further posts, in milliseconds. */
 const GATHER_MS = 2;
-/** Where a crowd is so large, the thread stays awake while an append is under way, but not for long. */
+/** Concurrent posts from which the thread busy-polls during an append, and for how long at most. */
 const AWAKE_CROWD = 32;
 const AWAKE_MS = 2;
 /**
- * Bounds of one append: large enough to be cheap per event, so small that those under way never
- * fill the bus's own queue, which would refuse the second of them.
+ * Bounds of one append. They are large enough to be cheap per event, and small enough that
+ * concurrent appends never fill the bus's own queue, which would refuse the second one.
  */
 const APPEND_MAX_EVENTS = 2_000;
 const APPEND_MAX_BYTES = 8 * 1024 * 1024;
-/** An append that was given up may still reach the bus, for so long. */
+/** Time after the append timeout in which an append may still reach the bus, in milliseconds. */
 const LATE_MS = 500;
 
 /**
- * Called with the first id of lines, and the moment of those without their own, before they are
- * appended. Where it throws they are not, and their poster gets the error.
+ * Reserves ids before the lines are appended. Receives the first id, and the creation time of lines
+ * without their own. If it throws, the lines are not appended and the caller gets the error.
  */
 export type Reserve = (first: EventId, created: number) => Promise<void>;
 
 /**
- * How lines come by their ids: new ones, which may have to be reserved, or those they were given
- * before, of which this is the first.
+ * Source of the ids of lines: new ids, which may have to be reserved, or ids assigned earlier,
+ * given by the first of them.
  */
 export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId; readonly created: number };
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
-/** Who hears what became of a post. Neither may throw, for others are told right after. */
+/** Callbacks for the outcome of a post. They must not throw, as those of other posts follow. */
 export type Told = {
   readonly resolve: (first: EventId) => void;
   readonly reject: (error: unknown) => void;
@@ -81,7 +81,7 @@ export type Told = {
 
 type Waiting = {
   readonly log: LogKey;
-  /** What waits of the person that it counts for. */
+  /** Queued totals of the person that the post counts against. */
   readonly own: Share;
   readonly lines: readonly Line[];
   readonly ids: Ids;
@@ -92,35 +92,35 @@ type Waiting = {
 
 type Share = { events: number; size_bytes: number };
 
-/** A post that was given its ids. */
+/** A post whose ids are assigned. */
 type Accepted = AcceptedLines & { readonly post: Waiting };
 
 /**
- * Gathers posts into few appends to the bus: whatever arrives while others are under way, and right
- * behind it, shares the next one. So a lone post waits for nobody, and a flood costs one durable
- * write for hundreds of events.
+ * Groups posts into few appends to the bus. Posts that arrive during running appends, or right
+ * after each other, share the next one. A lone post is not delayed, and under load one durable
+ * write covers hundreds of events.
  *
- * Ids are given when an append starts, so that their order is the order on the bus.
+ * Ids are assigned when an append starts, so their order is the order on the bus.
  */
 export type WriteCoalescer = {
   /**
-   * Resolves with the event's id once the bus holds it durably.
+   * Resolves with the event's id once the bus holds the event durably.
    * @param created in milliseconds since the Unix epoch. Default: null, the moment of acceptance
    * @throws LoggiaError `bus_unavailable`, `overloaded`
    */
   submit(log: LogKey, valid: ValidatedEvent, created?: number | null): Promise<EventId>;
-  /** The same, told by one call, at once or later, in place of a promise: for the path that is hit most. */
+  /** Like {@link submit}, but calls back, at once or later: it saves a promise on the hot path. */
   submitTelling(log: LogKey, valid: ValidatedEvent, told: Told, created?: number | null): void;
-  /** The same of a visit: it shares appends, bounds and ids with the events. */
+  /** Submits a visit. Visits share appends, bounds and ids with events. */
   submitVisit(log: LogKey, valid: ValidatedVisit): Promise<EventId>;
   /**
-   * The same of lines that belong together: they come in one append, and their ids are the first,
-   * which is what it resolves with, and those that `nthId` counts from it.
+   * Submits lines that belong together. They share one append and have consecutive ids: it resolves
+   * with the first, and `nthId` derives the others.
    */
   submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
-  /** The first id of those that may still come to be on the bus; null where there is none. */
+  /** Returns the lowest id that may still reach the bus; null if there is none. */
   firstUnsettled(): EventId | null;
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty and no append is running. */
   drain(): Promise<void>;
 };
 
@@ -136,22 +136,22 @@ export function createWriteCoalescer({
 }: WriteCoalescerOptions): WriteCoalescer {
   const queue: Waiting[] = [];
   /**
-   * What waits, of all and of each person: these are fewer than the logs of the catalog, which are
-   * held in memory as well.
+   * Queued totals, overall and per person. There are fewer persons than logs in the catalog, which
+   * is held in memory as well, so entries are never removed.
    */
   const all: Share = { events: 0, size_bytes: 0 };
   const ofPerson = new Map<string, Share>();
   let running: Promise<void> | null = null;
-  /** A list, and no set, whose tables would grow old as it fills and empties: there are two at most. */
+  /** At most two entries. A Set would promote garbage to the old generation as it churns. */
   const appends: Promise<void>[] = [];
-  /** Appends that may still bring new ids to the bus, in the order of these. */
+  /** Appends that may still bring new ids to the bus, in the order of their ids. */
   const unsettled: { readonly first: EventId; readonly begun_ms: number }[] = [];
-  /** Posts that are being appended. */
+  /** Number of posts that are being appended. */
   let underWay = 0;
-  /** How many posts waited or were being appended at once, lately. */
+  /** Decaying peak of the posts that are queued or being appended at the same time. */
   let crowd = 0;
   let isAwake = false;
-  /** When the last append began. */
+  /** Start of the latest append. */
   let begun_ms = 0;
 
   async function run(): Promise<void> {
@@ -165,9 +165,9 @@ export function createWriteCoalescer({
   }
 
   /**
-   * Waits for as long as each turn of the event loop brings more posts, but not for long, and only
-   * until half of the crowd is here. Where the thread stays awake, many turns bring none: then for
-   * as long as the bus is at work.
+   * Waits while each turn of the event loop brings more posts, at most `GATHER_MS`, and only until
+   * half of the peak number of posts is queued. While the thread busy-polls, many turns bring none;
+   * it then waits as long as the busy-poll lasts.
    */
   async function gathered(): Promise<void> {
     const start_ms = performance.now();
@@ -180,8 +180,8 @@ export function createWriteCoalescer({
   }
 
   /**
-   * Resolves once the bus has been given a batch, while it makes it durable: the next one comes
-   * behind it. Or once it is sure that it will get nothing of it.
+   * Starts an append. Resolves once the bus has the batch and makes it durable, so that the next
+   * one can be collected, or once nothing of the batch will be appended.
    */
   function begin(batch: readonly Waiting[]): Promise<void> {
     return new Promise((given) => {
@@ -197,7 +197,7 @@ export function createWriteCoalescer({
     });
   }
 
-  /** Whether to stay awake for what comes next. */
+  /** Tells whether the thread should busy-poll for the running appends. */
   function isWorthIt(): boolean {
     isAwake = appends.length > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
     return isAwake;
@@ -215,7 +215,7 @@ export function createWriteCoalescer({
       };
     } catch (error) {
       tell = () => {
-        // Whose reservation failed has a promise, and heard of it: this is nothing to them.
+        // Promises of posts whose reservation failed are rejected already; this has no effect.
         for (const { told } of live) told.reject(error);
       };
     }
@@ -226,7 +226,7 @@ export function createWriteCoalescer({
     tell();
   }
 
-  /** Resolves with those that the bus holds durably: all but those whose reservation failed, who heard of it. */
+  /** Resolves with the durably stored posts; a failed reservation has rejected its post before. */
   async function store(live: readonly Waiting[], start_ms: number, given: () => void): Promise<readonly Accepted[]> {
     const posts = live.map((post) => ({ post, ...accept(post) }));
     const settled = noteUnsettled(posts, start_ms);
@@ -243,7 +243,7 @@ export function createWriteCoalescer({
     return accepted;
   }
 
-  /** Notes the new ids of an append, until the function that it returns is called or it cannot arrive any more. */
+  /** Records new ids as unsettled until the callback is called or they can no longer arrive. */
   function noteUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
     forgetLost();
     const first = posts.find(({ post }) => !("first" in post.ids))?.first;
@@ -268,8 +268,8 @@ export function createWriteCoalescer({
   }
 
   /**
-   * Those of which there is nothing to reserve, or whose reservation came in time: others must not
-   * wait for it for long.
+   * Resolves with the posts that need no reservation or got theirs in time. The timeout keeps a
+   * slow reservation from delaying the other posts.
    */
   async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
     if (accepted.every(({ post }) => reserveOf(post) === null)) return accepted;
@@ -289,14 +289,14 @@ export function createWriteCoalescer({
     return accepted.filter((_, i) => isReserved[i]);
   }
 
-  /** What is larger than all that may wait comes alone: this is asked where something waits already. */
+  /** Tells whether a non-empty queue has room. An empty queue takes a post of any size. */
   function hasRoom(own: Share, events: number, size_bytes: number): boolean {
     const taken = partOf(all.events + events, all.size_bytes + size_bytes);
     if (taken <= 1) return true;
     return taken <= 1 + RESERVE && partOf(own.events + events, own.size_bytes + size_bytes) <= SMALL_SHARE;
   }
 
-  /** Which part of what may wait this is. */
+  /** Returns the share of the queue's bounds that these totals take. */
   function partOf(events: number, size_bytes: number): number {
     return Math.max(events / maxWaitingEvents, size_bytes / maxWaitingBytes);
   }

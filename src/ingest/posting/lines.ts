@@ -5,16 +5,16 @@ import { completeLine, encodeRecord } from "../../events/record.ts";
 /** Bounds of one record, below the bus's limit on it (1 MB on Kafka). */
 const RECORD_MAX_EVENTS = 2_000;
 const RECORD_MAX_BYTES = 400_000;
-/** What id, moment and punctuation add to a line. */
+/** Bytes that id, creation time and punctuation add to a line. */
 const LINE_OVERHEAD_BYTES = 64;
 
 /**
- * A line of a record that has yet to get its id: its fields, made by `encodeFields` or as they were
- * posted, and its moment in digits; null: the moment of acceptance.
+ * A line of a record without its id: its fields, encoded by `encodeFields` or as posted, and its
+ * creation time in decimal digits; null: the moment of acceptance.
  */
 export type Line = { readonly fields: string; readonly created: string | null };
 
-/** Lines of one post, with the first of their ids and the moment of their acceptance. */
+/** Lines of one post, with their first id and the moment of acceptance. */
 export type AcceptedLines = {
   readonly post: { readonly log: LogKey; readonly lines: readonly Line[] };
   readonly first: EventId;
@@ -26,7 +26,7 @@ export function lineOf(fields: string, created: number | null = null): Line {
   return { fields, created: created === null ? null : String(created) };
 }
 
-/** Puts lines into records for the bus: records of one log each, its lines in order of arrival. */
+/** Packs lines into records for the bus. Each record holds lines of one log in order of arrival. */
 export function buildRecords(accepted: readonly AcceptedLines[]): { key: string; value: Buffer }[] {
   const records: { key: string; value: Buffer }[] = [];
   const open = new Map<LogKey, { lines: string[]; size_bytes: number }>();
@@ -52,7 +52,7 @@ export function buildRecords(accepted: readonly AcceptedLines[]): { key: string;
   return records;
 }
 
-/** How many bytes of a record a line takes, roughly. */
+/** Returns the approximate size of a line within a record, in bytes. */
 export function sizeOf({ fields }: Line): number {
   return Buffer.byteLength(fields) + LINE_OVERHEAD_BYTES;
 }

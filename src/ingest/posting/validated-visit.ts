@@ -3,10 +3,10 @@ import type { Visit } from "../../events/visit.ts";
 import { readField } from "./validated-event.ts";
 import type { Fields } from "./validated-event.ts";
 
-/** What a producer posted of one of its users, checked: a visit that has yet to be accepted. */
+/** A validated visit, before acceptance: what a producer posted about one of its users. */
 export type ValidatedVisit = Omit<Visit, "id" | "log" | "created">;
 
-/** The fields of a form. */
+/** Fields of the form. */
 export const VISIT_FIELDS = ["user", "email", "page"] as const;
 
 export type VisitValidation =
@@ -14,8 +14,8 @@ export type VisitValidation =
   | { readonly kind: "bad"; readonly faults: readonly string[] };
 
 /**
- * Reads a posted form. Every fault is named, not only the first. An e-mail address is taken as it
- * is: the producer knows its users.
+ * Validates a posted form. Every fault is reported, not only the first. The e-mail address is not
+ * checked: the producer knows its users.
  */
 export function validateVisit(fields: Fields, limits: FieldLimits): VisitValidation {
   const faults: string[] = [];
