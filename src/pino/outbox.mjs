@@ -13,15 +13,15 @@ const EXIT_MS = 5000;
 const REPLY_MS = 30_000;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 10_000;
-/** Two looks at when a process started may differ so much. */
+/** Tolerance between two readings of a process's start time. */
 const START_JITTER_MS = 5000;
 
 /** @typedef {{ readonly path: string, readonly key: string, size: number, lines: number, isSent: boolean }} Batch */
 
 /**
- * Lines on their way to the service. They are written to files before they are sent, each file a
- * request under a key by which the service knows it, and removed once the service has them. What a
- * process leaves, however it ended, the next one of the same log sends.
+ * Queue of lines for the service. Lines are written to files before they are sent. Each file is one
+ * request with an idempotency key, and is removed once the service has stored it. Files that a
+ * process leaves behind, however it ended, are sent by the next process of the same log.
  */
 export class Outbox {
   #options;
@@ -64,8 +64,8 @@ export class Outbox {
   }
 
   /**
-   * Takes a line. It is in a file by the end of this turn of the event loop: pino stops the worker
-   * of a transport that nothing refers to, and what is in memory then is lost. See decision 79.
+   * Adds a line. It is in a file by the end of this turn of the event loop: pino stops the worker
+   * of an unreferenced transport, which loses what is in memory. See decision 79.
    */
   add(line) {
     this.#lines.push(line);
@@ -75,7 +75,7 @@ export class Outbox {
     this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.interval ?? INTERVAL_MS);
   }
 
-  /** Writes what is left, and sends all of it while the time for that lasts. The next process sends the rest. */
+  /** Writes the queue and sends it until the exit timeout. The next process sends the rest. */
   async close() {
     this.#isEnding = true;
     this.#write();
@@ -93,7 +93,7 @@ export class Outbox {
     while (this.#sending !== null) await this.#sending;
   }
 
-  /** Writes by blocking calls, for the worker may be stopped between any two others. */
+  /** Writes with blocking calls, because the worker may be stopped between asynchronous ones. */
   #write() {
     clearImmediate(this.#writeSoon);
     this.#writeSoon = null;
@@ -109,7 +109,7 @@ export class Outbox {
     if (this.#hasDue()) this.#start();
   }
 
-  /** Puts lines into the last file where it was not sent yet and has room, else into a new one. */
+  /** Appends lines to the last file if it is unsent and has room, otherwise to a new file. */
   #keep(lines) {
     const text = Buffer.from(`${lines.join("\n")}\n`);
     let last = this.#batches.at(-1);
@@ -128,7 +128,7 @@ export class Outbox {
     this.#makeRoom();
   }
 
-  /** The last file takes lines until its interval is over. */
+  /** Tells whether a file is ready to send. The last file takes lines until its interval ends. */
   #hasDue() {
     return this.#batches.length > (this.#timer === null ? 0 : 1);
   }
@@ -142,7 +142,7 @@ export class Outbox {
   #start() {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null;
-      // What came as it ended.
+      // Lines may have been added while it ended.
       if (this.#hasDue() && !this.#isClosing.signal.aborted) this.#start();
     });
   }
@@ -151,7 +151,7 @@ export class Outbox {
     return this.#options.maxBytes ?? MAX_BYTES;
   }
 
-  /** Drops the oldest that is not under way, where all is more than may be kept, but not the newest. */
+  /** Drops the oldest files above the size limit, but neither the one being sent nor the newest. */
   #makeRoom() {
     while (this.#stored > this.#maxBytes()) {
       const index = this.#batches[0].isSent ? 1 : 0;
@@ -167,7 +167,7 @@ export class Outbox {
     let pause = FIRST_PAUSE_MS;
     while (this.#hasDue() && !this.#isClosing.signal.aborted) {
       const [batch] = this.#batches;
-      // Nothing is added to it from here on.
+      // No lines are added from here on.
       batch.isSent = true;
       const { isSettled, why, wait = 0 } = await this.#send(batch);
       if (isSettled) {
@@ -200,7 +200,7 @@ export class Outbox {
           Authorization: `Bearer ${this.#options.key}`,
           "Content-Type": "application/x-ndjson",
           "Idempotency-Key": key,
-          // A logger that has a name is better known by it than by its host.
+          // The logger's name, if set, identifies the source better than the host.
           "X-Loggia-Source-Field": "service.name,name",
           ...(this.#options.tags && { "X-Loggia-Tags": this.#options.tags.trim().replaceAll(/\s+/g, ",") }),
         },
@@ -210,7 +210,7 @@ export class Outbox {
       const { status } = response;
       if (status === 201) return { isSettled: true };
       const why = `${status} ${text.slice(0, 200)}`;
-      // A key may be made right, and a service that is busy has time again. Anything else stays as it is.
+      // A key may be corrected and an overload passes. Other refusals are permanent.
       if (status === 429 || status >= 500 || [401, 403, 404].includes(status))
         return { isSettled: false, why, wait: Number(response.headers.get("retry-after")) * 1000 || 0 };
       return { isSettled: true, why };
@@ -225,7 +225,7 @@ export class Outbox {
     return `${url.replace(/\/+$/, "")}/1/logs/${encodeURIComponent(log)}/lines`;
   }
 
-  /** Says in the log itself what it lacks. */
+  /** Reports dropped lines in the log itself. */
   #tellDropped() {
     if (this.#dropped === 0) return;
     const msg = `${this.#dropped} lines were dropped: more than ${this.#maxBytes()} bytes waited for the service`;
@@ -234,17 +234,17 @@ export class Outbox {
     this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));
   }
 
-  /** At the end the thread that shows warnings waits for this one, and shows none any more. */
+  /** Shows a warning. While closing, the thread that prints warnings is blocked; stderr is not. */
   #warn(message) {
     if (!this.#isEnding) return process.emitWarning(message, "LoggiaPino");
     try {
       writeSync(2, `(node:${process.pid}) LoggiaPino: ${message}\n`);
     } catch {
-      // Nobody reads it.
+      // stderr cannot be written.
     }
   }
 
-  /** Takes over what processes left that are gone. */
+  /** Takes over the files of processes that have ended. */
   async #adopt() {
     const names = await readdir(this.#root).catch(() => []);
     for (const name of names) {
@@ -258,12 +258,12 @@ export class Outbox {
         try {
           await rename(join(this.#root, name, file), path);
         } catch {
-          // Another process was faster.
+          // Another process took it first.
           continue;
         }
         const { size } = await stat(path);
         const lines = (await readFile(path, "latin1")).split("\n").length - 1;
-        // It may have been sent, so nothing may be added to it.
+        // It may have been sent already, so no lines may be added.
         this.#batches.push({ path, key, size, lines, isSent: true });
         this.#stored += size;
       }
@@ -274,14 +274,14 @@ export class Outbox {
 }
 
 /**
- * When this process started, in milliseconds since the Unix epoch: the same in all its threads but
- * for some milliseconds.
+ * Returns the start time of this process, in milliseconds since the Unix epoch. Threads of the
+ * process differ by a few milliseconds.
  */
 function startedAt() {
   return Math.round(Date.now() - process.uptime() * 1000);
 }
 
-/** Whether the process lives that a folder is named after. In containers all have the same number. */
+/** Tells whether the process of a folder is running. Containers reuse the same process id. */
 function isAlive(name) {
   const [, pid, started] = /^(\d+)-(\d+)-/.exec(name) ?? [];
   if (pid === undefined) return true;

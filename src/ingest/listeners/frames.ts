@@ -1,22 +1,22 @@
 const [NUL, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x00, 0x0a, 0x0d, 0x20];
 const [LESS, GREATER, ZERO, NINE] = [0x3c, 0x3e, 0x30, 0x39];
-/** Digits of a length: more are none. */
+/** Maximum number of digits of a length. */
 const MOST_DIGITS = 10;
-/** Where a message begins behind the end of another one, and its priority. */
+/** End of a message followed by the beginning of the next one and its priority. */
 const NEXT_LINE = "\n<";
 const NEXT_NUL = "\0<";
 const MOST_PRIORITY_DIGITS = 3;
 const NOTHING = Buffer.alloc(0);
 
-/** What stands between two ends of a stream, or in one datagram. */
+/** Bytes between two delimiters of a stream, or one datagram. */
 export type Frame = {
   readonly bytes: Buffer;
-  /** Whether the frame is longer than what was kept of it. */
+  /** Whether the frame is longer than the bytes kept of it. */
   readonly isCut: boolean;
 };
 
 export type FrameOptions = {
-  /** Of a longer frame only so much is kept. */
+  /** Bytes kept of a longer frame. */
   readonly most_bytes: number;
   /** Whether NUL alone ends a frame. */
   readonly nulOnly: boolean;
@@ -25,23 +25,23 @@ export type FrameOptions = {
 };
 
 /**
- * Cuts a stream into frames: lines that end by LF, CRLF or NUL, and frames that begin with their
- * length. A client whose bytes end by NUL ends its frames by that alone, so that these may hold
- * lines.
+ * Splits a stream into frames: lines that end with LF, CRLF or NUL, and frames that begin with
+ * their length. If a client's first bytes end with NUL, only NUL ends its frames, which may then
+ * hold lines.
  */
 export class Frames {
   readonly #options: FrameOptions;
   #nulOnly: boolean;
-  /** The begin of a frame whose end is missing, in a buffer that grows by doubling. */
+  /** Beginning of an incomplete frame, in a buffer that grows by doubling. */
   #buffer = NOTHING;
   #held_bytes = 0;
-  /** How many bytes that frame has in all; 0: its end tells. */
+  /** Total size of that frame; 0 if a delimiter ends it. */
   #wanted_bytes = 0;
-  /** Bytes of a counted frame that are still to come and are not kept. */
+  /** Bytes of a counted frame that are still to come and are skipped. */
   #skip_bytes = 0;
-  /** Whether the rest of a line is not kept. */
+  /** Whether the rest of a line is skipped. */
   #skipsLine = false;
-  /** Where the next NUL is among the bytes that are looked at; -1: unknown. */
+  /** Position of the next NUL in the current bytes; -1 if unknown. */
   #nul = -1;
   count = 0;
 
@@ -78,7 +78,7 @@ export class Frames {
     }
   }
 
-  /** What is left at the end of the stream. */
+  /** Yields what is left at the end of the stream. */
   *end(): Generator<Frame> {
     if (this.#held_bytes === 0) return;
     const bytes = this.#buffer.subarray(0, this.#held_bytes);
@@ -89,7 +89,7 @@ export class Frames {
     yield { bytes: trimmed(isCounted ? bytes.subarray(length.start) : bytes), isCut: isCounted };
   }
 
-  /** Whether the frame that is held ends, or becomes too long, with these bytes. */
+  /** Tells whether the incomplete frame ends, or becomes too long, with these bytes. */
   #isDone(bytes: Buffer): boolean {
     const size_bytes = this.#held_bytes + bytes.length;
     if (this.#held_bytes <= MOST_DIGITS + 1 || size_bytes > this.#options.most_bytes) return true;
@@ -109,7 +109,7 @@ export class Frames {
     this.#wanted_bytes = wanted_bytes;
   }
 
-  /** Reads the frame that begins at `at`. Returns where the next one begins; -1: not known yet. */
+  /** Reads the frame at `at`. Returns the start of the next one; -1 if it is incomplete. */
   *#next(bytes: Buffer, at: number): Generator<Frame, number> {
     const { most_bytes, counted } = this.#options;
     const length = counted ? lengthAt(bytes, at) : NOT_COUNTED;
@@ -155,7 +155,7 @@ export class Frames {
     return end + 1;
   }
 
-  /** Looks for NUL once in all bytes, not once for each line. */
+  /** Returns the next delimiter. NUL is searched once in all bytes, not once per line. */
   #endOfLine(bytes: Buffer, at: number): number {
     if (this.#nul < at) {
       const found = bytes.indexOf(NUL, at);
@@ -168,14 +168,14 @@ export class Frames {
   }
 }
 
-/** Whether NUL ends messages here, and no line is a message. */
+/** Tells whether NUL ends messages and no line looks like a message. */
 function endsByNul(bytes: Buffer): boolean {
   const nul = bytes.indexOf(NUL);
   if (nul === -1 || messageAt(bytes, NEXT_LINE)) return false;
   return bytes[bytes.length - 1] === NUL || messageAt(bytes, NEXT_NUL, nul);
 }
 
-/** Whether a priority stands behind this end of a message anywhere: within a text, "<" may begin anything. */
+/** Tells whether a priority follows such a delimiter: "<" alone may occur within a text. */
 function messageAt(bytes: Buffer, end: string, from = 0): boolean {
   for (let at = bytes.indexOf(end, from); at !== -1; at = bytes.indexOf(end, at + 1)) {
     let i = at + end.length;
@@ -186,12 +186,12 @@ function messageAt(bytes: Buffer, end: string, from = 0): boolean {
 }
 
 const NOT_COUNTED = "not counted";
-/** More bytes are needed to tell. */
+/** More bytes are needed to decide. */
 const UNKNOWN = "unknown";
 
 type Length = { readonly start: number; readonly size_bytes: number } | typeof NOT_COUNTED | typeof UNKNOWN;
 
-/** The length that stands at the begin of a frame: only before "<" is it one. */
+/** Returns the length at the beginning of a frame. It counts only before "<". */
 function lengthAt(bytes: Buffer, at: number): Length {
   let size_bytes = 0;
   let i = at;
@@ -208,7 +208,7 @@ function lengthAt(bytes: Buffer, at: number): Length {
   return { start: i + 1, size_bytes };
 }
 
-/** Without what ends it: CR before LF, and LF or NUL within a counted frame. */
+/** Returns a frame without its delimiter: CR before LF, and LF or NUL within a counted frame. */
 function trimmed(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (end > 0 && isEnd(bytes[end - 1]!)) end -= 1;

@@ -11,7 +11,7 @@ import type { ListenerContext, Listening } from "./listener.ts";
 import { isRouteOf } from "./routes.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
-/** A connection of a producer whose address has a route. */
+/** A connection from an address that has a route. */
 export type Connection = {
   readonly socket: Socket;
   readonly place: Place;
@@ -19,72 +19,72 @@ export type Connection = {
   readonly tally: ListenerTally;
 };
 
-/** Reads what comes over one connection. */
+/** Decoder of the bytes of one connection. */
 export type Stream = {
-  /** Takes bytes, and resolves when it can take more. Where it throws, the connection is closed. */
+  /** Takes bytes. Resolves when it can take more; if it rejects, the connection is closed. */
   take(bytes: Buffer): Promise<void>;
-  /** Frames that were read whole. */
+  /** Number of complete frames read. */
   readonly frames: number;
-  /** Whether part of a frame has come, the rest of which is missing. */
+  /** Whether a frame has been received in part. */
   readonly isWithin: boolean;
-  /** Takes what is left at the end of the stream. Resolves once all that was read is stored. */
+  /** Processes what is left at the end of the stream. Resolves once everything is stored. */
   end(): Promise<void>;
 };
 
 export type TcpOptions = {
   readonly name: ListenerName;
-  /** As in "syslog", and the setting that names its address. */
+  /** Name in messages, such as "syslog", and the setting that holds its address. */
   readonly title: string;
   readonly setting: string;
   readonly context: ListenerContext;
-  /** Whether clients are told what is stored, and send all else again. */
+  /** Whether stored events are acknowledged, so that clients resend all others. */
   readonly isAcknowledged?: boolean;
-  /** Begins to read a connection. */
+  /** Creates the decoder of a connection. */
   open(connection: Connection): Stream;
   readonly times?: TcpTimes;
 };
 
 export type TcpTimes = {
-  /** How long a frame may take, from its first byte to its last. */
+  /** Longest time a frame may take, from its first byte to its last. */
   readonly frame_ms: number;
-  /** How long a connection may stay silent that has not brought a whole frame yet. */
+  /** Longest silence of a connection that has not sent a complete frame yet. */
   readonly first_ms: number;
   readonly idle_ms: number;
-  /** How long senders may go on at the end, after they were told of it. */
+  /** Time at shutdown for clients to stop sending after their connection was half-closed. */
   readonly ending_ms: number;
 };
 
 /**
- * Clients may be silent for as long as they like: most write their next message into a connection that
- * was closed meanwhile, and lose it. Idle ones leave first where the listener is full, and keep-alive
- * finds those whose client is gone.
+ * Clients may stay silent indefinitely: most would write their next message into a closed
+ * connection and lose it. Idle connections are evicted first when the listener is full, and TCP
+ * keep-alive detects those whose client is gone.
  */
 const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: Infinity, idle_ms: Infinity, ending_ms: 1_000 };
 const SWEEP_MS = 1_000;
 const PROBE_MS = 60_000;
 const PAUSE_MS = 20;
-/** How long a client may take for its last answers. */
+/** Time a client has to read its last responses. */
 const LINGER_MS = 5_000;
-/** The part of all connections that one address may hold. */
+/** Share of all connections that one address may hold. */
 const ADDRESS_SHARE = 0.5;
-/** A client that reads no answers holds at most so much of them. */
+/** Connections with more unread response bytes than this are closed. */
 const UNREAD_BYTES = 1024 * 1024;
 
-/** Where a connection stands. */
+/** State of a connection. */
 type State = {
   readonly stream: Stream;
   served: Promise<void>;
-  /** Since when it waits for the rest of a frame, or for the next one. */
+  /** Start of the wait for the rest of a frame, or for the next frame. */
   since_ms: number;
   frames: number;
   isWithin: boolean;
-  /** Whether it waits for us. */
+  /** Whether the service, not the client, is being waited for. */
   isBusy: boolean;
-  /** Called when there may be more to read. */
+  /** Called when there may be more bytes to read. */
   wake: () => void;
 };
 
-/** Listens by TCP. @throws StartError where it cannot */
+/** Opens a TCP listener. @throws StartError if it cannot listen */
 export async function listenTcp(settings: SocketSettings, options: TcpOptions): Promise<Listening> {
   const listener = new TcpListener(settings, options);
   await listener.listen();
@@ -99,11 +99,11 @@ class TcpListener implements Listening {
   readonly #times: TcpTimes;
   readonly #tally: ListenerTally;
   readonly #server: Server;
-  /** In the order of arrival. */
+  /** Open connections in order of arrival. */
   readonly #open = new Map<Socket, State>();
   readonly #ofAddress = new Map<string, number>();
   #sweep: NodeJS.Timeout | null = null;
-  /** Whether what has arrived is the last that is read. */
+  /** Whether only bytes that have already arrived are still read. */
   #isOver = false;
 
   constructor({ host, port, routes }: SocketSettings, options: TcpOptions) {
@@ -121,7 +121,7 @@ class TcpListener implements Listening {
     const { title, setting } = this.#options;
     const { port } = await listenOn(this.#server, this, { name: title, setting });
     this.port = port;
-    // A connection could not be taken, for want of descriptors. Without a listener, this would end the process.
+    // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
     this.#sweep = setInterval(() => this.#closeSlow(), SWEEP_MS).unref();
   }
@@ -131,7 +131,7 @@ class TcpListener implements Listening {
     this.#server.close();
     const served = Promise.all(Array.from(this.#open.values(), (state) => state.served));
     if (this.#options.isAcknowledged !== true) {
-      // Senders that are told stop by themselves, and what they have sent by then is read.
+      // Clients that see the half-close stop by themselves. What they have sent by then is read.
       for (const socket of this.#open.keys()) socket.end();
       await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
     }
@@ -174,11 +174,13 @@ class TcpListener implements Listening {
     state.isBusy = true;
     await state.stream.end().catch((error: unknown) => log.error({ err: error }, "a connection could not be ended"));
     if (!socket.destroyed) socket.end(() => socket.destroy());
-    // Of a client that reads nothing, the system may not take what is left.
+    // If the client does not read, the remaining responses may never be sent.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
   }
 
-  /** Reads until the client sends no more, or the service ends. What has arrived by then is taken. */
+  /**
+   * Reads until the client ends the stream, or the service stops and all arrived bytes are read.
+   */
   async #read(socket: Socket, state: State): Promise<void> {
     for (let isLast = false; !isLast;) {
       isLast = this.#isOver;
@@ -203,7 +205,7 @@ class TcpListener implements Listening {
     state.isWithin = stream.isWithin;
   }
 
-  /** Waits for as long as its address, or its owner, sends too much. */
+  /** Waits while its address or the owner of its log exceeds a rate limit. */
   async #admit(socket: Socket): Promise<void> {
     const { limiter, abandoned } = this.#options.context;
     for (;;) {
@@ -217,7 +219,7 @@ class TcpListener implements Listening {
     }
   }
 
-  /** Makes room for a connection where the listener is full. */
+  /** Tells whether a connection may be accepted. Evicts another one if the listener is full. */
   #hasRoom(address: string, socket: Socket): boolean {
     const { connections: most, descriptors } = this.#options.context.connections;
     if ((this.#ofAddress.get(address) ?? 0) >= Math.max(1, most * ADDRESS_SHARE)) return false;
@@ -229,7 +231,7 @@ class TcpListener implements Listening {
     return true;
   }
 
-  /** The connection that has brought nothing for longest; else the one that is idle for longest. */
+  /** Returns the oldest connection without a complete frame; if none, the longest idle one. */
   #firstToLeave(): Socket | null {
     let found: { socket: Socket; state: State } | null = null;
     for (const [socket, state] of this.#open) {
@@ -262,7 +264,7 @@ class TcpListener implements Listening {
 
 type Handle = { readonly fd?: number } | null;
 
-/** The system gives the lowest number that is free, so all below it are in use. */
+/** The system assigns the lowest free descriptor, so all lower ones are in use. */
 function descriptorOf(socket: Socket): number {
   // oxlint-disable-next-line no-underscore-dangle
   return (socket as Socket & { readonly _handle?: Handle })._handle?.fd ?? -1;

@@ -8,13 +8,13 @@ import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 
 const ACCEPTED_HEADERS = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8" } as const;
-/** Headers of the answer `{"id":"…"}`. */
+/** Headers of the response `{"id":"…"}`. */
 export const POSTED_HEADERS = Object.freeze({ ...ACCEPTED_HEADERS, "Content-Length": "33" });
 
-/** Headers of an answer that tell of parameters which nothing reads. */
+/** Response headers that point out unknown parameters. */
 export type Hints = ReturnType<typeof hintHeaders>;
 
-/** Answers a post of one event, which was accepted. */
+/** Answers a post of one event that was accepted. */
 export function answerEvent(
   request: IncomingMessage,
   response: ServerResponse,
@@ -30,7 +30,7 @@ export function answerEvent(
   answer(request, response, 201, hints, format, { json: jsonOf({ id }), xml });
 }
 
-/** Answers a post of many events. */
+/** Answers a post of a batch. */
 export function answerBatch(
   request: IncomingMessage,
   response: ServerResponse,
@@ -44,7 +44,7 @@ export function answerBatch(
   response.end(payload);
 }
 
-/** Answers in the format asked for, unless the client left or was answered. */
+/** Answers in the requested format, unless the client is gone or has been answered. */
 export function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -56,7 +56,7 @@ export function answer(
   if (response.headersSent || response.destroyed) return;
   const { headers: all, payload } = written(format, headers, body);
   if (status === 405) all["Allow"] = "POST, GET";
-  // What is left of a body that nobody reads would be taken for the next request.
+  // The unread rest of the body would be taken for the next request.
   if (!request.complete) {
     all["Connection"] = "close";
     endAfter(request);
@@ -65,7 +65,7 @@ export function answer(
   response.end(payload);
 }
 
-/** Headers and payload of an answer, in the format asked for. */
+/** Returns headers and payload of a response in the requested format. */
 export function written(
   format: Format,
   headers: Readonly<Record<string, string>>,

@@ -13,8 +13,8 @@ import type { Place } from "../../ratelimit/guesses.ts";
 const BEARER = /^bearer +(\S+) *$/i;
 
 /**
- * The API key that a request carries outside of its form: in the query string, as a bearer token,
- * or in the header `apikey` or `X-API-Key`; "" where there is none.
+ * Returns the API key outside of the form: from the query string, a bearer token, or the header
+ * `apikey` or `X-API-Key`; "" if there is none.
  */
 export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
   const inQuery = query.get("apikey");
@@ -31,8 +31,9 @@ export type AuthorizeOptions = GrantOptions & {
 };
 
 /**
- * The API key, where it may post to the log of the path.
- * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys, or posts
+ * Returns the grant of the API key if it may post to the log of the path.
+ * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys,
+ * or posts
  */
 export async function authorize(
   path: string,
@@ -54,9 +55,9 @@ function keyMissing(): LoggiaError {
 }
 
 /**
- * The same where nothing has to be looked up or refused; null where it takes {@link authorize},
- * which then tells why: nothing was counted for it.
- * @param sender as {@link RateLimiter.admit} wants it
+ * Like {@link authorize}, without a look-up or an error. Returns null if that needs to be called,
+ * for the result or the error; nothing is counted then.
+ * @param sender as for {@link RateLimiter.admit}
  */
 export function authorizeAtOnce(
   path: string,

@@ -4,16 +4,16 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { quote } from "../../events/quote.ts";
 import { characters, wellFormed } from "../../events/text.ts";
 
-/** What comes before the name of an attribute that is posted as a field of a form. */
+/** Prefix of the name of an attribute that is posted as a form field. */
 export const PAIR_PREFIX = "attr.";
 const EXPECTED = 'an object of JSON such as {"status":500} is expected';
 
-/** The fields of a form, each by its first value. */
+/** Fields of a form, by name with their first value. */
 export type FormFields = Iterable<readonly [name: string, value: string]> & {
   get(name: string): string | null | undefined;
 };
 
-/** Reads the attributes of a posted object as an event carries them: null where there are none. */
+/** Returns the attributes of a posted object, encoded as in an event; null if there are none. */
 export function readAttributes(given: unknown, limits: FieldLimits, faults: string[]): string | null {
   if (given === undefined || given === null) return null;
   if (typeof given !== "object" || Array.isArray(given)) {
@@ -23,7 +23,7 @@ export function readAttributes(given: unknown, limits: FieldLimits, faults: stri
   return checked(flattened(given, limits, faults), limits, faults);
 }
 
-/** Reads those of a form: `attributes` is JSON, and each field named `attr.<name>` one value, as it was posted. */
+/** Reads those of a form: `attributes` is JSON, and each field `attr.<name>` is one text value. */
 export function readFormAttributes(fields: FormFields, limits: FieldLimits, faults: string[]): string | null {
   const json = fields.get("attributes")?.trim() ?? "";
   const pairs = pairsOf(fields);
@@ -37,7 +37,7 @@ export function readFormAttributes(fields: FormFields, limits: FieldLimits, faul
   return checked(attributes, limits, faults);
 }
 
-/** Of a repeated one the first counts, as of every field. */
+/** Returns the first value of each field, as for all other fields. */
 function pairsOf(fields: FormFields): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const [field, value] of fields) {
@@ -56,7 +56,7 @@ function attributesOfJson(json: string, limits: FieldLimits, faults: string[]): 
     faults.push(`attributes is ${quote(json)}, ${EXPECTED}: ${(error as Error).message}`);
     return new Map();
   }
-  // As in a batch, null is absent.
+  // null means absent, as in a batch.
   if (given === null) return new Map();
   if (typeof given === "object" && !Array.isArray(given)) return flattened(given, limits, faults);
   faults.push(`attributes is ${quote(json)}, ${EXPECTED}`);
@@ -70,7 +70,7 @@ function flattened(given: object, limits: FieldLimits, faults: string[]): Attrib
   return attributes;
 }
 
-/** Notes what is over its limit, by one fault for each limit: there may be hundreds. */
+/** Adds a fault for each limit that is exceeded, not for each attribute: there may be hundreds. */
 function checked(attributes: Attributes, limits: FieldLimits, faults: string[]): string | null {
   if (attributes.size === 0) return null;
   if (attributes.has("")) faults.push("an attribute has no name");
@@ -104,16 +104,16 @@ function tooLong(what: string, text: string, limit: number): string {
 }
 
 function isLonger(text: string, limit: number): boolean {
-  // A text has no more characters than units.
+  // A text has at most as many characters as UTF-16 units.
   return text.length > limit && characters(text) > limit;
 }
 
-/** The bytes of names and values in UTF-8. */
+/** Returns the size of names and values in UTF-8, in bytes. */
 function sizeOf(attributes: Attributes): number {
   let size_bytes = 0;
   for (const [name, value] of attributes) {
     size_bytes += Buffer.byteLength(name);
-    // An empty one among several takes room as well.
+    // An empty value in a list counts as one byte.
     const least = Array.isArray(value) ? 1 : 0;
     for (const one of valuesOf(value)) size_bytes += Math.max(least, Buffer.byteLength(String(one)));
   }
@@ -124,6 +124,6 @@ function valuesOf(value: AttributeValue | readonly AttributeValue[]): readonly A
   return Array.isArray(value) ? value : [value as AttributeValue];
 }
 
-/** A character of two UTF-16 units has four bytes, all others have three at most. */
+/** A character of two UTF-16 units has four bytes, all others have at most three. */
 const MOST_BYTES_OF_UNIT = 3;
 const MOST_BYTES_OF_NUMBER = 25;

@@ -2,10 +2,10 @@ import type { Body } from "../../http/formats.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { Batch } from "./batch-faults.ts";
 
-/** What became of a batch, whose lines have the ids that are counted from the first. */
+/** Result of a batch. The ids of its lines are derived from the first. */
 export type BatchOutcome = Batch & { readonly first: EventId };
 
-/** The answer in JSON, written by hand as it is long. */
+/** Returns the JSON response. It is built by hand, because it is long. */
 export function batchJson({ first, items, accepted, rejected }: BatchOutcome): string {
   const nthId = idsFrom(first);
   let at = 0;
@@ -18,7 +18,7 @@ export function batchJson({ first, items, accepted, rejected }: BatchOutcome): s
   return `{"accepted":${accepted},"rejected":${rejected},"items":[${outcomes.join(",")}]}`;
 }
 
-/** The same for every format. */
+/** Returns the response in every format. */
 export function batchBody(outcome: BatchOutcome): Body {
   const json = (): string => batchJson(outcome);
   return {

@@ -3,39 +3,38 @@ import { wellFormed } from "../../events/text.ts";
 import { errorEvent } from "./validated-event.ts";
 import type { Line } from "./lines.ts";
 
-/** One event of a batch as it was read: the line that it becomes, or its fault. */
+/** One event of a batch as read: its line, or its fault. */
 export type ReadItem = { readonly line: Line; readonly fault: null } | BadItem;
 
-/** `posted` is the event as its producer wrote it, without the API key. */
+/** `posted` is the event as the producer wrote it, without the API key. */
 type BadItem = { readonly line: null; readonly fault: string; readonly posted: string };
 
-/** One event of a batch as it is answered. */
+/** One event of a batch in the response. */
 export type BatchItem = {
-  /** The event, or the error event in its place; null where it has none of its own. */
+  /** The event, or the error event in its place; null if it has no error event of its own. */
   readonly line: Line | null;
   readonly fault: string | null;
 };
 
-/** A batch, checked. */
+/** A validated batch. */
 export type Batch = {
-  /** What the log gets: the lines of `items`, in order, and at most one more that sums up. */
+  /** Lines to store: those of `items`, in order, and at most one more as a summary. */
   readonly lines: readonly Line[];
-  /** One for every event, or the first hundred where no event is good. */
+  /** One entry per event, or the first hundred if no event is valid. */
   readonly items: readonly BatchItem[];
   readonly accepted: number;
   readonly rejected: number;
 };
 
-/** How many error events one batch may leave; one more counts the rest. */
+/** Maximum number of error events per batch. One more counts the rest. */
 const MAX_ERROR_EVENTS = 100;
 /**
- * How much of bad events one error event holds, in UTF-16 units: it has to fit a record of the bus.
+ * Maximum size of invalid events in one error event, in UTF-16 units. It has to fit a bus record.
  */
 const POSTED_MAX_UNITS = 100_000;
 
 /**
- * Puts error events in the place of bad ones, within bounds: a few bytes, repeated, must not fill a
- * log.
+ * Replaces invalid events by error events, up to a limit: a few repeated bytes must not fill a log.
  */
 export function settleFaults(read: readonly ReadItem[]): Batch {
   const bad = read.filter((item) => item.line === null);

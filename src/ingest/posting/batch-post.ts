@@ -38,12 +38,12 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
 /** The producer of a batch, and its `Idempotency-Key`. */
 export type Sender = {
   readonly log: LogKey;
-  /** The id of the API key. */
+  /** Id of the API key. */
   readonly apiKey: string;
   readonly key: string | null;
 };
 
-/** Accepts a batch: each event, or the error event in its place. Resolves once all of it is durable. */
+/** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
   { log, apiKey, key }: Sender,
   form: BatchForm,
@@ -60,14 +60,14 @@ export async function postBatch(
   const posted = await once.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
     coalescer.submitLines(log, lines, ids),
   );
-  // The first answer, which judged the events by its own time.
+  // A repeat gets the first response, whose events were validated at their own time.
   const answered = posted.read_ms === at.read_ms ? batch : await read(posted);
   return { ...answered, first: posted.first };
 }
 
 /**
- * Does what may refuse a request before its body is read. Then the connection, on which others are
- * under way, goes on.
+ * Runs checks that may refuse a request before its body is read. On refusal the body is discarded,
+ * so that other requests can continue on the connection.
  */
 export async function orDiscard<T>(request: IncomingMessage, work: () => T | Promise<T>): Promise<T> {
   try {
@@ -78,7 +78,7 @@ export async function orDiscard<T>(request: IncomingMessage, work: () => T | Pro
   }
 }
 
-/** Lets the sender of a body that nobody wants come to its end, within bounds, so that it reads the answer. */
+/** Reads and drops an unwanted body, within bounds, so that its sender reads the response. */
 export async function discardBody(request: IncomingMessage): Promise<void> {
   if (request.complete) return;
   let left_bytes = BATCH_MAX_BYTES;

@@ -13,31 +13,31 @@ import { settleFaults } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
 
-/** How events are written as JSON: an object a line, one array of objects, or one object. */
+/** Form of events in JSON: one object per line, one array of objects, or one object. */
 export type BatchForm = "lines" | "array" | "object";
 
 export const BATCH_MAX_EVENTS = 5_000;
 export const BATCH_MAX_BYTES = 5_000_000;
 
-/** So many events are read before others have their turn: about a millisecond's work. */
+/** Events read before the event loop gets a turn: about a millisecond's work. */
 const STEP_EVENTS = 250;
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
-/** A compressed batch may hold this many events, and one more for each byte that was sent. */
+/** Limit of events in a compressed batch: this many, and one more for each byte sent. */
 const FREE_EVENTS = 100;
 
-/** Batches up to this size are read at once, whatever others are waiting. */
+/** Batches up to this size are read at once, ahead of larger ones. */
 const SMALL_BYTES = 64 * 1024;
 const inTurn = createTurns();
 
-/** The body of a batch: `sent_bytes` is its size as it was sent, before it was decompressed. */
+/** Body of a batch. `sent_bytes` is its size as sent, before decompression. */
 export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
 
 /**
- * Reads the body of a batch, one batch after the other: posts pass between their steps. An event
- * with bad information becomes an error event, as does a line that is no JSON object.
+ * Reads the body of a batch. Larger batches are read one after the other, in steps that let posts
+ * pass. An invalid event, or a line that is not a JSON object, becomes an error event.
  *
- * @throws LoggiaError `bad_body` where an array is no JSON, or there is no event; `body_too_large`
- * where there are too many
+ * @throws LoggiaError `bad_body` if an array is not JSON, or there is no event; `body_too_large` if
+ * there are too many events
  */
 export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
   const reading = (): Promise<Batch> => read(form, given, limits, keeps);
@@ -55,7 +55,7 @@ async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, keep
   return settleFaults(items);
 }
 
-/** Compressed bytes that become many events cost the log far more than their sender. */
+/** Returns the event limit. Many events from few bytes cost the log far more than the sender. */
 function mostEvents({ body, sent_bytes }: BatchBody): number {
   return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
 }
@@ -71,7 +71,7 @@ async function readArray(body: Buffer, most: number, limits: FieldLimits, keeps:
   return items;
 }
 
-/** Blank lines are none. */
+/** Reads one event per line. Blank lines are skipped. */
 async function readLines(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
   const items: ReadItem[] = [];
   const scanner = new LineScanner(body);
@@ -106,7 +106,7 @@ function parseArray(text: string): readonly unknown[] {
   throw new LoggiaError("bad_body", "The body must be an array of events, or a line for each as application/x-ndjson");
 }
 
-/** A body that is one event. */
+/** Reads a body that is one event. */
 function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
   let value: unknown;
   try {
@@ -118,24 +118,24 @@ function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
   return readItem(value, limits, keeps);
 }
 
-/** The next line; null where it is blank. */
+/** Reads the next line; null if it is blank. */
 function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
   if (scanner.next()) {
     const item = readPlain(scanner, limits, keeps) ?? readItem(itemOf(scanner.fields), limits, keeps);
     if (item.fault === null) return item;
   }
-  // What is wrong is told of what was posted, all of it and in its order.
+  // Faults come from parsing the whole line: all of them, in the order of the fields.
   const { text } = scanner;
   return text.trim() === "" ? null : parseLine(text, limits, keeps);
 }
 
-/** As `JSON.parse` would have it. */
+/** Returns the fields as `JSON.parse` would. */
 function itemOf(fields: LineFields): Record<string, unknown> {
   const { attributes } = fields;
   return typeof attributes === "string" ? { ...fields, attributes: parsed(attributes) } : fields;
 }
 
-/** What is no JSON stays text: its fault is found by the way that reads the whole line. */
+/** Parses JSON. Invalid JSON stays text: its fault is found when the whole line is parsed. */
 function parsed(json: string | null): unknown {
   if (json === null) return null;
   try {
@@ -146,8 +146,8 @@ function parsed(json: string | null): unknown {
 }
 
 /**
- * An event that is on the bus what it is in its line, but for its attributes: its bytes are taken
- * as they came. null where something has to be put in another form, or may be wrong.
+ * Reads an event whose bytes go to the bus as posted, except for its attributes. Returns null if a
+ * field needs another encoding or may be invalid.
  */
 function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
   const { id, created, text, link, tags, source, user, data } = line.fields;
@@ -160,7 +160,7 @@ function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadIt
   return faults.length > 0 ? null : { line: { fields, created: moment === null ? null : String(moment) }, fault: null };
 }
 
-/** What the bus carries of a plain line: itself, unless attributes have to be put in another form. */
+/** Returns the fields of a plain line: its bytes as posted, unless attributes need re-encoding. */
 function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): string {
   const { text, link, tags, source, user, value, data, attributes = null } = line.fields;
   const encoded = readAttributes(parsed(attributes), limits, faults);
@@ -178,14 +178,14 @@ function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): 
   });
 }
 
-/** In units, of which a text has no fewer than characters. */
+/** Compares UTF-16 units, of which a text has at least as many as characters. */
 function fits(text: string | null | undefined, limit: number): boolean {
   return text === undefined || (text !== null && text.length <= limit);
 }
 
 /**
- * Whether these are tags as {@link splitTags} would give them, of ASCII without escapes: no other
- * white space than a blank can be among them.
+ * Tells whether the tags are as {@link splitTags} returns them. They are ASCII without escapes, so
+ * a blank is the only white space they can contain.
  */
 function areTags(tags: LineFields["tags"], limit: number): boolean {
   if (tags === undefined) return true;
@@ -248,20 +248,20 @@ function isArrayOfObjects(value: unknown): boolean {
   return Array.isArray(value) && typeof value[0] === "object" && value[0] !== null;
 }
 
-/** Reads a field as the form would have it; "" where it is absent, or is none. */
+/** Reads a field as the text that a form would hold; "" if it is absent or invalid. */
 type Reader = (name: string, value: unknown, faults: string[]) => string;
 
 function bad(faults: readonly string[], posted: string): ReadItem {
   return { line: null, fault: faults.join("; "), posted };
 }
 
-/** An event as it was posted, without the key, should it hold one. */
+/** Returns an event as posted, as JSON, without its API key. */
 function describe(fields: Record<string, unknown>): string {
   const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
   try {
     return JSON.stringify(posted);
   } catch {
-    // What is nested deeper than calls can be was read all the same.
+    // `JSON.parse` accepts values that are nested too deep for `JSON.stringify`.
     const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
     return JSON.stringify(Object.fromEntries(shown));
   }
@@ -283,7 +283,7 @@ function textOf(name: string, value: unknown, faults: string[]): string {
   return "";
 }
 
-/** As the form has them: separated by blanks. */
+/** Returns tags as a form holds them: separated by blanks. */
 function tagsOf(name: string, value: unknown, faults: string[]): string {
   if (!Array.isArray(value)) return textOf(name, value, faults);
   if (value.every((tag) => typeof tag === "string")) return wellFormed(value.join(" "));
@@ -313,12 +313,12 @@ function geoOf(name: string, value: unknown, faults: string[]): string {
   return "";
 }
 
-/** Ten decimal places are less than a millimetre. `String` would write the smallest with an exponent. */
+/** Formats degrees. `String` would write values below 1e-6 with an exponent; they become 0. */
 function decimal(degrees: number): string {
   return Math.abs(degrees) < 1e-6 ? "0" : String(Math.round(degrees * 1e10) / 1e10);
 }
 
-/** A value of JSON, in words or quoted. */
+/** Describes a JSON value in words, or quotes it. */
 function nameOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" && value !== null ? "an object" : shortened(JSON.stringify(value));

@@ -4,36 +4,36 @@ import { UTC } from "../../query/zone.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { quote } from "../../events/quote.ts";
 
-/** From when to when an event may be created. */
+/** Range of creation times that an event may have. */
 export type Keeps = {
   /**
-   * The latest that the moment of the post may be, in milliseconds since the Unix epoch: nothing
-   * may be far ahead of it. A host's clock that is behind refuses no event for its right time.
+   * Latest time of the post, in milliseconds since the Unix epoch. Creation times may not be far
+   * ahead of it. A host's clock that is behind thus refuses no event with a correct time.
    */
   readonly read_ms: number;
-  /** The moment of the post by the time that is believed, by which events expire. */
+  /** Time of the post by the trusted clock, which events expire by. */
   readonly believed_ms: number;
-  /** For how long the log keeps what was created; null: for ever. */
+  /** Days that the log keeps events after their creation; null: for ever. */
   readonly retentionDays: number | null;
 };
 
-/** The moments of a post that is read now. */
+/** Returns the times of a post that is read now. */
 export function momentsBy(clock: PostClock): Pick<Keeps, "read_ms" | "believed_ms"> {
   return { read_ms: clock.latest(), believed_ms: clock.now() };
 }
 
 const DAY_MS = 86_400_000;
 const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;
-/** Of what {@link readDate} takes, what is ISO 8601. */
+/** Selects ISO 8601 among the forms that {@link readDate} accepts. */
 const ISO = /^\s*\d{4}-/;
 const MILLISECONDS = /^\s*\d{12,}\s*$/;
-/** As answers of the API have it. */
+/** Form of times in responses of the API. */
 const ANSWERED = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
 const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected";
 
 /**
- * Reads when an event happened: ISO 8601 (UTC where it names no offset), milliseconds since the
- * Unix epoch, or nothing, which is null.
+ * Reads when an event happened: ISO 8601 (UTC without an offset) or milliseconds since the Unix
+ * epoch. Returns null if no time is given.
  */
 export function readCreated(value: unknown, keeps: Keeps, faults: string[]): number | null {
   if (value === undefined || value === null || value === "") return null;
@@ -55,12 +55,12 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
   return ms;
 }
 
-/** The same of a form, where all that is posted is text: digits alone are milliseconds. */
+/** Like {@link readCreated}, for a form, where every value is text. Digits are milliseconds. */
 export function readFormCreated(text: string, keeps: Keeps, faults: string[]): number | null {
   return readCreated(/^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : text.trim(), keeps, faults);
 }
 
-/** In milliseconds since the Unix epoch, or why it is none, where more can be said than what is expected. */
+/** Returns milliseconds since the Unix epoch, or a specific reason why the value is no time. */
 function momentOf(value: unknown): number | { readonly why: string | null } {
   if (typeof value === "number") return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : { why: null };
   if (typeof value !== "string") return { why: null };

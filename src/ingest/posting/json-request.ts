@@ -12,42 +12,39 @@ import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, idempotencyKey, orDiscard, postBatch } from "./batch-post.ts";
 
 /**
- * The largest form, in bytes: as an error event it fits one record of the bus, whatever its
+ * Size limit of a form, in bytes. As an error event it fits one record of the bus, whatever its
  * characters.
  */
 export const POST_BODY_MAX_BYTES = 128 * 1024;
 export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
-/** How many batches may be read and stored at once, for the memory they take. */
+/** Maximum number of batches read and stored at once. It bounds their memory. */
 const MAX_BATCHES = 128;
-/**
- * How many of these may be of the logs of one person, so that their producers leave room for those
- * of others.
- */
+/** Maximum number of these per person, which keeps room for the producers of other persons. */
 const MAX_BATCHES_OF_PERSON = 64;
 
-/** How many batches are under way. */
+/** Numbers of batches being read and stored. */
 export type Batches = { all: number; readonly ofPerson: Map<string, number> };
 
 export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batches: Batches };
 
-/** What was posted with a content type of JSON. */
+/** A post with a JSON content type. */
 export type JsonPost =
   | { readonly kind: "batch"; readonly outcome: BatchOutcome }
   | { readonly kind: "event"; readonly outcome: BatchOutcome }
-  /** Old clients send forms with whatever type their library sets. */
+  /** Old clients send forms with whatever content type their library sets. */
   | { readonly kind: "form"; readonly fields: URLSearchParams };
 
 const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines)\s*(?:;|$)/i;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
-/** What a content type announces: an event a line, JSON, or neither. */
+/** Returns what a content type announces: an event per line, JSON, or neither. */
 export function jsonTypeOf(contentType: string | undefined): "lines" | "json" | null {
   if (contentType === undefined) return null;
   return LINES.test(contentType) ? "lines" : JSON_TYPE.test(contentType) ? "json" : null;
 }
 
-/** Whether the body is an array of events or one event; null where it is no JSON of either kind. */
+/** Returns whether the body is an array of events or one event; null if it is neither. */
 export function jsonFormOf(body: Buffer): "array" | "object" | null {
   let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   while (isBlank(body[at])) at += 1;
@@ -58,12 +55,12 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** By the content type; or by the query string, as `sendBeacon` may set no content type of JSON. */
+/** Returns the type by the content type, or by the query: `sendBeacon` cannot set a JSON type. */
 function typeOf(contentType: string | undefined, query: URLSearchParams): "lines" | "json" | null {
   return query.get("body") === "ndjson" ? "lines" : jsonTypeOf(contentType);
 }
 
-/** Takes a request whose content type is one of JSON; null where it is none. */
+/** Handles a request with a JSON content type; null if it has another. */
 export async function takeJson(
   request: IncomingMessage,
   place: Place,
@@ -75,7 +72,7 @@ export async function takeJson(
   if (type === null) return null;
   const secret = keyBesideForm(query, request.headers);
   if (secret === "" && type === "json") {
-    // JSON has its key beside the body: if anything, this is a form, and no larger than one.
+    // JSON has its key outside the body. Without one, this can only be a form, of a form's size.
     const body = await readBody(request, {
       limit_bytes: POST_BODY_MAX_BYTES,
       deadline_ms: BODY_DEADLINE_MS,
@@ -83,7 +80,7 @@ export async function takeJson(
     });
     if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
   }
-  // Before the body, and before a batch takes room: both are only for those who may send one.
+  // Before the body is read or counted: both are reserved for authorized clients.
   const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, place, options));
   return await takeBody({ request, type, secret, apiKey, log }, options);
 }
@@ -92,7 +89,7 @@ type Authorized = {
   readonly request: IncomingMessage;
   readonly type: "lines" | "json";
   readonly secret: string;
-  /** The id of the key. */
+  /** Id of the API key. */
   readonly apiKey: string;
   readonly log: LogKey;
 };
@@ -101,7 +98,7 @@ async function takeBody(
   { request, type, secret, apiKey, log }: Authorized,
   options: JsonPostOptions,
 ): Promise<JsonPost> {
-  // A small body of JSON may be a single event, which needs no more room than a form.
+  // A small JSON body may be a single event, which needs no more memory than a form.
   const needsRoom = type === "lines" || !isSmall(request);
   const enter = () => enterBatch(personOf(options.catalog, log), options.batches);
   let leave = needsRoom ? await orDiscard(request, enter) : null;
@@ -125,7 +122,7 @@ function isSmall(request: IncomingMessage): boolean {
   return isWhole && announcedSize(request) <= POST_BODY_MAX_BYTES;
 }
 
-/** A body that announced JSON, and is a form. */
+/** Reads a form that was sent with a JSON content type. */
 function readForm(body: Buffer, secret: string): URLSearchParams {
   if (body.length > POST_BODY_MAX_BYTES) {
     throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
@@ -136,8 +133,8 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
 }
 
 /**
- * Takes room for a batch, and returns what gives it back. @throws LoggiaError `too_many_requests`,
- * `overloaded`
+ * Counts a batch, and returns the function that releases it.
+ * @throws LoggiaError `too_many_requests`, `overloaded`
  */
 function enterBatch(person: string, batches: Batches): () => void {
   const own = batches.ofPerson.get(person) ?? 0;

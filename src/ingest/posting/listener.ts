@@ -62,43 +62,42 @@ export type PostListenerOptions = {
   readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
-  /** What each request passes. Default: one of its own */
+  /** Rate limiter of all requests. Default: a separate one */
   readonly limiter?: RateLimiter;
   readonly observe?: PostObserver;
   readonly connections?: ConnectionLimits;
-  /** The version of Elasticsearch that clients of its protocol are told. */
+  /** The Elasticsearch version that clients of its protocol are told. */
   readonly elasticsearchVersion?: string;
-  /** Called for each connection that is closed for others. */
+  /** Called when a connection is evicted. */
   readonly cut?: (reason: Cut) => void;
-  /** Answers some requests before they count as posts; true where it did. */
+  /** Answers some requests before they count as posts. Returns true if it did. */
   readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
 
-/** Told of each request, on the path that is hit most: what it does must be no more than an increment. */
+/** Observer of every request. It runs on the hottest path, so it must only increment counters. */
 export type PostObserver = {
   began(): void;
-  /** @param events how many events and visits were accepted */
+  /** @param events number of accepted events and visits */
   ended(outcome: "accepted" | ErrorCode, events: number): void;
-  /** @param events of how many events something was cut to fit the limits */
+  /** @param events number of events of which something was cut to fit the limits */
   cut?(events: number): void;
 };
 
-/** Of one connection, so that posts which are sent ahead share an append. */
+/** Pipelining limit of one connection. Pipelined posts share an append. */
 const POSTS_AT_ONCE = 64;
 const NO_QUERY = new URLSearchParams();
 const FORM_TYPE = "application/x-www-form-urlencoded";
-/** What the query string of a JSONP call holds besides the event: `_` is what browser libraries add against caches. */
+/** Parameters of JSONP calls that are no event fields. Browser libraries add `_` against caches. */
 const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
-/** The address may come whole, with scheme and host, as to a proxy. */
+/** Matches the path of a request target, which may include scheme and host, as sent to a proxy. */
 const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
- * The listener that takes events: `POST /1/logs/{k}/events` with a form, and the same by `GET` with
- * `fmt=jsonp`. In the same way it takes what the producer tells of its users, at
- * `/1/logs/{k}/users`; and many events at once, as JSON, where it takes forms.
+ * Creates the posting listener: `POST /1/logs/{k}/events` with a form, and `GET` with `fmt=jsonp`.
+ * It takes data about users at `/1/logs/{k}/users` in the same way, and batches of events as JSON.
  *
- * It stands on `node:http` alone: of what a framework does for each request, nothing is needed
- * here, and this is the path that producers hit thousands of times a second.
+ * It uses `node:http` directly. This is the hottest path, and it needs nothing of what a framework
+ * does for each request.
  */
 export function createPostListener(given: PostListenerOptions): Server {
   const options: Options = {
@@ -145,12 +144,12 @@ type Options = PostListenerOptions &
     readonly cutEvents: (events: number) => void;
   };
 
-/** Where a form is posted to, and the headers that tell for whom the sender speaks, where it is a trusted proxy. */
+/** Log path of a form post, and the headers with which a trusted proxy names its client. */
 type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
 
 /**
- * How nearly all posts are taken: an event as a form, with the key in it and nothing wrong about
- * it. Whatever else there is, {@link handle} knows.
+ * Creates the path that serves nearly all posts: a valid event as a form that includes the key. All
+ * other requests are left to {@link handle}.
  */
 function createFormPath(options: Options): FastPath<FormRoute> {
   const { coalescer, limits, observe, log } = options;
@@ -158,7 +157,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
     route({ method, target, headers }) {
       const [, key, table] = PATH.exec(target) ?? [];
       if (method !== "POST" || key === undefined || table !== "events") return null;
-      // Whether a page may read the answer is for its log to say.
+      // The log's settings decide whether a page may read the response.
       if (headers.get("origin") !== undefined) return null;
       if (jsonTypeOf(headers.get("content-type")) !== null) return null;
       if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
@@ -168,7 +167,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       const fields = parseForm(body);
       const read = validateEvent(fields, limits, () => keepsOf(path, options));
       if (read.kind === "bad") return false;
-      // Last, for it counts the request.
+      // Last, because it counts the request.
       const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
       if (target === null) return false;
       observe.began();
@@ -189,7 +188,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
   };
 }
 
-/** Said of a body that has no field of an event. */
+/** Added to the faults of a body without any event field. */
 const TYPES_TAKEN =
   "this was read as a form, application/x-www-form-urlencoded; " +
   "JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
@@ -206,7 +205,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
-    // Only what has no address of ours is asked whether it is a protocol of others.
+    // Only paths outside the native API are matched against the protocols.
     const match = route === null ? matchProtocol(methodOf(request), url) : null;
     const destination = destinationOf(route?.[1], match);
     if (answerPage(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
@@ -242,8 +241,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
 }
 
 /**
- * The id of an event that was posted as JSON. @throws LoggiaError `bad_event` where the log got an
- * error event
+ * Returns the id of an event that was posted as JSON.
+ * @throws LoggiaError `bad_event` if an error event was stored instead
  */
 function idOf({ first, items }: BatchOutcome): string {
   const fault = items[0]!.fault;
@@ -252,8 +251,8 @@ function idOf({ first, items }: BatchOutcome): string {
 }
 
 /**
- * What a query string may hold, besides the parameters of every address: by JSONP the fields of a
- * post.
+ * Returns the parameters that a query string may hold beside the common ones: for JSONP, the fields
+ * of a post.
  */
 function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
   if (method !== "GET") return [];
@@ -278,7 +277,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** The fields of a post: the form of a `POST` before its query string, the query string of a JSONP `GET`. */
+/** Reads the fields of a post: the form of a `POST`, or the query string of a JSONP `GET`. */
 async function readFields(request: IncomingMessage, query: URLSearchParams, format: Format): Promise<URLSearchParams> {
   const { method = "" } = request;
   if (method === "POST") {
@@ -297,13 +296,13 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
   );
 }
 
-/** Which times of their own the events of a log may have. */
+/** Returns the range of creation times that a log accepts. */
 function keepsOf(log: string, { catalog, clock = HOST_CLOCK }: Options): Keeps {
   const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
   return { ...momentsBy(clock), retentionDays };
 }
 
-/** Accepts the event, or in its place the error event that tells what was wrong with it. */
+/** Stores the event, or an error event that describes its faults. */
 async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
@@ -315,7 +314,7 @@ async function post(path: string, fields: URLSearchParams, place: Place, options
 }
 
 /**
- * Whether a body was meant as a form: JSON and other text have no field of an event, but for one by
+ * Tells whether a body was meant as a form. JSON and other text contain an event field only by
  * chance.
  */
 function looksLikeForm(fields: URLSearchParams): boolean {
@@ -324,7 +323,7 @@ function looksLikeForm(fields: URLSearchParams): boolean {
   return hasEventField(fields) && jsonFormOf(Buffer.from(names[0]!)) === null;
 }
 
-/** Accepts what was told of a user, or in its place the error event. Returns the user as posted. */
+/** Stores what was posted about a user, or an error event. Returns the user as posted. */
 async function postUser(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);

@@ -11,25 +11,25 @@ import { readFormCreated } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import { quote } from "../../events/quote.ts";
 
-/** What a producer posted, checked: an event that has yet to be accepted. */
+/** A validated event, before acceptance. */
 export type ValidatedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
 
 export type EventValidation =
-  /** `created` in milliseconds since the Unix epoch; null: the moment of acceptance. */
+  /** `created` is in milliseconds since the Unix epoch; null: the moment of acceptance. */
   | { readonly kind: "valid"; readonly valid: ValidatedEvent; readonly created: number | null }
   | { readonly kind: "bad"; readonly faults: readonly string[] };
 
-/** The fields of a post by name, each with its first value. */
+/** Fields of a post by name, each with its first value. */
 export type Fields = { get(name: string): string | null | undefined };
 
 const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
-/** The fields of a form. */
+/** Fields of the form. */
 export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
 
 /**
- * Reads a posted form. Every fault is named, not only the first.
- * @param keepsOf asked only where the form has a time of its own
+ * Validates a posted form. Every fault is reported, not only the first.
+ * @param keepsOf called only if the form has a creation time
  */
 export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: () => Keeps): EventValidation {
   const faults: string[] = [];
@@ -53,12 +53,12 @@ export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: 
   return { kind: "valid", valid: { ...valid, attributes }, created };
 }
 
-/** Whether a form has a field of an event; a body that has none is likely no form at all. */
+/** Tells whether a form has an event field. A body without any is probably not a form. */
 export function hasEventField(form: URLSearchParams): boolean {
   return EVENT_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
 }
 
-/** The text of a field, "" where it is absent. Notes where it is longer than it may be. */
+/** Returns the text of a field, "" if it is absent. Adds a fault if it is too long. */
 export function readField(fields: Fields, name: keyof FieldLimits, limits: FieldLimits, faults: string[]): string {
   const value = wellFormed(fields.get(name) ?? "");
   checkLength(name, value, limits, faults);
@@ -66,15 +66,15 @@ export function readField(fields: Fields, name: keyof FieldLimits, limits: Field
 }
 
 export function checkLength(name: keyof FieldLimits, value: string, limits: FieldLimits, faults: string[]): void {
-  // A text has no more characters than units.
+  // A text has at most as many characters as UTF-16 units.
   if (value.length <= limits[name]) return;
   const length = characters(value);
   if (length > limits[name]) faults.push(`${name} has ${length} characters, at most ${limits[name]} are allowed`);
 }
 
 /**
- * The event that a log gets in place of an event or a user with bad information.
- * @param posted all that was posted, so that nothing a producer sent is lost: see {@link describeForm}
+ * Returns the event that a log gets in place of an invalid event or user.
+ * @param posted everything that was posted, so that none of it is lost: see {@link describeForm}
  */
 export function errorEvent(what: "event" | "user", faults: readonly string[], posted: string): ValidatedEvent {
   return {
@@ -90,7 +90,7 @@ export function errorEvent(what: "event" | "user", faults: readonly string[], po
   };
 }
 
-/** A posted form as JSON, without the key and whatever its length. */
+/** Returns a posted form as JSON of any length, without the API key. */
 export function describeForm(posted: Iterable<readonly [string, string]>): string {
   const values = Map.groupBy(
     [...posted].filter(([name]) => name !== "apikey"),
@@ -105,7 +105,7 @@ export function describeForm(posted: Iterable<readonly [string, string]>): strin
 
 export function splitTags(text: string): readonly string[] {
   if (text === "") return NO_TAGS;
-  // Nearly always blanks are all there is between tags, which needs no expression.
+  // Tags are nearly always separated by blanks, which needs no regular expression.
   const parts = text.split(OTHER_SPACE.test(text) ? /\s+/u : " ");
   return distinctTags(parts.includes("") ? parts.filter((tag) => tag !== "") : parts);
 }

@@ -2,21 +2,21 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import { splitTags } from "../posting/validated-event.ts";
 
-/** Which fields of a producer's events are chosen for what: the first that is there counts. */
+/** Names of the producer's fields to use, in order of preference: the first one present counts. */
 export type FieldChoice = {
-  /** Empty lists: those that producers usually have. */
+  /** If empty, the protocol's usual fields. */
   readonly text: readonly string[];
   readonly time: readonly string[];
   readonly source: readonly string[];
-  /** Tags that each event gets besides its own. */
+  /** Tags added to each event. */
   readonly tags: readonly string[];
 };
 
 const LONGEST = 1_000;
 
 /**
- * What a request chooses by `text_field`, `time_field`, `source_field` and `tags`, or by the
- * headers `X-Loggia-Text-Field` and so on: some clients can set only one of these.
+ * Reads the parameters `text_field`, `time_field`, `source_field` and `tags`, or the headers
+ * `X-Loggia-Text-Field` and so on: some clients can set only one of these.
  */
 export function choiceOf(query: URLSearchParams, headers: IncomingHttpHeaders): FieldChoice {
   const given = (name: string): readonly string[] => {

@@ -2,14 +2,14 @@ import { LoggiaError } from "../../errors.ts";
 import { PENDING } from "./protocol.ts";
 import type { Unread } from "./protocol.ts";
 
-/** Work that yields {@link PENDING} now and then, and returns what it came to. */
+/** Work that yields {@link PENDING} to let other work run, and returns its result. */
 export type Steps<T> = Generator<Unread, T>;
 
-/** Where a value ends is not known yet. */
+/** The end of the value is not known yet. */
 const NOT_YET = -1;
-/** Looked at between two pauses: up to some milliseconds' work where it is full of empty objects. */
+/** Bytes scanned between two pauses: some milliseconds' work at most, for many empty objects. */
 export const STEP_BYTES = 16 * 1024;
-/** More white space in one place is none of JSON that anybody writes. */
+/** Limit of consecutive white space. JSON in use has less. */
 const MOST_BLANK = 64 * 1024;
 const LONGEST_NAME = 256;
 
@@ -17,27 +17,27 @@ const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds where values of JSON begin and end, in bytes that may be many. It looks at quotes and
- * brackets alone: what stands between them is checked by whoever parses it.
+ * Finds where JSON values begin and end, in buffers of any size. It looks at quotes and brackets
+ * only; the bytes between them are checked when they are parsed.
  */
 export class JsonScanner {
   readonly bytes: Buffer;
   #at = 0;
   #depth = 0;
   #isText = false;
-  /** Behind it a pause is due. */
+  /** Position at which the next pause is due. */
   #pause = STEP_BYTES;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
   }
 
-  /** Where the value ends that begins at `start`. @throws LoggiaError `bad_body` where it does not */
+  /** Returns the end of the value at `start`. @throws LoggiaError `bad_body` if there is none */
   *endOf(start: number): Steps<number> {
     this.#at = start;
     this.#depth = 0;
     this.#isText = false;
-    // It may have been further on, where a list is gone through after its end was looked for.
+    // A list may be read again after its end was found, so the position may have moved back.
     this.#pause = Math.min(this.#pause, start + STEP_BYTES);
     for (;;) {
       const stop = Math.min(this.bytes.length, Math.max(this.#pause, this.#at + 1));
@@ -54,14 +54,14 @@ export class JsonScanner {
   }
 
   /**
-   * Where the values of these members of an object begin; of two of one name the last counts.
-   * Nulls are none.
+   * Returns where the values of these members of an object begin. Of duplicate names the last
+   * counts; nulls are skipped.
    */
   *membersOf(start: number, names: readonly string[]): Steps<Members> {
     const starts: { [name: string]: number } = {};
     this.#pause = Math.min(this.#pause, start + STEP_BYTES);
     if (start >= this.#pause) {
-      // Many empty objects, of which each is too short for a pause of its own.
+      // Many empty objects in a row, each too short for a pause of its own.
       this.#pause = start + STEP_BYTES;
       yield PENDING;
     }
@@ -83,14 +83,14 @@ export class JsonScanner {
     }
   }
 
-  /** Where the first element of the array at `start` begins; -1: it has none. */
+  /** Returns the start of the first element of the array at `start`; -1 if it is empty. */
   firstOf(start: number): number {
     if (this.bytes[start] !== OPEN_LIST) throw wrong("an array is expected");
     const at = this.skipBlank(start + 1);
     return this.bytes[at] === CLOSE_LIST ? -1 : at;
   }
 
-  /** Where the element behind the one that ends at `end` begins; -1: there is none. */
+  /** Returns the start of the element after the one that ends at `end`; -1 if there is none. */
   nextOf(end: number): number {
     const at = this.skipBlank(end);
     if (this.bytes[at] === CLOSE_LIST) return -1;

@@ -9,24 +9,24 @@ import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import type { ProducerEvent, ProducerTime, ReadEvent } from "./protocol.ts";
 import { digitsOf } from "./times.ts";
 
-/** The tag of events of which something was cut. */
+/** Tag of events of which something was cut. */
 export const CUT_TAG = "cut";
-/** The moment in nanoseconds, where it is finer than the milliseconds of `created`. */
+/** Attribute with the time in nanoseconds, if it is more precise than `created`. */
 const NANOSECONDS = "time_ns";
-/** The moment that a producer claimed, where an event cannot be created then. */
+/** Attribute with the time that a producer gave, if it is not valid as `created`. */
 const CLAIMED = "claimed_created";
 
-/** An event, marked where parts of it were left out before it was read. */
+/** Returns the event, with the tag if parts of it were left out when it was decoded. */
 export function markedIf<E extends ReadEvent>(isCut: boolean, event: E): E {
   return isCut && !("fault" in event) ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
 }
 
-/** A character has two units at the most, so that a text of more than twice its limit is cut. */
+/** A character has at most two units, so a text longer than twice its limit is always cut. */
 const LONG_TIMES = 3;
 
 export type LineOptions = {
   readonly limits: FieldLimits;
-  /** The latest that the moment of the post may be. */
+  /** Latest time that the post may have been made at. */
   readonly read_ms: number;
   /** Tags of the request. */
   readonly tags: readonly string[];
@@ -34,17 +34,17 @@ export type LineOptions = {
 
 type Values = AttributeValue | readonly AttributeValue[];
 
-/** The line of an event, the bytes of its fields, and whether something was cut to fit the limits. */
+/** Line of an event, size of its fields, and whether something was cut to fit the limits. */
 export type CutLine = { readonly line: Line; readonly size_bytes: number; readonly cut: boolean };
 
-/** Fits an event into the limits of its fields: what is longer is cut, never refused. */
+/** Fits an event into the limits of its fields. Longer values are cut, never refused. */
 export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOptions): CutLine {
   let cut = false;
   const fit = (given: string, limit: number): string => {
-    // Of a text of many megabytes no more is looked at than can be kept.
+    // Of a text of many megabytes, only the part that may be kept is examined.
     const text = given.length > LONG_TIMES * limit ? given.slice(0, LONG_TIMES * limit) : given;
     const clean = wellFormed(text);
-    // A text has no more characters than units.
+    // A text has at most as many characters as UTF-16 units.
     if (clean.length <= limit || characters(clean) <= limit) return clean;
     cut = true;
     return firstCharacters(clean, limit);
@@ -54,7 +54,7 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
   const encoded = attributes.size === 0 ? null : encodeAttributes(attributes);
   const whole = event.text.trim() === "" ? (encoded ?? "{}") : event.text;
   const text = fit(whole, limits.text);
-  // The whole text stays readable beside the one that lists show.
+  // The full text is kept in the data, because lists show the cut one.
   const more = event.data ?? (text.length < whole.length ? whole : "");
   const data = more === "" ? null : fit(more, limits.data);
   const source = fit(event.source.trim(), limits.source);
@@ -73,13 +73,13 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
     geo: event.geo,
     attributes: encoded,
   });
-  // Counting bytes makes one flat string of the pieces: thousands of lines wait for their append,
-  // and the collector would copy each piece of each of them.
+  // Counting bytes flattens the pieces into one string. Thousands of lines wait for an append, and
+  // the garbage collector would otherwise copy each piece of each line.
   const size_bytes = Buffer.byteLength(fields);
   return { line: { fields, created: created === null ? null : String(created) }, size_bytes, cut };
 }
 
-/** A moment that no event may have becomes that of the post, and is kept as it was claimed. */
+/** Replaces an invalid time by that of the post, and keeps it as an attribute. */
 function createdOf(
   time: ProducerTime | null,
   read_ms: number,
@@ -94,7 +94,7 @@ function createdOf(
 
 type Fit = (text: string, limit: number) => string;
 
-/** As many attributes as there is room for, each cut to its limit. */
+/** Returns as many attributes as there is room for, each cut to its limit. */
 function fitAttributes(
   given: ProducerEvent["attributes"],
   extra: readonly (readonly [string, string])[],
@@ -118,7 +118,7 @@ function fitAttributes(
   return fitted;
 }
 
-/** Whether nothing has to be cut, by bounds that are quickly seen. */
+/** Tells whether nothing has to be cut, by bounds that are cheap to check. */
 function surelyFit(given: ProducerEvent["attributes"], limits: FieldLimits): boolean {
   if (given.size > limits.attributes) return false;
   let most_bytes = 0;
@@ -134,11 +134,11 @@ function surelyFit(given: ProducerEvent["attributes"], limits: FieldLimits): boo
   return most_bytes <= limits.attributesBytes;
 }
 
-/** A character of two UTF-16 units has four bytes, all others have three at most. */
+/** A character of two UTF-16 units has four bytes, all others have at most three. */
 const MOST_BYTES_OF_UNIT = 3;
 const MOST_BYTES_OF_NUMBER = 25;
 
-/** As it is counted where attributes are checked, or a little more. */
+/** Returns the size as the validation of attributes counts it, or slightly more. */
 function sizeOf(name: string, value: Values): number {
   let size_bytes = Buffer.byteLength(name);
   if (!Array.isArray(value)) return size_bytes + sizeOfOne(value as AttributeValue);
@@ -150,9 +150,7 @@ function sizeOfOne(value: AttributeValue): number {
   return typeof value === "string" ? Buffer.byteLength(value) : String(value).length;
 }
 
-/**
- * Tags without white space, as many as there is room for beside the one that marks what was cut.
- */
+/** Returns tags without white space, as many as fit beside the one that marks cut events. */
 function tagsOf(
   { severity, tags: own }: ProducerEvent,
   common: readonly string[],

@@ -3,32 +3,32 @@ import { JsonScanner, wrong } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
 import type { Unread } from "./protocol.ts";
 
-/** JSON up to this size is parsed at once: some milliseconds' work whatever it is. */
+/** Size up to which JSON is parsed at once, which takes some milliseconds at most. */
 export const WHOLE_BYTES = 512 * 1024;
-/** What is kept of a longer value, which is more than an event holds. */
+/** Bytes kept of a longer value: more than an event holds. */
 const KEPT_BYTES = 512 * 1024;
 const MOST_DEPTH = 32;
-/** Members of an object, and elements of a list: more than an event keeps. */
+/** Maximum number of members of an object, or elements of a list: more than an event keeps. */
 const MOST_MEMBERS = 1_100;
-/** Names and numbers beyond this are left out. */
+/** Longer names and numbers are left out. */
 const MOST_SCALAR_BYTES = 4_096;
-/** Texts beyond this are cut. */
+/** Longer texts are cut. */
 const MOST_TEXT_BYTES = 128 * 1024;
-/** A member finds no room where less than this is left. */
+/** A member is left out if less room than this remains. */
 const LEAST_BYTES = 64;
-/** What groups that end, and members that just found room, take beyond. */
+/** Room beyond the kept bytes for closing brackets and for members that start near the limit. */
 const SPARE_BYTES = 16 * 1024;
 const NULL = Buffer.from("null");
 
 const [QUOTE, COMMA, COLON, BACKSLASH, LETTER_U] = [0x22, 0x2c, 0x3a, 0x5c, 0x75];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** A value, and whether parts of it were left out as it is too long. */
+/** A value, and whether parts of it were left out because it is too long. */
 export type LongValue = { readonly value: unknown; readonly end: number; readonly isCut: boolean };
 
 /**
- * The value that begins at `start`. Of one that is too long to be parsed at once some is kept:
- * texts are cut, and members are left out that find no room.
+ * Reads the value that begins at `start`. A value too long to be parsed at once is shortened: texts
+ * are cut, and members without room are left out.
  * @throws LoggiaError `bad_body`
  */
 export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue> {
@@ -43,7 +43,7 @@ export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue
   }
 }
 
-/** The only value that these bytes hold. @throws LoggiaError `bad_body` */
+/** Reads the only value that these bytes hold. @throws LoggiaError `bad_body` */
 export function* readOnly(bytes: Buffer): Steps<LongValue> {
   const scanner = new JsonScanner(bytes);
   const read = yield* readValue(scanner, scanner.skipBlank(0));
@@ -52,7 +52,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
 }
 
 /**
- * The elements of a list, one at a time, or the only value of a body that holds no list.
+ * Yields the elements of a list one at a time, or the only value of a body without a list.
  * @throws LoggiaError `bad_body`
  */
 export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
@@ -62,7 +62,7 @@ export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
 }
 
 /**
- * The same of lists and values that stand one behind another.
+ * Like {@link elementsOf}, for consecutive lists and values.
  * @throws LoggiaError `bad_body`
  */
 export function* runOfValues(body: Buffer): Generator<LongValue | Unread> {
@@ -72,7 +72,7 @@ export function* runOfValues(body: Buffer): Generator<LongValue | Unread> {
   }
 }
 
-/** Returns where the list or value ends that begins at `start`. */
+/** Yields the value at `start`, or the elements of the list there. Returns its end. */
 function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
   if (scanner.bytes[start] === OPEN_LIST) return scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
   const read = yield* readValue(scanner, start);
@@ -81,8 +81,8 @@ function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongVa
 }
 
 /**
- * The elements of the list at a path, one at a time; null: there is no list. What stands around it
- * is not checked.
+ * Returns the elements of the list at a path, one at a time; null if there is no list. The bytes
+ * around the list are not checked.
  * @throws LoggiaError `bad_body`
  */
 export function* elementsAt(
@@ -111,7 +111,7 @@ function* elementAt(scanner: JsonScanner, start: number, index: string): Steps<n
   return at === -1 ? null : at;
 }
 
-/** The elements of the list at `start`. Returns where the last one ends. */
+/** Yields the elements of the list at `start`. Returns the end of the last one. */
 function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
   let end = start + 1;
   for (let at = scanner.firstOf(start); at !== -1; at = scanner.nextOf(end)) {
@@ -122,7 +122,7 @@ function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue
   return end;
 }
 
-/** Copies a value in one pass, as much of it as there is room for. */
+/** Copies a value in one pass, as far as there is room. */
 class Shortener {
   readonly #scanner: JsonScanner;
   readonly #bytes: Buffer;
@@ -139,7 +139,7 @@ class Shortener {
     return this.#out.subarray(0, this.#size);
   }
 
-  /** Copies the value at `start` as far as `most`. Returns where it ends. */
+  /** Copies the value at `start`, up to an output size of `most`. Returns the end of the value. */
   *#value(start: number, most: number, depth: number): Steps<number> {
     const first = this.#bytes[start];
     const isGroup = first === OPEN || first === OPEN_LIST;
@@ -151,7 +151,7 @@ class Shortener {
     return end;
   }
 
-  /** The same of an object or a list: half of the room is left for what comes behind it. */
+  /** Copies an object or list. Its members may use half of the room, so that others find some. */
   *#group(start: number, most: number, depth: number): Steps<number> {
     const scanner = this.#scanner;
     const bytes = this.#bytes;
@@ -188,8 +188,8 @@ class Shortener {
   }
 
   /**
-   * A text, or its begin where it would take more than half of the room: neither an escape nor a
-   * character is cut in two.
+   * Copies a text, or its beginning if it would take more than half of the room. Neither an escape
+   * nor a character is split.
    */
   #putText(start: number, end: number, most: number): void {
     const bytes = this.#bytes;

@@ -4,21 +4,21 @@ import type { Endpoint } from "./protocol.ts";
 /** A request that belongs to a protocol. */
 export type Match = {
   readonly endpoint: Endpoint;
-  /** The log that the path names, not checked; null: the key alone chooses it. */
+  /** The log named in the path, not validated; null: the API key determines it. */
   readonly logOfPath: string | null;
-  /** The key that the path holds. */
+  /** The API key in the path. */
   readonly secret: string | undefined;
 };
 
-/** What may stand before a protocol's own path: the log, or the key. */
+/** Optional prefix of a protocol's path: the log, or the API key. */
 const PREFIX = /^\/(?:1\/logs\/(?<log>[^/]+)|keys\/(?<secret>[^/]+))(?=\/|$)/;
-/** The address may come whole, with scheme and host, as to a proxy. */
+/** A request target may include scheme and host, as sent to a proxy. */
 const ORIGIN = /^https?:\/\/[^/?]*/i;
 const LONGEST = 2_048;
 
 /**
- * The protocol that a request belongs to; null where it belongs to none.
- * @param target with or without a query string
+ * Returns the protocol endpoint of a request; null if no protocol matches.
+ * @param target request target, with or without a query string
  */
 export function matchProtocol(method: string, target: string): Match | null {
   const [whole = ""] = target.split("?", 1);

@@ -9,139 +9,137 @@ import type { FieldChoice } from "./choice.ts";
 import type { Severity } from "./severity.ts";
 
 /**
- * A protocol that producers speak: which requests are its own, and how they are read and answered.
+ * A protocol of other producers: which requests belong to it, how they are decoded and answered.
  */
 export type Protocol = {
   readonly name: string;
   /**
-   * The endpoint of a request; null where the protocol has none at this path.
-   * @param path without `/1/logs/{k}` or `/keys/{apikey}` before it
+   * Returns the endpoint of a request; null if the protocol has none at this path.
+   * @param path without the prefix `/1/logs/{k}` or `/keys/{apikey}`
    */
   match(method: string, path: string): Endpoint | null;
 };
 
-/** What a request finds at a path. */
+/** An endpoint of a protocol. */
 export type Endpoint =
-  /** Answers that clients ask for before they post. They tell nothing, and need no key. */
+  /** Information that clients request before they post. It is not confidential and needs no key. */
   { readonly kind: "info"; answer(settings: ProtocolSettings): ProtocolAnswer } | PostEndpoint;
 
-/** What of the service's settings protocols show. */
+/** Settings of the service that protocols show to clients. */
 export type ProtocolSettings = {
-  /** The version of Elasticsearch that clients are told. */
+  /** The Elasticsearch version that clients are told. */
   readonly elasticsearchVersion: string;
 };
 
-/** Where events are posted. */
+/** An endpoint that takes events. */
 export type PostEndpoint = {
   readonly kind: "post";
-  /** A key that stands in the path, for clients that can set nothing else. */
+  /** API key in the path, for clients that can configure nothing else. */
   readonly secret?: string | undefined;
-  /** The hook that the path names: a signature may stand in for a key. */
+  /** The hook that the path names. A signature may replace the key. */
   readonly hook?: string;
-  /** How a body is compressed, where `Content-Encoding` alone does not say. */
+  /** Compression of the body, if `Content-Encoding` does not determine it. */
   readonly encoding?: "snappy unless JSON" | "by content";
   /**
-   * Where a body may be of any length: how it is parted. Each piece is stored before the next is
-   * read, so that a request may be refused after some of it is stored: its events need ids.
+   * How to split a body of unlimited length. Each piece is stored before the next is read, so a
+   * request may be refused after a part of it is stored. Its events therefore need ids.
    */
   readonly pieces?: {
-    /** How many bytes at the beginning are whole entries, at most so many. @throws LoggiaError `bad_body` */
+    /** Returns count and end of at most `most` whole entries. @throws LoggiaError `bad_body` */
     readonly split: (bytes: Buffer, most: number) => { readonly count: number; readonly end: number };
     readonly largest_bytes: number;
   };
   /**
-   * Begins to read a body. Large bodies are read twice: once to see that all of it can be read.
+   * Starts to decode a body. Large ones are decoded twice: first to check that all of it is
+   * readable.
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
    */
   read(received: Received): Reading;
-  /** The answer that tells of a failure, in the protocol's own form. */
+  /** Returns the response for a failure, in the form of the protocol. */
   failed(failure: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer;
 };
 
-/** A request with its body, decompressed. */
+/** A request with its decompressed body. */
 export type Received = {
   readonly body: Buffer;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
   readonly choice: FieldChoice;
-  /** The hook that the request was made to, where one was made. */
+  /** The hook that the request was sent to, if any. */
   readonly hook?: ReceivingHook | null;
 };
 
-/** A body that is being read. */
+/** A body that is being decoded. */
 export type Reading = {
-  /** Every event in order. @throws LoggiaError `bad_body` */
+  /** All events in order. @throws LoggiaError `bad_body` */
   readonly items: Iterable<ReadEvent>;
   accepted(outcome: Outcome): ProtocolAnswer;
   /**
-   * Called for each event that was stored before under its id.
-   * @param n its place among all, from 0
+   * Called for each event that is stored already under its id.
+   * @param n index of the event in the body, from 0
    */
   known?(n: number): void;
 };
 
-/** One event of a body: itself, or why there is none. */
+/** One entry of a body: an event, or the fault that prevents one. */
 export type ReadEvent = ProducerEvent | Unread;
 
 export type Unread = { readonly fault: string };
 
-/**
- * Stands for no event: long work yields it now and then between two events, so that others have
- * their turn.
- */
+/** Placeholder for no event. Long decoding yields it between events to let other work run. */
 export const PENDING: Unread = Object.freeze({ fault: "" });
 
-/** What became of a request. Its events are durable. */
+/** Result of a request whose events are durable. */
 export type Outcome = {
   readonly accepted: number;
   readonly rejected: number;
-  /** The first fault; null where there is none. */
+  /** The first fault; null if there is none. */
   readonly fault: string | null;
-  /** The ids of the accepted events, in order. */
+  /** Returns the ids of the accepted events, in order. */
   ids(): Iterable<EventId>;
 };
 
-/** An event as a producer described it: of any length, and not yet checked. */
+/** An event as a producer described it: of any length, and not validated. */
 export type ProducerEvent = {
-  /** What the producer calls it, once for all events of its log: then a repeat is stored once. */
+  /** The producer's id, unique within its log. A repeated event with an id is stored once. */
   readonly id?: string | undefined;
-  /** "": the attributes stand in for it, as compact JSON. */
+  /** If empty, the attributes replace it, as compact JSON. */
   readonly text: string;
-  /** More than the text says, such as a stack; else the whole of a text that is cut is kept. */
+  /** Details beyond the text, such as a stack trace. Absent: the full text, if that is cut. */
   readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
   readonly user: string;
   readonly link: string;
-  /** A measure; absent where there is none. */
+  /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;
   readonly tags: readonly string[];
-  /** When it happened; null where the producer does not say. */
+  /** When the event happened; null if the producer does not say. */
   readonly time: ProducerTime | null;
   readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
 };
 
-/** A moment as a producer gave it. */
+/** A time as a producer gave it. */
 export type ProducerTime = {
   /** Whole milliseconds since the Unix epoch. */
   readonly ms: number;
-  /** Nanoseconds beyond these, 0 to 999,999. */
+  /** Additional nanoseconds, 0 to 999,999. */
   readonly ns: number;
 };
 
-/** An answer as a protocol words it. */
+/** A response in the form of a protocol. */
 export type ProtocolAnswer = {
   readonly status: number;
-  /** null: without a body. */
+  /** null: no body. */
   readonly type: string | null;
-  /** Long ones come in pieces. */
+  /** Long bodies are generated in pieces. */
   readonly body: string | Uint8Array | Iterable<string>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The largest body, as it is sent and after decompression. */
+/** Size limit of a body, both as sent and after decompression. */
 export const BODY_MAX_BYTES = 64 * 1024 * 1024;
 
-/** One that all clients of Elasticsearch in use talk to. */
+/** A version that all Elasticsearch clients in use accept. */
 export const DEFAULT_ELASTICSEARCH_VERSION = "8.19.0";

@@ -2,20 +2,20 @@ import { createHash } from "node:crypto";
 
 import type { LogKey } from "../../events/event.ts";
 
-/** So many ids are remembered, some 30 MB. */
+/** Maximum number of ids remembered. They take some 30 MB. */
 const REMEMBERED = 200_000;
 const LONGEST = 64;
 
 /**
- * The ids that producers gave their latest events, of this process: an event that comes again under
- * its id is known.
+ * Ids that producers gave their latest events in this process. An event that repeats such an id is
+ * recognized.
  */
 export class RecentIds {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #stored = new Set<string>();
   readonly #underWay = new Set<string>();
 
-  /** Whether an event of this id is stored, or is on its way to the bus. */
+  /** Returns whether an event with this id is stored, or is being appended. */
   stateOf(name: string): "stored" | "under way" | null {
     if (this.#stored.has(name)) return "stored";
     return this.#underWay.has(name) ? "under way" : null;
@@ -25,7 +25,7 @@ export class RecentIds {
     for (const name of names) this.#underWay.add(name);
   }
 
-  /** @param stored whether the bus holds them */
+  /** @param stored whether the bus holds the events */
   end(names: readonly string[], stored: boolean): void {
     for (const name of names) {
       this.#underWay.delete(name);
@@ -38,13 +38,13 @@ export class RecentIds {
   }
 }
 
-/** The name under which an id of a producer is remembered. */
+/** Returns the name under which a producer's id is remembered. */
 export function nameOfId(log: LogKey, id: string): string {
   const name = `${log}\n${id}`;
   return name.length <= LONGEST ? name : createHash("sha256").update(name).digest("base64");
 }
 
-/** Names events that are stored together by their ids. */
+/** Returns a name for events that are stored together, derived from their ids. */
 export function nameOfAll(names: readonly string[]): string {
   const hash = createHash("sha256");
   for (const name of names) hash.update(name).update("\n");

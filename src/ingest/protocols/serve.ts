@@ -42,7 +42,7 @@ export type ServeOptions = {
   readonly log: Logger;
   readonly once: Idempotency;
   readonly room: BodyRoom;
-  /** Bounds the memory of bodies that nobody has vouched for yet. */
+  /** Bounds the memory of bodies that are not authenticated yet. */
   readonly unverified: BodyRoom;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
@@ -50,19 +50,16 @@ export type ServeOptions = {
   readonly cutEvents: (count: number) => void;
 };
 
-/** How a request ended, for those who count. */
+/** Outcome of a request, for metrics. */
 export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 
 const BODY_DEADLINE_MS = 60_000;
-/** Hashed at a time, before others have their turn. */
+/** Bytes hashed before the event loop gets a turn. */
 const HASH_BYTES = 1024 * 1024;
-/** How many times as much as was sent is counted as taken while a body is decompressed. */
+/** Memory reserved while a body is decompressed, as a multiple of its compressed size. */
 const INFLATED_FACTOR = 10;
 
-/**
- * Answers a request that belongs to a protocol: stores its events, and answers when all are
- * durable.
- */
+/** Serves a request of a protocol: stores its events, and answers once all of them are durable. */
 export async function serveProtocol(
   request: IncomingMessage,
   response: ServerResponse,
@@ -124,7 +121,7 @@ async function take(
     share.take(body.length);
     const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
-    // An id that is signed with the body says more than a header that nobody signed.
+    // An id signed with the body takes precedence over an unsigned header.
     const repeat = admitted.hook?.signature === "standard" ? null : await repeatOf(request, body);
     const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.cutEvents(stored.cut);
@@ -140,7 +137,7 @@ type Pieced = {
   readonly received: Omit<Received, "body">;
 };
 
-/** Stores a body piece by piece. Of one that is refused, what came before is stored. */
+/** Stores a body piece by piece. If it is refused, the pieces before are stored. */
 async function storePieces(
   pieces: AsyncIterable<Buffer>,
   { endpoint, producer, received }: Pieced,
@@ -161,7 +158,7 @@ async function storePieces(
   return { answer: answer!, events };
 }
 
-/** What tells a request that is sent again: its key, and all that decides what it becomes. */
+/** Returns the identity of a repeated request: its key, and a hash of all that is stored. */
 async function repeatOf(request: IncomingMessage, body: Buffer): Promise<Producer["repeat"]> {
   const key = idempotencyKey(request);
   if (key === null) return null;
@@ -199,7 +196,7 @@ function send(
     ...headers,
   };
   if (type !== null) all["Content-Type"] = type;
-  // What is left of a body that nobody reads would be taken for the next request.
+  // The unread rest of the body would be taken for the next request.
   if (!request.complete) {
     all["Connection"] = "close";
     endAfter(request);

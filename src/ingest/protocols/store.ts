@@ -25,29 +25,29 @@ export type StoreOptions = {
   readonly clock: PostClock;
 };
 
-/** Whose events are stored. */
+/** Producer of the events of a request. */
 export type Producer = {
   readonly log: LogKey;
-  /** The id of the API key. */
+  /** Id of the API key. */
   readonly apiKey: string;
-  /** Tags of the request. */
+  /** Tags of the request, added to each event. */
   readonly tags: readonly string[];
-  /** The request's Idempotency-Key, and what stands for its body; null where it has none. */
+  /** The request's Idempotency-Key, and a hash of its body; null if it has no key. */
   readonly repeat: { readonly key: string; readonly hash: string } | null;
 };
 
-/** What was stored, and of how many events something was cut. */
+/** Result of a request, and the number of events of which something was cut. */
 export type Stored = Outcome & { readonly cut: number };
 
-/** What one append takes at the most: a request beyond it is stored in several. */
+/** Bounds of one append. A larger request is stored in several. */
 const CHUNK_EVENTS = 10_000;
 const CHUNK_BYTES = 12 * 1024 * 1024;
-/** Bodies up to this size are read at once, whatever others are waiting. */
+/** Bodies up to this size are read at once, ahead of larger ones. */
 const SMALL_BYTES = 64 * 1024;
-/** So many events, or so much time, before others have their turn. */
+/** Events and milliseconds of decoding before the event loop gets a turn. */
 const STEP_EVENTS = 100;
 const STEP_MS = 1;
-/** How long the rest of a request tries again while others leave it no room. */
+/** Time the rest of a request is retried while the queue is full, in milliseconds. */
 const REST_MS = 20_000;
 const PAUSE_MS = 50;
 const RETRY_AFTER_S = 2;
@@ -55,12 +55,10 @@ const RETRY_AFTER_S = 2;
 const inTurn = createTurns();
 
 /**
- * Stores the events of a body. Resolves once all of them are durable.
- *
- * A body of several appends is read twice: before the first append to see that all of it can be
- * read. So what cannot be read, or is not taken for want of room, leaves nothing of it in the log.
- *
- * @param begin begins to read the body
+ * Stores the events of a body. Resolves once all of them are durable. A body of several appends is
+ * decoded twice, first to check that all of it can be read. So a body that is malformed, or refused
+ * because the queue is full, leaves no events in the log.
+ * @param begin starts to decode the body
  * @throws LoggiaError `bad_body`, `overloaded`, `bus_unavailable`
  */
 export async function storeEvents(
@@ -80,7 +78,7 @@ export async function storeEvents(
   const firsts: First[] = [];
   let append = appendChunk(producer, first, firsts, options);
   while (!chunks.isDone) {
-    // Awaited below; until then its failure is nobody's to handle.
+    // Awaited below. Until then a rejection must not count as unhandled.
     append.catch(() => {});
     const chunk = await turn(() => chunks.next());
     await append;
@@ -91,10 +89,10 @@ export async function storeEvents(
   return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(firsts) } };
 }
 
-/** What was appended at once: its first id, from which the others are counted. */
+/** One append: its first id, from which the others are derived. */
 type First = { readonly first: EventId; readonly count: number };
 
-/** What one append takes. `names` are those of the ids that its events have. */
+/** Lines of one append. `names` are the names of the ids that its events have. */
 type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
 
 async function readThrough({ items }: Reading): Promise<void> {
@@ -102,7 +100,7 @@ async function readThrough({ items }: Reading): Promise<void> {
   for (const item of items) if (item === PENDING ? pause.isLate() : pause.isDue()) await pause.take();
 }
 
-/** Reads events, an append's worth at a time. */
+/** Decodes events in chunks of one append each. */
 class Chunks {
   accepted = 0;
   rejected = 0;
@@ -113,7 +111,7 @@ class Chunks {
   readonly #events: Iterator<ReadEvent>;
   readonly #producer: Producer;
   readonly #options: StoreOptions;
-  /** The names of all events of the request so far that have one. */
+  /** Names of the ids of all events of the request so far. */
   readonly #own = new Set<string>();
   #read = 0;
 
@@ -161,7 +159,7 @@ class Chunks {
     return { lines, names };
   }
 
-  /** @throws LoggiaError `bus_unavailable` where another request has it under way */
+  /** @throws LoggiaError `bus_unavailable` if another request is storing it */
   #isKnown(id: string, names: string[]): boolean {
     const name = nameOfId(this.#producer.log, id);
     const state = this.#own.has(name) ? "stored" : this.#options.recent.stateOf(name);
@@ -177,7 +175,7 @@ async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], op
   const { lines, names } = chunk;
   if (lines.length === 0) return;
   const { recent } = options;
-  // Another request may have begun with them since they were read.
+  // Another request may have started to store them since they were decoded.
   if (names.some((name) => recent.stateOf(name) !== null)) throw underWay();
   recent.begin(names);
   let isStored = false;
@@ -191,8 +189,8 @@ async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], op
 }
 
 /**
- * The first append decides whether there is room for a request; its rest waits for room.
- * @param n how many appends of the request came before
+ * Appends a chunk. The first append of a request is refused if the queue is full; later ones wait.
+ * @param n number of earlier appends of the request
  */
 async function appendLines(producer: Producer, chunk: Chunk, n: number, options: StoreOptions): Promise<EventId> {
   const start_ms = performance.now();
@@ -208,8 +206,9 @@ async function appendLines(producer: Producer, chunk: Chunk, n: number, options:
 }
 
 /**
- * A request with an Idempotency-Key is stored once for a day, also after a restart and by another
- * process. So are events that all have an id, where they come in the same company.
+ * Appends a chunk once. A request with an Idempotency-Key is stored once within a day, across
+ * restarts and processes; so is a chunk whose events all have ids, if the same ids come together
+ * again.
  */
 async function appendOnce(
   { log, apiKey, repeat }: Producer,
@@ -238,7 +237,7 @@ function* idsOf(firsts: readonly First[]): Generator<EventId> {
   }
 }
 
-/** Pauses of long work, in which posts pass. */
+/** Creates the pauses of long decoding, in which posts are served. */
 function createPauses(): { isDue(): boolean; isLate(): boolean; take(): Promise<void> } {
   let steps = 0;
   let began_ms = performance.now();
