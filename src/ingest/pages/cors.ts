@@ -9,10 +9,10 @@ import { endAfter } from "../../http/fast-path/last-answer.ts";
 import type { Match } from "../protocols/match.ts";
 import { answerSnippet } from "./snippet.ts";
 
-/** Where a request of a page goes: a log that its path names, or whichever its key opens. */
+/** Log that a page's request posts to: the one in its path, or the one of its key. */
 export type Destination = { readonly log: LogKey | null } | "by key";
 
-/** What pages may send besides what browsers let every page send. */
+/** Methods and headers that pages may send beyond those that browsers always allow. */
 const METHODS = "GET, POST, PUT";
 const HEADERS = [
   "Authorization",
@@ -29,14 +29,14 @@ const HEADERS = [
   "X-Loggia-Tags",
 ].join(", ");
 const SHOWN = "Retry-After, X-Loggia-Hint";
-/** How long a browser may go without asking again, in seconds: as long a removed origin may count. */
+/** Time a browser caches a preflight, in seconds. A removed origin may remain valid as long. */
 const REMEMBERED_S = "600";
 
 /**
- * Lets a page read the answer where the log names its origin. Without that, a browser keeps the
- * answer from the page. A key is needed as ever, and no cookie or password is let through.
+ * Allows a page to read the response if the log lists its origin; otherwise the browser blocks it.
+ * An API key is still required, and cookies and passwords are never allowed.
  *
- * Where the key alone chooses the log, the origins of all logs count until the key is known.
+ * If the key alone determines the log, the origins of all logs count until the key is known.
  */
 export function admitPage(
   request: IncomingMessage,
@@ -66,23 +66,23 @@ function allowedOrigin(
 }
 
 /**
- * Where a request goes; null where nothing is posted to.
- * @param named the log of an address of our own, not checked
+ * Returns the destination of a request; null if it posts to none.
+ * @param named the log in a native path, not validated
  */
 export function destinationOf(named: string | undefined, match: Pick<Match, "logOfPath"> | null): Destination | null {
   const log = named ?? match?.logOfPath ?? null;
   return log !== null ? { log: parseLogKey(log) } : match === null ? null : "by key";
 }
 
-/** The method of a request, or of the one that a browser asks about beforehand. */
+/** Returns the method of a request; for a preflight, the method that it asks about. */
 export function methodOf({ method = "", headers }: IncomingMessage): string {
   const asked = headers["access-control-request-method"];
   return method === "OPTIONS" && headers.origin !== undefined && asked !== undefined ? asked : method;
 }
 
 /**
- * Says whether a page may read the answer, and answers what its browser asks before, or the script
- * that it loads; true where it answered. Of a log that is not there it says the same as of one that names no origin.
+ * Sets the CORS headers, and answers preflights and requests for the script. Returns true if it
+ * answered. An unknown log is treated like a log that lists no origin.
  */
 export function answerPage(
   request: IncomingMessage,

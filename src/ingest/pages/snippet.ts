@@ -6,7 +6,7 @@ import { endAfter } from "../../http/fast-path/last-answer.ts";
 
 const PATH = /^(?:https?:\/\/[^/?]*)?\/loggia\.js(?:\?|$)/;
 const SNIPPET = readFileSync(new URL("./loggia.min.js", import.meta.url));
-/** Holds nothing of anybody, so any page may load it. A new release is there within the hour. */
+/** Public content, so any page may load it. Browsers see a new release within an hour. */
 const HEADERS = {
   "Content-Type": "text/javascript; charset=utf-8",
   "Content-Length": SNIPPET.length,
@@ -16,12 +16,12 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 } as const;
 
-/** Answers the script by which a page posts from a browser; true where it did. */
+/** Answers a request for the script that posts from browsers. Returns true if it did. */
 export function answerSnippet(request: IncomingMessage, response: ServerResponse): boolean {
   const { method, url = "/" } = request;
   if ((method !== "GET" && method !== "HEAD") || !PATH.test(url)) return false;
   const close = hasBody(request);
-  // The rest of a body that nobody reads would be taken for the next request.
+  // The unread rest of the body would be taken for the next request.
   if (close) endAfter(request);
   response.writeHead(200, { ...HEADERS, ...(close && { Connection: "close" }) });
   response.end(method === "HEAD" ? undefined : SNIPPET);

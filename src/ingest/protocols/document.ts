@@ -11,7 +11,7 @@ import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
 import { timeOf } from "./times.ts";
 
-/** The names by which producers call a field, the most telling first. */
+/** Names that producers use for a field, most specific first. */
 const NAMES = {
   text: "message msg log text body body.text Body short_message _msg MESSAGE @message Message RenderedMessage @m event",
   time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t",
@@ -31,11 +31,11 @@ const NAMES = {
 } as const;
 type Field = keyof typeof NAMES;
 
-/** What exporters of the Collector put before names of attributes: those named like a text are none. */
+/** Prefixes that the OpenTelemetry Collector's exporters add. Prefixed names are never the text. */
 const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
 const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
 
-/** What a name means, and how telling it is: 0 is the most. */
+/** Field of a name, and the rank of the name: 0 is the most specific. */
 type Meaning = { readonly field: Field; readonly rank: number };
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
   Object.entries(NAMES).flatMap(([field, names]) =>
@@ -47,23 +47,23 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** Names of numbers as OpenTelemetry has them, which others use otherwise. */
+/** Names of numbers on OpenTelemetry's severity scale, which differs from other scales. */
 const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
 
-/** What a protocol knows of an event besides its document. */
+/** Fields of an event that a protocol knows from outside the document. */
 export type Surrounding = {
   readonly text?: string;
   readonly severity?: Severity | null;
   readonly source?: string;
   readonly time?: ProducerTime | null;
   readonly tags?: readonly string[];
-  /** Attributes that each event of a request has, such as an index. */
+  /** Attributes common to the events of a request, such as an index. */
   readonly attributes?: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
 };
 
 /**
- * The event of a document of JSON: fields of the usual names, or of those that are chosen, become
- * fields of the event; text and time are taken out of the rest, which are its attributes.
+ * Creates the event of a JSON document. Fields with usual or chosen names become fields of the
+ * event. All fields except text, time and tags remain as attributes.
  */
 export function eventOfDocument(document: object, choice: FieldChoice, around: Surrounding = {}): ProducerEvent {
   const attributes: Gathered = new Map(around.attributes);
@@ -71,7 +71,7 @@ export function eventOfDocument(document: object, choice: FieldChoice, around: S
   return eventOfAttributes(attributes, choice, around);
 }
 
-/** The same of attributes that are flat already. They are changed. */
+/** Like {@link eventOfDocument}, for flat attributes. Modifies them. */
 export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, around: Surrounding): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
@@ -93,7 +93,7 @@ export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, aro
 const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
 const NOTHING: Partial<Pick<ProducerEvent, "source" | "tags" | "attributes">> = {};
 
-/** The event of a text of which nothing else is known than what is given. */
+/** Creates the event of a text, with only the given fields. */
 export function eventOfText(
   text: string,
   { source = "", tags = NO_TAGS, attributes = NO_ATTRIBUTES } = NOTHING,
@@ -101,9 +101,9 @@ export function eventOfText(
   return { text, severity: null, source, user: "", link: "", geo: null, tags, time: null, attributes };
 }
 
-/** The attribute that is each field, by its most telling name. */
+/** Attribute name of each field: the most specific one present. */
 type Found = { -readonly [F in Field]?: string | undefined } & {
-  /** What the attribute that is the time says. */
+  /** Decoded value of the time attribute. */
   moment?: ProducerTime;
 };
 
@@ -126,7 +126,7 @@ function findFields(attributes: Gathered): Found {
   return found;
 }
 
-/** Whether a value can be that of a field. */
+/** Tells whether a value is valid for a field. */
 function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boolean {
   switch (field) {
     case "text":
@@ -153,7 +153,7 @@ function severityNamed(name: string | undefined, value: unknown): Severity | nul
   return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
 }
 
-/** Whether a value names the stream of a container, which says nothing about whose it is. */
+/** Tells whether a value names a container's output stream, which identifies no source. */
 export function isStream(value: unknown): boolean {
   return value === "stdout" || value === "stderr";
 }
@@ -162,7 +162,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 
-/** The first of these names that is a text or a number. */
+/** Returns the first of these names whose value is a text or a number. */
 function firstText(attributes: Gathered, names: readonly string[]): string | undefined {
   return names.find((name) => isLike("source", attributes.get(name)));
 }
@@ -182,7 +182,7 @@ function takeText(attributes: Gathered, name: string | undefined): string {
   return text;
 }
 
-/** A time that was given around the document is the time, unless one of its fields was chosen. */
+/** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
 function takeTime(
   attributes: Gathered,
   found: Found,
@@ -205,7 +205,7 @@ function takeTime(
 
 const LONGEST_TAG = 100;
 
-/** The tags of a document are tags where they are a list, or one text. */
+/** Takes the tags, if they are a list of short texts, or one text. */
 function takeTags(attributes: Gathered): readonly string[] {
   const given = attributes.get("tags");
   if (given === undefined) return NO_TAGS;

@@ -3,10 +3,10 @@ import { WHOLE_BYTES } from "./long-json.ts";
 export const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A line: its text, or the bytes of one that is too long to be read at once. */
+/** A line: its text, or the bytes of a line that is too long to be parsed at once. */
 export type TextLine = string | Buffer;
 
-/** The lines of a body, without what ends them. */
+/** Yields the lines of a body, without their endings. */
 export function* linesOf(body: Buffer): Generator<TextLine> {
   for (let start = 0; start < body.length;) {
     const feed = body.indexOf(LINE_FEED, start);
@@ -17,12 +17,12 @@ export function* linesOf(body: Buffer): Generator<TextLine> {
   }
 }
 
-/** So much of a line that is too long is kept where it is text: more than an event holds. */
+/** Returns the beginning of a line that is too long, as text: more than an event holds. */
 export function beginOf(line: Buffer): string {
   return line.toString("utf8", 0, WHOLE_BYTES);
 }
 
-/** Whether a line has nothing but white space. */
+/** Tells whether a line contains only white space. */
 export function isBlank(line: TextLine): boolean {
   return typeof line === "string" ? line.trim() === "" : line.every((byte) => byte === 0x20 || byte === 0x09);
 }

@@ -1,28 +1,28 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** Wire types of protobuf that are still written. */
+/** Wire types of protobuf, without the obsolete groups. */
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const LENGTH = 2;
 export const FIXED32 = 5;
 
 /**
- * Reads the fields of a protobuf message one after the other:
+ * Reads the fields of a protobuf message in sequence:
  * https://protobuf.dev/programming-guides/encoding/
  *
  *     for (const reader = new ProtobufReader(bytes); reader.next();) switch (reader.field) { … }
  *
- * It never reads beyond its message. Fields that nobody asks for are skipped.
- * @throws LoggiaError `bad_body`, of every method
+ * It never reads beyond its message. Fields that the caller does not read are skipped.
+ * @throws LoggiaError `bad_body`, from every method
  */
 export class ProtobufReader {
-  /** The number of the current field, and its wire type. */
+  /** Number and wire type of the current field. */
   field = 0;
   type = 0;
   readonly #bytes: Buffer;
   readonly #end: number;
   #at: number;
-  /** Where the next field begins, if the value of this one is not read. */
+  /** Whether the value of the current field has been read; otherwise `next` skips it. */
   #isRead = true;
 
   constructor(bytes: Buffer, start = 0, end = bytes.length) {
@@ -31,7 +31,7 @@ export class ProtobufReader {
     this.#end = end;
   }
 
-  /** Goes to the next field; false at the end of the message. */
+  /** Advances to the next field. Returns false at the end of the message. */
   next(): boolean {
     if (!this.#isRead) this.#skip();
     if (this.#at >= this.#end) return false;
@@ -43,7 +43,7 @@ export class ProtobufReader {
     return true;
   }
 
-  /** Whether the current field has this number and wire type: else its value is skipped. */
+  /** Tells whether the field has this number and wire type. If not, its value is skipped. */
   is(field: number, type: number): boolean {
     return this.field === field && this.type === type;
   }
@@ -58,19 +58,19 @@ export class ProtobufReader {
     return this.#bytes.subarray(start, end);
   }
 
-  /** A reader of the message that the field holds. */
+  /** Returns a reader of the message in the field. */
   message(): ProtobufReader {
     const { start, end } = this.#range();
     return new ProtobufReader(this.#bytes, start, end);
   }
 
-  /** Whole numbers of 32 bits, and truth. */
+  /** Reads a 32-bit integer or a boolean. */
   uint32(): number {
     this.#isRead = true;
     return this.#varint32();
   }
 
-  /** A signed whole number of 64 bits. */
+  /** Reads a signed 64-bit integer. */
   int64(): bigint {
     this.#isRead = true;
     let low = 0;
@@ -134,12 +134,12 @@ export class ProtobufReader {
         this.#fixed(4);
         return;
       default:
-        // Groups are of an old syntax, and could nest without end.
+        // Groups are obsolete, and could nest without limit.
         throw broken(`a field has the wire type ${this.type}`);
     }
   }
 
-  /** The lower 32 bits of a number, as a whole number without a sign. */
+  /** Returns the lower 32 bits of a varint, unsigned. */
   #varint32(): number {
     let value = 0;
     for (let i = 0; i < 10; i++) {

@@ -1,13 +1,13 @@
 import { LoggiaError } from "../../errors.ts";
 
 /**
- * Decompresses a block of snappy, which is neither framed nor checked by a sum:
+ * Decompresses a snappy block, without framing and checksum:
  * https://github.com/google/snappy/blob/main/format_description.txt
  * @throws LoggiaError `bad_body`
  */
 export function decompressSnappy(input: Buffer): Buffer {
   const { value: size_bytes, at: start } = readSize(input);
-  // Each copy of three bytes yields 64 at the most.
+  // A copy of three bytes yields at most 64.
   if (size_bytes > input.length * 64) throw broken();
   const output = Buffer.allocUnsafe(size_bytes);
   let at = start;
@@ -37,7 +37,7 @@ export function decompressSnappy(input: Buffer): Buffer {
     at += bytes;
     if (offset === 0 || offset > written || written + length > size_bytes) throw broken();
     if (offset >= length) output.copyWithin(written, written - offset, written - offset + length);
-    // What is copied goes on within the copy.
+    // The copied range overlaps the output.
     else for (let i = 0; i < length; i++) output[written + i] = output[written + i - offset]!;
     written += length;
   }
@@ -45,29 +45,28 @@ export function decompressSnappy(input: Buffer): Buffer {
   return output;
 }
 
-/** The size of a block after decompression. @throws LoggiaError `bad_body` */
+/** Returns the decompressed size of a block. @throws LoggiaError `bad_body` */
 export function sizeOfSnappy(input: Buffer): number {
   return readSize(input).value;
 }
 
-/** What framed snappy begins with: a chunk of type 0xff that holds "sNaPpY". */
+/** Beginning of framed snappy: a chunk of type 0xff that holds "sNaPpY". */
 const STREAM_BEGIN = Buffer.from([0xff, 0x06, 0x00, 0x00, ...Buffer.from("sNaPpY")]);
 const CHUNK_HEAD_BYTES = 4;
 const SUM_BYTES = 4;
-/** A chunk of type 0 is compressed. */
+/** Type 0 is a compressed chunk. */
 const [PLAIN, FIRST_SKIPPED] = [0x01, 0x80];
 
-/** Whether this is framed snappy: a stream of blocks with sums, by which some clients mean "snappy". */
+/** Tells whether this is framed snappy: blocks with checksums, which some clients call "snappy". */
 export function isFramedSnappy(input: Buffer): boolean {
   return input.subarray(0, STREAM_BEGIN.length).equals(STREAM_BEGIN);
 }
 
 /**
  * Decompresses framed snappy: https://github.com/google/snappy/blob/main/framing_format.txt
- *
- * Its sums are not checked: what comes over HTTP is whole, and a broken block does not decompress.
+ * Checksums are not verified: HTTP delivers whole bodies, and a damaged block fails to decompress.
  * @throws LoggiaError `bad_body`
- * @throws RangeError where it comes to more than `limit_bytes`
+ * @throws RangeError if the output exceeds `limit_bytes`
  */
 export function decompressFramedSnappy(input: Buffer, limit_bytes: number): Buffer {
   let size_bytes = 0;

@@ -5,14 +5,14 @@ import type { ProducerTime } from "./protocol.ts";
 const ISO = /^\d{4}-\d\d-\d\d[T ]/i;
 const FRACTION = /[.,](\d{4,})/;
 const NUMERAL = /^-?\d{1,19}(?:\.\d{1,9})?$/;
-/** Larger numbers are no moment, and are written with an exponent. */
+/** Larger numbers are not times, and are formatted with an exponent. */
 const LARGEST = 1e19;
-/** Beyond this, dates of JavaScript are none. */
+/** Largest time that a JavaScript Date holds. */
 const LAST_MS = 8.64e15;
 
 /**
- * The moment that a producer's value names: ISO 8601, or seconds, milliseconds, microseconds or
- * nanoseconds since the Unix epoch, told apart by their size. null where it names none.
+ * Parses a producer's time: ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since
+ * the Unix epoch, which are distinguished by magnitude. Returns null if it is none of them.
  */
 export function timeOf(value: unknown): ProducerTime | null {
   if (typeof value === "number") return Math.abs(value) < LARGEST ? timeOfNumeral(numeral(value)) : null;
@@ -24,20 +24,18 @@ export function timeOf(value: unknown): ProducerTime | null {
   return ISO.test(text) ? timeOfIso(text) : null;
 }
 
-/** The moment of so many nanoseconds since the Unix epoch. */
+/** Converts nanoseconds since the Unix epoch. */
 export function timeOfNanoseconds(ns: bigint): ProducerTime | null {
   const ms = Number(ns / 1_000_000n);
   return withinDates({ ms, ns: Number(ns % 1_000_000n) });
 }
 
-/** Nanoseconds since the Unix epoch, in digits. */
+/** Returns nanoseconds since the Unix epoch as decimal digits. */
 export function digitsOf({ ms, ns }: ProducerTime): string {
   return String(BigInt(ms) * 1_000_000n + BigInt(ns));
 }
 
-/**
- * Seconds with a fraction have nine places at the most, as JavaScript's numbers would show more.
- */
+/** Formats a number. Fractions get six places: more would show rounding errors. */
 function numeral(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(6);
 }
@@ -59,8 +57,8 @@ function scaled(whole: string, fraction: string, unit_ns: bigint, places: number
 }
 
 /**
- * As nearly all write it, `2026-11-23T12:34:56.789Z` with three to nine places or none; null: in
- * another form. Of later days than the 28th, some are none in their month.
+ * Parses the most common form, `2026-11-23T12:34:56.789Z` with three to nine decimals or none.
+ * Returns null for other forms, and for days after the 28th, which may not exist in the month.
  */
 export function timeOfUsual(text: string): ProducerTime | null {
   const last = text.length - 1;
@@ -84,7 +82,7 @@ function hasUsualMarks(text: string, last: number): boolean {
   return true;
 }
 
-/** Two digits; NaN where they are none. */
+/** Parses two digits; NaN if they are not digits. */
 function pair(text: string, at: number): number {
   const [tens, ones] = [text.charCodeAt(at), text.charCodeAt(at + 1)];
   return isDigit(tens) && isDigit(ones) ? 10 * (tens - ZERO) + ones - ZERO : NaN;
@@ -96,7 +94,7 @@ function isDigit(unit: number): boolean {
 
 function timeOfIso(text: string): ProducerTime | null {
   const fraction = FRACTION.exec(text)?.[1] ?? "";
-  // What is finer than the nine places that dates are read with says nothing here.
+  // Dates are parsed with at most nine decimals. Further ones are dropped.
   const date = readDate(fraction.length > 9 ? text.replace(fraction, fraction.slice(0, 9)) : text, UTC);
   if (date.kind === "fault") return null;
   const ms = date.kind === "day" ? date.start : date.at;

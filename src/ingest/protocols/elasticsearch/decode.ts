@@ -8,17 +8,17 @@ import { readOnly } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ReadEvent, Received } from "../protocol.ts";
 
-/** What an action asks for. */
+/** Operations of the bulk API. */
 export const OPERATIONS = ["index", "create", "update", "delete"] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Told of each action, in order: an event follows for those that are `stored`. */
+/** A bulk action. Actions are reported in order, each without a refusal before its event. */
 export type Action = {
   readonly operation: Operation;
   readonly index: string;
-  /** null: the service gives one. */
+  /** null: the service assigns the id. */
   readonly id: string | null;
-  /** What is answered in place of an event; null where there is one. */
+  /** Response if no event is stored; null if there is one. */
   readonly refusal: Refusal | null;
 };
 
@@ -29,11 +29,11 @@ const NO_DELETION: Refusal = { status: 404, type: "not_found", reason: "events a
 const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
 
 /**
- * The events of a `_bulk` body: a line for each action, and behind all but `delete` one for its
- * document. Blank lines between actions are none.
+ * Decodes a `_bulk` body: a line per action, followed by its document except for `delete`. Blank
+ * lines between actions are skipped.
  * @param indexOfPath the index of actions that name none
- * @param told of each action, before its event
- * @throws LoggiaError `bad_body` where an action is none, or has no document
+ * @param told called with each action, before its event
+ * @throws LoggiaError `bad_body` if an action is malformed, or has no document
  */
 export function* decodeBulk(
   { body, choice }: Pick<Received, "body" | "choice">,
@@ -105,7 +105,7 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
   return { operation: own, index, id: text === "" ? null : text };
 }
 
-/** The document, or why there is none. An update is one where it may create what it updates. */
+/** Returns the document, or a fault as text. An update needs a document that it may create. */
 function readDocument(line: string, operation: Operation): unknown {
   let value: unknown;
   try {
@@ -116,7 +116,7 @@ function readDocument(line: string, operation: Operation): unknown {
   return documentOf(value, operation);
 }
 
-/** The same of a line that is too long to be parsed at once. */
+/** Like {@link readDocument}, for a line that is too long to be parsed at once. */
 function* readLong(line: Buffer, operation: Operation): Steps<unknown> {
   try {
     return documentOf((yield* readOnly(line)).value, operation);

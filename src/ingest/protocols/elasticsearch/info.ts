@@ -9,8 +9,8 @@ const SHARDS = { _shards: { total: 1, successful: 1, failed: 0 } };
 type Answer = (settings: ProtocolSettings) => object | string;
 
 /**
- * What clients ask for before they post, and what they set up. All of it is answered as a cluster
- * would that has everything they need.
+ * Requests that clients make before they post, and what they set up. The responses are those of a
+ * cluster that has everything they need.
  */
 const READ: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^\/$/, banner],
@@ -28,7 +28,7 @@ const READ: readonly (readonly [path: RegExp, answer: Answer])[] = [
   ],
   [/^\/_index_template(?:\/[^/]+)?$/, () => ({ index_templates: [] })],
   [/^\/(?:_template|_component_template|_ilm\/policy|_ingest\/pipeline|_data_stream)(?:\/[^/]+)?$/, () => ({})],
-  // Beats that find no alias create an index.
+  // Beats create an index if they find no alias.
   [/^(?:\/[^/]+)?\/_alias(?:\/[^/]+)?$/, () => ({})],
   [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
 ];
@@ -40,7 +40,7 @@ const WRITTEN: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^(?:\/[^/]+)?\/_refresh$/, () => SHARDS],
 ];
 
-/** All that Elasticsearch has beside documents is below a name with an underscore. */
+/** Matches Elasticsearch's APIs other than documents: their names begin with an underscore. */
 const ITS_OWN = /^(?:\/[^/]+)?\/_[a-z]/;
 const NOT_HERE = {
   type: "resource_not_found_exception",
@@ -53,12 +53,12 @@ const NOT_FOUND: ProtocolAnswer = {
   body: JSON.stringify({ error: { root_cause: [NOT_HERE], ...NOT_HERE }, status: 404 }),
 };
 
-/** The answer to a request that posts nothing; null where there is none. */
+/** Returns the response to a request that posts nothing; null if there is none. */
 export function infoOf(method: string, path: string): ((settings: ProtocolSettings) => ProtocolAnswer) | null {
   const isRead = method === "GET" || method === "HEAD";
   const known = isRead ? READ : method === "PUT" || method === "POST" ? WRITTEN : [];
   const [, answer] = known.find(([pattern]) => pattern.test(path)) ?? [];
-  // Clients take an answer without the product for another server's, whatever it says.
+  // Clients reject a response without the product header, whatever it says.
   if (answer === undefined) return ITS_OWN.test(path) ? () => NOT_FOUND : null;
   return (settings) => {
     const given = answer(settings);

@@ -3,10 +3,10 @@ import { decodeBulk } from "./decode.ts";
 import { infoOf } from "./info.ts";
 import { Actions, failure } from "./respond.ts";
 
-/** The index may have a type behind it, as old clients write it. */
+/** Matches a bulk path. Old clients add a type after the index. */
 const BULK = /^(?:\/(?<index>[^_/][^/]*)(?:\/[^/]+)?)?\/_bulk$/;
 
-/** `_bulk` of Elasticsearch, and what its clients ask for besides. */
+/** Elasticsearch's `_bulk` API, and the other APIs that its clients call. */
 export const ELASTICSEARCH: Protocol = {
   name: "elasticsearch",
   match(method, path): Endpoint | null {

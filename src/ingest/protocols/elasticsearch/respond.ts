@@ -3,17 +3,17 @@ import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, ProtocolAnswer } from "../protocol.ts";
 import type { Action, Operation, Refusal } from "./decode.ts";
 
-/** Clients refuse to talk to anything whose answers do not carry it. */
+/** Product header. Clients refuse servers whose responses lack it. */
 export const PRODUCT = Object.freeze({ "X-Elastic-Product": "Elasticsearch" });
 const JSON_TYPE = "application/json";
 const VENDOR_TYPE = /application\/vnd\.elasticsearch\+(?:json|x-ndjson)\s*;\s*compatible-with=(\d+)/i;
 
-/** What became of an action. */
+/** Outcomes of an action. */
 const STORED = 0;
 const KNOWN = 1;
 const NOT_FOUND = 2;
 const REFUSED = 3;
-/** Of so many refusals the reason is kept; a request may hold millions. */
+/** Maximum number of refusals whose reason is kept. A request may hold millions. */
 const MAX_REASONS = 10_000;
 const NO_REASON: Refusal = Object.freeze({
   status: 400,
@@ -21,7 +21,7 @@ const NO_REASON: Refusal = Object.freeze({
   reason: `more than ${MAX_REASONS} actions of the same request are refused`,
 });
 
-/** What a `_bulk` request asked for, action by action: kept small, as there may be many. */
+/** Actions of a `_bulk` request, stored compactly because there may be many. */
 export class Actions {
   readonly #operations: Operation[] = [];
   readonly #indices: string[] = [];
@@ -34,7 +34,7 @@ export class Actions {
 
   add({ operation, index, id, refusal }: Action): void {
     const n = this.#states.length;
-    // Nearly all name the same index, of which one copy is enough.
+    // Nearly all actions name the same index. One copy of the name is kept.
     if (index !== this.#lastIndex) this.#lastIndex = index;
     this.#states.push(refusal === null ? STORED : refusal.status === 404 ? NOT_FOUND : REFUSED);
     if (refusal?.status === 400) {
@@ -46,13 +46,13 @@ export class Actions {
     this.#ids.push(id);
   }
 
-  /** Notes that the event of an action was stored before. */
+  /** Marks the event of an action as stored earlier. */
   known(n: number): void {
     this.#states[n] = KNOWN;
     if (this.#operations[n] === "create") this.#hasErrors = true;
   }
 
-  /** @param accept the type that the client asked for @param filter its `filter_path` */
+  /** @param accept the client's Accept header @param filter its `filter_path` */
   answer(outcome: Outcome, accept: string | undefined, filter: string | null): ProtocolAnswer {
     const body = this.#pieces(outcome.ids()[Symbol.iterator](), filter);
     return { status: 200, type: typeOf(accept), headers: PRODUCT, body };
@@ -97,14 +97,14 @@ export class Actions {
 const PIECE_UNITS = 32 * 1024;
 const SHARDS = `"_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1`;
 const CREATED = `"_version":1,"result":"created",${SHARDS},"status":201}`;
-/** Of an event that is there already. */
+/** Item of an event that is stored already. */
 const NOOP = `"_version":1,"result":"noop",${SHARDS},"status":200}`;
 
 function errorOf({ type, reason }: Pick<Refusal, "type" | "reason">, index: string): string {
   return JSON.stringify({ type, reason, index });
 }
 
-/** Clients that ask for parts of an answer ask for the items' errors and statuses. */
+/** Returns which parts to send. Clients with a filter request the items' errors and statuses. */
 function shapeOf(filter: string | null): { hasItems: boolean; isShort: boolean } {
   const paths = (filter ?? "").split(",").filter((path) => path !== "" && !path.startsWith("-"));
   if (paths.length === 0) return { hasItems: true, isShort: false };
@@ -113,13 +113,13 @@ function shapeOf(filter: string | null): { hasItems: boolean; isShort: boolean }
   return { hasItems: items.length > 0, isShort };
 }
 
-/** The type that a client asked for, where it is one of Elasticsearch's own. */
+/** Returns the requested media type if it is one of Elasticsearch's. */
 export function typeOf(accept: string | undefined): string {
   const version = VENDOR_TYPE.exec(accept ?? "")?.[1];
   return version === undefined ? JSON_TYPE : `application/vnd.elasticsearch+json;compatible-with=${version}`;
 }
 
-/** The exceptions of Elasticsearch by status. */
+/** Elasticsearch's exceptions by status. */
 const EXCEPTIONS: Readonly<Record<number, string>> = {
   400: "illegal_argument_exception",
   401: "security_exception",
@@ -129,7 +129,7 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   503: "unavailable_shards_exception",
 };
 
-/** A failure of a whole request. */
+/** Returns the response for the failure of a whole request. */
 export function failure({ status, body }: Failure, accept: string | undefined): ProtocolAnswer {
   const { message: reason } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   const cause = { type: EXCEPTIONS[status] ?? "exception", reason };

@@ -8,14 +8,14 @@ import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { timeOf } from "../times.ts";
 import { headAt, Scan } from "./scan.ts";
 
-/** A message, whose entries are not read yet. */
+/** A message with its entries not decoded yet. */
 export type ForwardMessage = {
   readonly tag: string;
-  /** Bytes of the entries, one behind the other: each a list of a time and a record. */
+  /** Consecutive entries, each a list of a time and a record. */
   readonly entries: Buffer;
-  /** How `entries` are compressed; "": not. */
+  /** Compression of `entries`; "" if there is none. */
   readonly compressed: string;
-  /** What the client wants to hear once they are stored. */
+  /** Id that the client expects in the acknowledgement, once the entries are stored. */
   readonly chunk: string | null;
 };
 
@@ -36,7 +36,7 @@ class EventTime {
 const codec = new ExtensionCodec();
 codec.register({ type: EVENT_TIME, encode: () => null, decode: eventTimeOf });
 
-/** Times are eight bytes: seconds and nanoseconds. */
+/** Decodes a time of eight bytes: seconds and nanoseconds. */
 function eventTimeOf(data: Uint8Array): unknown {
   if (data.length !== EVENT_TIME_BYTES) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
@@ -47,7 +47,7 @@ function eventTimeOf(data: Uint8Array): unknown {
 
 const decoder = new Decoder({ extensionCodec: codec, useBigInt64: true });
 
-/** A value, whole. @throws LoggiaError `bad_body` */
+/** Decodes one complete value. @throws LoggiaError `bad_body` */
 export function decodeValue(bytes: Uint8Array): unknown {
   try {
     return decoder.decode(bytes);
@@ -57,7 +57,7 @@ export function decodeValue(bytes: Uint8Array): unknown {
 }
 
 /**
- * Reads what stands around the entries of a message, in whichever of the four modes it comes.
+ * Decodes the envelope of a message in any of the four modes of the protocol.
  * @throws LoggiaError `bad_body`
  */
 export function readMessage(bytes: Buffer): ForwardMessage {
@@ -93,13 +93,13 @@ export function readMessage(bytes: Buffer): ForwardMessage {
   };
 }
 
-/** The head of a list of two. */
+/** Head of a list of two values. */
 const PAIR = Buffer.from([0x92]);
 
 /**
- * The events of a message. An entry that cannot be read is the text of an event.
- * @param entries decompressed
- * @param onFault called for each such entry
+ * Yields the events of a message. The bytes of a malformed entry become the text of an event.
+ * @param entries decompressed entries
+ * @param onFault called for each malformed entry
  */
 export function* eventsOf(
   { tag, chunk }: ForwardMessage,
@@ -119,14 +119,14 @@ export function* eventsOf(
   }
 }
 
-/** Stands in for the entries of a message that cannot be decompressed. */
+/** Returns the event that replaces the entries of a message that cannot be decompressed. */
 export function unreadable({ tag, compressed, entries, chunk }: ForwardMessage): ProducerEvent {
   const text = `Entries of ${entries.length} bytes cannot be decompressed (${compressed})`;
   const event = { ...eventOfBytes(Buffer.from(text), new Map([["tag", tag]]), tag), severity: "error" } as const;
   return chunk === null ? event : { ...event, id: `${tag}\n${chunk}` };
 }
 
-/** Where an entry ends: what cannot be read ends with all of them. */
+/** Returns the end of an entry. A malformed entry extends to the end of all entries. */
 function endOf(entries: Buffer, at: number): number {
   try {
     const end = new Scan(entries.length, at).end(entries);
@@ -146,7 +146,7 @@ function readEntry(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: 
   if (!Array.isArray(entry) || entry.length < 2) return null;
   const [when, record] = entry as unknown[];
   if (typeof record !== "object" || record === null || Array.isArray(record)) return null;
-  // Newer clients have metadata beside the time.
+  // Newer clients send a list of the time and metadata.
   const time = Array.isArray(when) ? (when as unknown[])[0] : when;
   const event = eventOfDocument(plain(record, 0) as object, USUAL, { time: momentOf(time), attributes });
   return event.source === "" ? { ...event, source: tag } : event;
@@ -162,7 +162,7 @@ function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, ta
   return eventOfText(bytes.toString("utf8", 0, KEPT_BYTES), { source: tag, attributes });
 }
 
-/** A value as JSON has it: bytes are text, or base64 where they are none. */
+/** Returns a value as JSON has it. Bytes become text, or base64 if they are not UTF-8. */
 function plain(value: unknown, depth: number): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Uint8Array) return textOf(value);
@@ -175,7 +175,7 @@ function plain(value: unknown, depth: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one, depth + 1)]));
 }
 
-/** Clients that know no texts of MessagePack send bytes. */
+/** Returns a text, which clients without MessagePack strings send as bytes. */
 function textOf(value: unknown): string {
   if (!(value instanceof Uint8Array)) return String(value);
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);

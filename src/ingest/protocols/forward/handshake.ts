@@ -8,7 +8,7 @@ import { decodeValue } from "./decode.ts";
 const NONCE_BYTES = 16;
 const LONGEST = 1_024;
 
-/** Both sides show that they know the shared key, and send it neither way. */
+/** Handshake of Fluent forward. Both sides prove that they know the shared key, but never send it. */
 export class Handshake {
   readonly #key: string;
   readonly #nonce = randomBytes(NONCE_BYTES);
@@ -17,14 +17,14 @@ export class Handshake {
     this.#key = key;
   }
 
-  /** What the service begins with. */
+  /** Returns the first message of the service. */
   hello(): Uint8Array {
     return encode(["HELO", { nonce: this.#nonce, auth: "", keepalive: true }]);
   }
 
   /**
-   * Reads what the client answers. Returns what it is told, or why it is refused.
-   * @throws LoggiaError `bad_body` where it is no such answer
+   * Checks the client's PING. Returns the response, which may be a refusal.
+   * @throws LoggiaError `unauthorized` if it is not a PING
    */
   answer(bytes: Uint8Array): { readonly isRight: boolean; readonly pong: Uint8Array; readonly digest: string } {
     const ping = decodeValue(bytes);

@@ -20,21 +20,21 @@ import { Handshake } from "./handshake.ts";
 import { Scan } from "./scan.ts";
 
 const NOTHING = Buffer.alloc(0);
-/** A heartbeat. */
+/** First byte of a heartbeat. */
 const NIL = 0xc0;
-/** Messages of a connection that are stored at a time. */
+/** Messages of one connection that are stored at the same time. */
 const AT_ONCE = 64;
-/** Entries, before others have their turn. */
+/** Entries stored before the event loop gets a turn. */
 const STEP_EVENTS = 200;
 const PAUSE_MS = 50;
-/** How long a message waits for memory before its connection is closed. */
+/** Time a message waits for memory before its connection is closed, in milliseconds. */
 const ROOM_MS = 20_000;
-/** Before a client has shown that it knows the key, it sends no more. */
+/** Size limit of a message before the client has proved that it knows the shared key. */
 const PING_BYTES = 4_096;
-/** Times as much as is compressed are counted while it is decompressed. */
+/** Memory reserved while entries are decompressed, as a multiple of their compressed size. */
 const INFLATED_FACTOR = 10;
 
-/** Listens for Fluent forward at one address. @throws StartError where it cannot */
+/** Listens for Fluent forward at one address. @throws StartError if it cannot listen */
 export function listenForForward(
   socket: SocketSettings,
   context: ListenerContext,
@@ -58,7 +58,7 @@ class ForwardStream implements Stream {
   readonly #share: Share;
   readonly #person: string;
   #handshake: Handshake | null = null;
-  /** The begin of a message whose end is missing, in a buffer that grows by doubling. */
+  /** Beginning of an incomplete message, in a buffer that grows by doubling. */
   #buffer = NOTHING;
   #held_bytes = 0;
   #scan: Scan;
@@ -97,7 +97,7 @@ class ForwardStream implements Stream {
         if (start === all.length) break;
       }
     } finally {
-      // What came whole is stored, whatever comes behind it.
+      // Complete messages are stored even if a later one fails.
       this.#sink.flush();
       await Promise.all(storing);
     }
@@ -115,7 +115,7 @@ class ForwardStream implements Stream {
     return new Scan(this.#handshake === null ? BODY_MAX_BYTES : PING_BYTES, start);
   }
 
-  /** All bytes of the message under way. */
+  /** Returns all bytes received of the current message. */
   async #hold(bytes: Buffer): Promise<Buffer> {
     if (this.#held_bytes === 0) return bytes;
     const size_bytes = this.#held_bytes + bytes.length;
@@ -130,20 +130,20 @@ class ForwardStream implements Stream {
     return this.#buffer.subarray(0, size_bytes);
   }
 
-  /** Keeps what is left behind whole messages. */
+  /** Keeps the bytes after the complete messages. */
   #keep(all: Buffer, start: number): void {
-    // A message of one piece was never held, and one that goes on stands where it is.
+    // An incomplete message that is in the buffer already stays there.
     if (start === 0 && this.#held_bytes > 0) return;
     const rest = all.subarray(start);
     this.#buffer = rest.length === 0 ? NOTHING : Buffer.from(rest);
     this.#held_bytes = rest.length;
-    // It is no longer than what is read at once.
+    // The rest is not counted, as it is no longer than one read from the socket.
     this.#share.take(0);
-    // The rest stands at the begin of its buffer now.
+    // The rest is now at the start of its buffer.
     if (start > 0) this.#scan = this.#nextScan(0);
   }
 
-  /** @throws LoggiaError `overloaded`, `too_many_requests` where others leave no memory for long */
+  /** @throws LoggiaError `overloaded`, `too_many_requests` if no memory becomes free in time */
   async #takeRoom(size_bytes: number): Promise<void> {
     for (const began_ms = performance.now(); ;) {
       try {
@@ -170,7 +170,7 @@ class ForwardStream implements Stream {
     this.#handshake = null;
   }
 
-  /** Stores a message: at once with others where nobody waits to hear of it. */
+  /** Stores a message. Messages without an acknowledgement share appends. */
   async #store(message: ForwardMessage, storing: Promise<void>[]): Promise<void> {
     const entries = await this.#decompressed(message, storing);
     const { tally } = this.#connection;
@@ -189,7 +189,7 @@ class ForwardStream implements Stream {
     if (storing.length >= AT_ONCE) await Promise.all(storing.splice(0));
   }
 
-  /** One at a time, of a connection. null: they cannot be decompressed. */
+  /** Decompresses entries, one message of a connection at a time. Returns null if it fails. */
   async #decompressed({ entries, compressed }: ForwardMessage, storing: Promise<void>[]): Promise<Buffer | null> {
     if (compressed === "") return entries;
     await Promise.all(storing.splice(0));
@@ -204,7 +204,7 @@ class ForwardStream implements Stream {
     }
   }
 
-  /** Stores a message until it is stored, and tells the client then. */
+  /** Retries until a message is stored, then acknowledges it. */
   async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
     const { route, socket, tally } = this.#connection;
     const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null };
@@ -217,7 +217,7 @@ class ForwardStream implements Stream {
       context: this.#context,
       person: this.#person,
       what: "a message of Fluent forward",
-      // It was not acknowledged: the client sends it again.
+      // Without an acknowledgement, the client sends it again.
       isAbandoned: () => socket.destroyed,
     });
     if (done === null) return;

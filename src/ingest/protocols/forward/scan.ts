@@ -1,31 +1,31 @@
 import { LoggiaError } from "../../../errors.ts";
 
-/** Deeper values are refused: whatever reads them would nest as deep. */
+/** Deeper values are refused, because decoding them would recurse as deep. */
 const MOST_DEPTH = 64;
-/** Values of one message, each of which takes more memory than it has bytes. */
+/** Maximum number of values in one message. Each takes more memory than it has bytes. */
 const MOST_VALUES = 2_000_000;
 
 /**
- * Finds where a value of MessagePack ends, in bytes that may come in pieces. It looks at each byte
- * once, and at no byte of texts.
+ * Finds the end of a MessagePack value in bytes that may arrive in pieces. It examines each byte at
+ * most once, and none within texts.
  */
 export class Scan {
-  /** Where the next value begins; beyond the bytes that are there, while a text is missing. */
+  /** Start of the next value. It may exceed the available bytes while a text is incomplete. */
   #at: number;
-  /** Values that are missing in each list and map around, the innermost last. */
+  /** Number of values missing in each enclosing list and map, innermost last. */
   readonly #missing: number[] = [1];
   readonly #most_bytes: number;
   #values = 0;
 
-  /** @param start where the value begins */
+  /** @param start position of the value */
   constructor(most_bytes: number, start = 0) {
     this.#at = start;
     this.#most_bytes = start + most_bytes;
   }
 
   /**
-   * Where the value ends; -1 where bytes are missing.
-   * @param bytes all that there are by now
+   * Returns the end of the value; -1 if bytes are missing.
+   * @param bytes all bytes received so far
    * @throws LoggiaError `bad_body`, `body_too_large`
    */
   end(bytes: Buffer): number {
@@ -49,18 +49,18 @@ export class Scan {
   }
 }
 
-/** What the first bytes of a value tell. */
+/** Decoded head of a value. */
 export type Head = {
   readonly kind: "list" | "map" | "text" | "other";
-  /** Bytes of its head; with the content, where that is no list and no map. */
+  /** Size of the head, and of the content if the value is neither list nor map. */
   readonly size_bytes: number;
-  /** Where the content of a text begins. */
+  /** Offset of the content of a text. */
   readonly head_bytes: number;
-  /** Values within it. */
+  /** Number of values within a list or map. */
   readonly values: number;
 };
 
-/** null where bytes of the head are missing. @throws LoggiaError `bad_body` */
+/** Decodes the head at a position; null if bytes are missing. @throws LoggiaError `bad_body` */
 export function headAt(bytes: Buffer, at: number): Head | null {
   const first = bytes[at]!;
   if (first <= 0x7f || first >= 0xe0) return other(1);
@@ -81,12 +81,12 @@ export function headAt(bytes: Buffer, at: number): Head | null {
   return group(first <= 0xdd ? "list" : "map", 1 + width, length);
 }
 
-/** Bytes of values whose first byte tells their length. */
+/** Sizes of values whose first byte determines their length. */
 const FIXED: Readonly<Record<number, number>> = {
   0xca: 5, 0xcb: 9, 0xcc: 2, 0xcd: 3, 0xce: 5, 0xcf: 9, 0xd0: 2, 0xd1: 3, 0xd2: 5, 0xd3: 9,
   0xd4: 3, 0xd5: 4, 0xd6: 6, 0xd7: 10, 0xd8: 18,
 }; // prettier-ignore
-/** Bytes of the length of all others. */
+/** Width in bytes of the length field of all other values. */
 const WIDTHS: Readonly<Record<number, number>> = {
   0xc4: 1, 0xc5: 2, 0xc6: 4, 0xc7: 1, 0xc8: 2, 0xc9: 4, 0xd9: 1, 0xda: 2, 0xdb: 4, 0xdc: 2, 0xdd: 4, 0xde: 2, 0xdf: 4,
 }; // prettier-ignore

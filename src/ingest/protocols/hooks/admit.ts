@@ -15,35 +15,35 @@ import { authorizeByKey } from "../authorize.ts";
 import type { BodyRoom, Share } from "../room.ts";
 import { isSigned, signatureOf } from "./signatures.ts";
 
-/** Bodies of strangers are read to be checked: GitHub's have 25 MB at the most. */
+/** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
 const UNVERIFIED_MAX_BYTES = 25 * 1024 * 1024;
 const BODY_DEADLINE_MS = 20_000;
-/** Shorter secrets can be guessed, as people choose them. */
+/** Shorter secrets are considered guessable, because people choose them. */
 const UNGUESSABLE_CHARACTERS = 32;
 
 export type AdmitOptions = {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
   readonly clock?: PostClock;
-  /** Bounds the memory of bodies that nobody has vouched for yet. */
+  /** Bounds the memory of bodies that are not authenticated yet. */
   readonly unverified: BodyRoom;
 };
 
-/** Whose events a request brings. */
+/** Identity of an admitted request. */
 export type Admitted = {
   readonly log: LogKey;
-  /** The id of the API key, or what stands for the signature. */
+  /** Id of the API key, or a name for the signed hook. */
   readonly id: string;
-  /** The hook that was made; null: one that works without. */
+  /** The configured hook; null for a hook that works without configuration. */
   readonly hook: ReceivingHook | null;
-  /** The body, where it had to be read for its signature. */
+  /** The body, if it was read to verify its signature. */
   readonly sent: Buffer | null;
 };
 
 /**
- * Lets a request of a hook in: by its signature alone where the hook has a secret, else by an API
- * key. What is wrong is answered in the same words, whether there is such a log and hook or not.
- * @param key the API key that the request carries; "": none
+ * Admits a request to a hook: by its signature if the hook has a secret, otherwise by an API key.
+ * The error does not reveal whether the log and the hook exist.
+ * @param key the request's API key; "" if there is none
  * @throws LoggiaError `unauthorized`, `forbidden`, `hook_not_found`, `too_many_requests`
  */
 export async function admitHook(
@@ -53,7 +53,7 @@ export async function admitHook(
   options: AdmitOptions,
 ): Promise<Admitted> {
   const { catalog } = options;
-  // Where a key is enough without a hook, none is waited for that another process may just have made.
+  // If a key suffices without a hook, do not wait for one that was possibly just created.
   const find = async (log: LogKey): Promise<ReceivingHook | null> =>
     key !== "" && READY_HOOKS.has(name) ? catalog.knownHook(log, name) : await catalog.receivingHook(log, name);
   const log = logOfPath === null ? null : parseLogKey(logOfPath);
@@ -100,8 +100,8 @@ async function admitSigned(
 }
 
 /**
- * The body of a stranger's request. It counts as it arrives: what is announced and not sent takes
- * no room of others.
+ * Reads the body of an unauthenticated request. Memory is counted as bytes arrive, so a body that
+ * is announced but not sent takes none.
  * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`
  */
 async function receiveCounted(request: IncomingMessage, share: Share): Promise<Buffer> {
@@ -128,12 +128,12 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
     throw new LoggiaError("bad_body", "The connection ended before the body did", { cause: error });
   } finally {
     clearTimeout(timer);
-    // What is left of it is for whoever answers.
+    // The rest of the body is left to the code that answers.
     arriving.return?.().catch(() => {});
   }
 }
 
-/** In the same words for all that may be wrong: strangers learn neither of logs nor of hooks. */
+/** Returns the same error for all faults, so that it reveals neither logs nor hooks. */
 function unsigned(): LoggiaError {
   return new LoggiaError(
     "unauthorized",

@@ -11,13 +11,13 @@ import { timeOf } from "../times.ts";
 import { at, itemsOf, objectOf, textAt, textOf, MOST_OF_COMMON } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
-/** What of the group stands with each of its alerts. */
+/** Members of the group that are added to each of its alerts. */
 const OF_GROUP = ["receiver", "groupKey", "externalURL", "truncatedAlerts", "orgId"] as const;
-/** A moment that did not come yet. */
+/** Matches a time that is not set. */
 const NEVER = /^0001-/;
 
 /**
- * The alerts of a notification of Alertmanager (version 4) or Grafana, which has the same form.
+ * Decodes the alerts of a notification of Alertmanager (version 4), or of Grafana in the same form.
  * https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
  * @throws LoggiaError `bad_body`
  */
@@ -33,7 +33,7 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   }
 }
 
-/** What a group says of all its alerts, short, and whether something of it was cut. */
+/** Shortened members of the group for all its alerts, and whether something was cut. */
 type Common = { readonly fields: Fields; readonly isCut: boolean };
 
 function commonOf(group: Fields): Common {
@@ -78,14 +78,14 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
   };
 }
 
-/** An alert that fires, or is over: notified again, whether repeated or with others, it is the same. */
+/** Returns the id of an alert. Repeated notifications of the same state have the same id. */
 function idOf(alert: Fields, status: string, isOver: boolean): string {
   const end = isOver ? textAt(alert, "endsAt") : "";
   const which = textAt(alert, "fingerprint") || fingerprintOf(alert["labels"]);
   return [which, status, textAt(alert, "startsAt"), end].join(" ");
 }
 
-/** Releases before 0.17 send no fingerprint. */
+/** Returns a fingerprint of the labels. Releases before 0.17 send none. */
 function fingerprintOf(labels: unknown): string {
   const pairs = isObject(labels) ? Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
   const hash = createHash("sha256");
@@ -93,7 +93,7 @@ function fingerprintOf(labels: unknown): string {
   return hash.digest("base64url");
 }
 
-/** What Grafana measured, where it is one number. */
+/** Returns the value that Grafana measured, if it is a single number. */
 function valueOf(alert: Fields): number | null {
   const values = at(alert, "values");
   const all = isObject(values) ? Object.values(values) : [];

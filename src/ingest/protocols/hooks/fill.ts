@@ -9,16 +9,15 @@ import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
 import { follow, headerOf, itemsOf, payloadOf, textOf, MOST_OF_COMMON } from "./payload.ts";
 
-/** Of one value so much goes into a field: fields are shorter unless an operator raised their limits. */
+/** Length limit of one value in a field. Fields are shorter unless an operator raised limits. */
 const MOST_OF_VALUE = 32_768;
-/** So many attributes of the body around a list are given to each of its items. */
+/** Maximum number of attributes around a list that are copied to each of its items. */
 const MOST_AROUND = 64;
 const MOST_TAGS_OF_VALUE = 50;
 const LONGEST_TAG = 200;
 
 /**
- * Fills a template with what a request says: the event that it makes of it, or those of the items
- * of a list.
+ * Applies a template to a request. Yields one event, or one for each item of the template's list.
  * @throws LoggiaError `bad_body`
  */
 export function* fillTemplate(source: TemplateSource, received: Received): Generator<ReadEvent> {
@@ -32,18 +31,18 @@ export function* fillTemplate(source: TemplateSource, received: Received): Gener
     if ("fault" in item) yield item;
     else yield markedIf(item.isCut, filler.event(item.value, (around ??= aroundOf(body, template.each!.steps))));
   }
-  // A body without the list is told as it is, rather than lost.
+  // A body without the list becomes one event, so that it is not lost.
   if (around === null) yield markedIf(isCut, filler.event(body, { attributes: new Map(), isCut: false }));
 }
 
-/** What of the body around a list each of its items has. */
+/** Attributes of the body around a list, for each of its items. */
 type Around = { readonly attributes: Gathered; readonly isCut: boolean };
 
 class Filler {
   readonly #template: Template;
   readonly #body: unknown;
   readonly #headers: Received["headers"];
-  /** What paths into the whole body lead to: the same for each item. */
+  /** Texts of paths into the whole body. They are the same for each item. */
   readonly #ofBody = new Map<Path, string>();
   #isCut = false;
 
@@ -79,7 +78,7 @@ class Filler {
       time,
       attributes,
     };
-    // What is a field by itself is no attribute besides, as with documents.
+    // A value used as text or time is not repeated as an attribute, as with documents.
     if (event.text !== "") taken(attributes, text);
     if (time !== null) taken(attributes, created);
     for (const [name, one] of around.attributes) put(attributes, name, one);
@@ -95,7 +94,7 @@ class Filler {
     });
   }
 
-  /** The value of a pattern that is nothing but one place. */
+  /** Returns the value of a pattern that consists of a single placeholder. */
   #one(pattern: Pattern, item: unknown): unknown {
     const [paths, ...more] = pattern;
     if (typeof paths !== "object" || more.length > 0) return undefined;
@@ -143,7 +142,7 @@ function attributesOf(item: unknown): Gathered {
   return attributes;
 }
 
-/** The attributes of a body but those of a list within it: short, as each item has them. */
+/** Returns the attributes of a body outside the list, shortened, as each item gets a copy. */
 function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
   const all: Gathered = new Map();
   if (typeof body === "object" && body !== null && !Array.isArray(body)) {

@@ -3,19 +3,19 @@ import { severityOf } from "../severity.ts";
 import { at, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
-/** What a delivery says, in one line. */
+/** One-line summary of a delivery. */
 export type Sentence = { readonly text: string; readonly link: string; readonly severity: Severity | null };
 
-/** What is said of an event: its line without the person before it or the repository behind it. */
+/** Parts of a summary that depend on the event. */
 type Said = { readonly text: string; readonly link?: string; readonly severity?: Severity | null };
 
-/** The names that sentences are made of. */
+/** Names used in summaries. */
 type Names = {
-  /** Who did it. */
+  /** Actor. */
   readonly who: string;
-  /** ` of octo/repo`, or nothing. */
+  /** ` of octo/repo`, or empty. */
   readonly of: string;
-  /** What was done, as a verb: `opened`. */
+  /** Action as a verb, such as `opened`. */
   readonly did: string;
   readonly action: string;
   readonly commits: number;
@@ -24,7 +24,7 @@ type Names = {
 const LONGEST_QUOTE = 120;
 const SHA_DIGITS = 7;
 
-/** Actions that read badly as they are. */
+/** Wording of actions that do not read well as they are. */
 const VERBS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     synchronize: "pushed to",
@@ -39,7 +39,7 @@ const VERBS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** How runs, checks and deployments end. */
+/** Severities of the results of runs, checks and deployments. */
 const SEVERITIES: ReadonlyMap<string, Severity> = new Map(
   Object.entries({
     failure: "error",
@@ -56,8 +56,8 @@ const SEVERITIES: ReadonlyMap<string, Severity> = new Map(
 );
 
 /**
- * The line of a delivery, by the name of its event.
- * @param commits how many it has: of many, not all are in the payload
+ * Summarizes a delivery by the name of its event.
+ * @param commits number of commits; a payload may hold only some of them
  */
 export function sentenceOf(event: string, payload: Fields, commits: number): Sentence {
   const repository = textAt(payload, "repository.full_name", "organization.login", "enterprise.slug");
@@ -192,7 +192,7 @@ function sayPush(payload: Fields, { who, of, commits }: Names): Said {
   return { text: `${who} ${verb} ${what}${of}${message === "" ? "" : `: ${message}`}`, link };
 }
 
-/** A pull request, an issue or a discussion: what has a number and a title. */
+/** Summarizes events of things with number and title: pull requests, issues and discussions. */
 function sayNumbered(payload: Fields, { who, did, of }: Names, thing: string): Said {
   const by = textAt(payload, "label.name", "assignee.login", "requested_reviewer.login", "requested_team.name");
   const title = textAt(payload, `${thing}.title`);
@@ -226,7 +226,7 @@ function sayReview(payload: Fields, names: Names): Said {
   return { ...sayNumbered(payload, { ...names, did }, "pull_request"), link: textAt(payload, "review.html_url") };
 }
 
-/** What runs: how it ended, or how it stands. */
+/** Summarizes a run by its result or current state. */
 function sayState(payload: Fields, thing: string, what: string, { action }: Names): Said {
   const state = textAt(payload, `${thing}.conclusion`) || textAt(payload, `${thing}.status`) || action;
   return { text: `${what}: ${state.replaceAll("_", " ")}`, severity: SEVERITIES.get(state) ?? null };
@@ -242,7 +242,7 @@ function sayAlert(payload: Fields, { did, of }: Names, what: string, summary: st
   };
 }
 
-/** Words of advisories that say how bad something is. */
+/** Severities of the words that advisories use. */
 const ALERT_SEVERITIES: ReadonlyMap<string, Severity> = new Map(
   Object.entries({
     critical: "fatal",
@@ -253,7 +253,7 @@ const ALERT_SEVERITIES: ReadonlyMap<string, Severity> = new Map(
   }),
 );
 
-/** Any other event: who did what, and to which thing. */
+/** Summarizes any other event: actor, action and object. */
 function sayOther(event: string, payload: Fields, { who, did, of }: Names): Said {
   const thing = event === "" ? "something" : event.replaceAll("_", " ");
   const name = textAt(
@@ -276,7 +276,7 @@ function shaOf(payload: Fields, path: string): string {
   return textAt(payload, path).slice(0, SHA_DIGITS);
 }
 
-/** The first line of a text. */
+/** Returns the first line of a text, shortened. */
 function quoteAt(payload: Fields, path: string): string {
   const [line = ""] = textAt(payload, path).trimStart().split(/\r?\n/, 1);
   return line.length <= LONGEST_QUOTE ? line : `${line.slice(0, LONGEST_QUOTE)}…`;

@@ -8,23 +8,20 @@ import { sentenceOf } from "./github-sentences.ts";
 import { headerOf, itemsOf, objectOf, textAt } from "./payload.ts";
 import type { Fields, Payload } from "./payload.ts";
 
-/**
- * Addresses of GitHub's API stand with everything, and say what names say as well.
- */
+/** Members left out: URLs of GitHub's API and ids, which repeat what names say. */
 const NOISE = /^(?:url|gravatar_id|avatar_url|_links|user_view_type|site_admin)$|(?:^|_)node_id$|(?<!html)_url$/;
-/** What tells accounts and repositories apart: of these, all else is left out. */
+/** Members kept of accounts and repositories, which identify them. */
 const OF_ACCOUNT: ReadonlySet<string> = new Set("id login name email type html_url".split(" "));
 const OF_REPOSITORY: ReadonlySet<string> = new Set(
   "id name full_name private fork html_url default_branch visibility language topics description".split(" "),
 );
-/** Deeper levels stay as they are. */
+/** Deeper levels are not trimmed. */
 const MAX_DEPTH = 16;
-/** What stands with nearly all events goes behind what is the event's own. */
+/** Members of nearly all events. They follow the event's own members. */
 const COMMON = ["repository", "organization", "enterprise", "installation", "sender"] as const;
 
 /**
- * The event of a delivery of GitHub.
- * https://docs.github.com/en/webhooks/webhook-events-and-payloads
+ * Decodes a delivery of GitHub. https://docs.github.com/en/webhooks/webhook-events-and-payloads
  * @throws LoggiaError `bad_body`
  */
 export function* decodeGithub(received: Received): Generator<ReadEvent> {
@@ -48,7 +45,7 @@ export function* decodeGithub(received: Received): Generator<ReadEvent> {
   });
 }
 
-/** How many commits a push has, also those that there is no room for. */
+/** Counts the commits of a push, including those left out of the value for its length. */
 function* commitsOf(payload: Payload): Steps<number> {
   let count = 0;
   for (const item of (yield* itemsOf(payload, ["commits"])) ?? []) {
@@ -66,7 +63,7 @@ function attributesOf(payload: Fields, name: string): Gathered {
   return attributes;
 }
 
-/** A value without what GitHub adds for programs that go on to its API. */
+/** Returns a value without what GitHub adds for API clients. */
 function trimmed(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH || typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((one) => trimmed(one, depth + 1));
@@ -75,7 +72,7 @@ function trimmed(value: unknown, depth: number): unknown {
   return Object.fromEntries(kept.map(([key, one]) => [key, trimmed(one, depth + 1)]));
 }
 
-/** The members of an object that are kept; null: all that are no noise. */
+/** Returns the members kept of an object; null: all except the noise. */
 function keptOf(value: object): ReadonlySet<string> | null {
   if (Object.hasOwn(value, "full_name") && Object.hasOwn(value, "node_id")) return OF_REPOSITORY;
   return Object.hasOwn(value, "login") && Object.hasOwn(value, "node_id") ? OF_ACCOUNT : null;

@@ -6,11 +6,11 @@ import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { itemsOf, payloadOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
-/** Names of what reads as a text where none of the usual ones is there. */
+/** Names of fields that serve as text if none of the usual ones is present. */
 const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
 
 /**
- * The events of any JSON: an object is one, so is each of a list; plain text is one.
+ * Decodes any JSON. An object is one event, so is each object of a list, and plain text is one.
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(received: Received): Generator<ReadEvent> {

@@ -11,31 +11,30 @@ import type { Received, Unread } from "../protocol.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a request says. */
+/** Decoded content of a request. */
 export type Payload<T = unknown> = {
-  /** The value of its JSON; of a long one as much as an event holds. */
+  /** Its JSON value; of a long one, as much as an event holds. */
   readonly value: T;
-  /** Whether parts of the value were left out as it is too long. */
+  /** Whether parts of the value were left out because it is too long. */
   readonly isCut: boolean;
-  /** All of a long one; null: the value is all of it. */
+  /** All bytes of a long value; null if `value` is complete. */
   readonly long: Buffer | null;
 };
 
 export type Item = Pick<LongValue, "value" | "isCut"> | Unread;
 
-/** So much of a value around a list goes into the event of each of its items. */
+/** Length limit of a value around a list. It is copied into the event of each item. */
 export const MOST_OF_COMMON = 1_024;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TEXT = /^text\/plain\b/i;
 const PAYLOAD = "payload=";
 const [BLANK, AMPERSAND, PERCENT, PLUS] = [0x20, 0x26, 0x25, 0x2b];
 const HEX = /^[0-9a-f]{2}$/i;
-/** Of a long form without JSON so much is read: more than an event holds. */
+/** Bytes read of a long form without JSON: more than an event holds. */
 const KEPT_FORM_BYTES = 64 * 1024;
 
 /**
- * What a request says: its JSON, that of the field `payload` of a form, the fields of any other
- * form, or plain text.
+ * Decodes a request: JSON, the JSON field `payload` of a form, any other form, or plain text.
  * @throws LoggiaError `bad_body`
  */
 export function* payloadOf({ body, headers }: Pick<Received, "body" | "headers">): Steps<Payload> {
@@ -52,7 +51,7 @@ function* payloadOfJson(given: Buffer): Steps<Payload> {
   return { value, isCut, long: body };
 }
 
-/** JSON that is sent as text; what is no object and no list, such as a number, is text. */
+/** Decodes JSON sent as text. A scalar, such as a number, is text. */
 function* payloadOfText(body: Buffer): Steps<Payload> {
   try {
     const payload = yield* payloadOfJson(body);
@@ -78,7 +77,7 @@ function* payloadOfForm(body: Buffer): Steps<Payload> {
   return { ...whole(Object.fromEntries(fields)), isCut };
 }
 
-/** The field `payload` of a long form, encoded still; null: it has none. */
+/** Returns the encoded field `payload` of a long form; null if it has none. */
 function longPayload(body: Buffer): Buffer | null {
   const isFirst = body.toString("latin1", 0, PAYLOAD.length) === PAYLOAD;
   const before = isFirst ? -1 : body.indexOf(`&${PAYLOAD}`);
@@ -88,7 +87,7 @@ function longPayload(body: Buffer): Buffer | null {
   return body.subarray(start, end === -1 ? body.length : end);
 }
 
-/** A field of a form without its encoding. A `%` that encodes nothing stands for itself. */
+/** Decodes a form field. A `%` that encodes nothing is kept. */
 function* decodeField(field: Buffer): Steps<Buffer> {
   const out = Buffer.allocUnsafe(field.length);
   let size = 0;
@@ -110,37 +109,37 @@ function whole(value: unknown): Payload {
   return { value, isCut: false, long: null };
 }
 
-/** The items of the list at a path, all of them however long it is; null: there is no list. */
+/** Returns all items of the list at a path, however long it is; null if there is no list. */
 export function* itemsOf({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<Item> | null> {
   if (long !== null) return yield* elementsAt(long, steps);
   const list = follow(value, steps);
   return Array.isArray(list) ? list.map((one: unknown) => ({ value: one, isCut: false })) : null;
 }
 
-/** The same where only an object is understood. @throws LoggiaError `bad_body` */
+/** Decodes a request that must be an object. @throws LoggiaError `bad_body` */
 export function* objectOf(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
   const payload = yield* payloadOf(received);
   if (isObject(payload.value)) return payload as Payload<Fields>;
   throw new LoggiaError("bad_body", "The body must be an object of JSON");
 }
-/** The value that these steps lead to, by members and items of its own alone; undefined: none. */
+/** Returns the value at a path, by own members and items only; undefined if there is none. */
 export function follow(value: unknown, steps: readonly string[]): unknown {
   let found = value;
   for (const step of steps) {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, step)) return undefined;
-    // What every list has besides its items.
+    // Excludes own properties of arrays other than items, such as `length`.
     if (Array.isArray(found) && !/^\d+$/.test(step)) return undefined;
     found = (found as Record<string, unknown>)[step];
   }
   return found;
 }
 
-/** The value at a path with dots. */
+/** Returns the value at a dotted path. */
 export function at(value: unknown, path: string): unknown {
   return follow(value, path.split("."));
 }
 
-/** The first of these paths that leads to a text or a number, as text; "": none does. */
+/** Returns the first text or number at these paths, as text; "" if there is none. */
 export function textAt(value: unknown, ...paths: readonly string[]): string {
   for (const path of paths) {
     const found = at(value, path);
@@ -150,7 +149,7 @@ export function textAt(value: unknown, ...paths: readonly string[]): string {
   return "";
 }
 
-/** A value as text: lists of scalars with commas, and what is deeper as compact JSON. */
+/** Returns a value as text: scalars of a list joined by commas, nested values as compact JSON. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;

@@ -14,7 +14,7 @@ import { deliveryOf } from "./signatures.ts";
 const PATH = /^\/hooks\/(?<name>[A-Za-z0-9][A-Za-z0-9-]{0,62})$/;
 const TYPE = "application/json; charset=utf-8";
 
-/** Webhooks of services that post in forms of their own. */
+/** Webhooks of services that post in their own forms. */
 export const HOOKS: Protocol = {
   name: "hooks",
   match(method, path): Endpoint | null {
@@ -46,7 +46,7 @@ const DECODERS: Readonly<Record<HookKind, (received: Received) => Iterable<ReadE
   json: decodeJson,
 };
 
-/** By the hook that was made; else by its name, where that works without. */
+/** Decodes a request by its configured hook, otherwise by the name of a built-in one. */
 function decode(name: string, received: Received): Iterable<ReadEvent> {
   const { hook } = received;
   const kind = hook?.kind ?? READY_HOOKS.get(name);
@@ -56,8 +56,8 @@ function decode(name: string, received: Received): Iterable<ReadEvent> {
 }
 
 /**
- * The ids of events are those of their hook. An event that has none of its own is told by that of
- * its delivery, which senders repeat where they got no answer.
+ * Scopes the ids of events to their hook. An event without an id gets that of its delivery, which
+ * senders repeat if they got no response.
  */
 function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: Received): Generator<ReadEvent> {
   const delivery = deliveryOf(hook?.signature ?? "none", headers);
@@ -71,8 +71,9 @@ function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: 
 }
 
 /**
- * @param known how many events were stored before
- * @throws LoggiaError `bad_body` where none of a body could be read
+ * Returns the response.
+ * @param known number of events that were stored already
+ * @throws LoggiaError `bad_body` if no part of the body could be decoded
  */
 function accepted({ accepted: count, rejected, fault }: Outcome, known: number): ProtocolAnswer {
   if (count === 0 && known === 0 && rejected > 0)

@@ -8,18 +8,18 @@ import { timeOf } from "../times.ts";
 import { at, headerOf, objectOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
-/** Members of Sentry's events that are long, and read better in Sentry. */
+/** Long members of Sentry's events, which are better read in Sentry. */
 const LONG: ReadonlySet<string> = new Set(
   "_meta _metrics _ref _ref_version breadcrumbs debug_meta grouping_config hashes modules threads".split(" "),
 );
-/** The project in addresses of Sentry's API. */
+/** Matches the project in a URL of Sentry's API. */
 const PROJECT = /\/projects\/[^/]+\/(?<project>[^/]+)\//;
 const MOST_FRAMES = 50;
 const MOST_EXCEPTIONS = 10;
 
 /**
- * The event of a request of Sentry: of an integration, told by `Sentry-Hook-Resource`, or of the
- * earlier plugin, whose body is the issue itself.
+ * Decodes a request of Sentry: of an integration, identified by `Sentry-Hook-Resource`, or of the
+ * older plugin, whose body is the issue itself.
  * https://docs.sentry.io/organization/integrations/integration-platform/webhooks/
  * @throws LoggiaError `bad_body`
  */
@@ -44,7 +44,7 @@ function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {
   return eventOfOther(around);
 }
 
-/** What stands around the thing that a request tells of. */
+/** Context of the object that a request reports. */
 type Around = {
   readonly id?: string;
   readonly action: string;
@@ -55,7 +55,7 @@ type Around = {
 
 const NOTHING = { severity: null, source: "", user: "", link: "", geo: null, time: null } as const;
 
-/** Of an issue alert, or an error that was caught: with its stack. */
+/** Creates the event of an issue alert, or of an error, with its stack trace. */
 function eventOfError(told: Fields, around: Around): ProducerEvent {
   const rule = textAt(around.data, "triggered_rule");
   const event = textAt(told, "event_id");
@@ -109,7 +109,7 @@ function eventOfMetric(alert: Fields, around: Around): ProducerEvent {
   };
 }
 
-/** Comments, installations, and what there may be one day. */
+/** Creates the event of a comment, an installation, or an unknown resource. */
 function eventOfOther(around: Around): ProducerEvent {
   const { data, body } = around;
   const comment = textAt(data, "comment");
@@ -127,7 +127,7 @@ function eventOfOther(around: Around): ProducerEvent {
   };
 }
 
-/** The body of the plugin that came before integrations. */
+/** Creates the event of a request of the older plugin. */
 function eventOfPlugin(body: Fields): ProducerEvent {
   const told = isObject(body["event"]) ? body["event"] : {};
   const stack = stackOf(told);
@@ -162,7 +162,7 @@ function tagsOf({ resource, action }: Around): readonly string[] {
   return [resource, action].filter((tag) => tag !== "");
 }
 
-/** The project: by its name, or where events name but its number, from an address. */
+/** Returns the project: its name, or, if the event only has its number, its name from a URL. */
 function sourceOf(told: Fields): string {
   const named = textAt(told, "project.slug", "project.name", "project_slug", "project_name");
   return named || (PROJECT.exec(textAt(told, "url", "web_url"))?.groups?.["project"] ?? textAt(told, "project"));
@@ -184,14 +184,14 @@ function attributesOf(told: Fields, { action, resource, body }: Around, more: Fi
   return attributes;
 }
 
-/** An event of Sentry without its long members, and without an exception that was written out. */
+/** Returns a Sentry event without long members, and without an exception that is in the stack. */
 function briefOf(told: Fields, stack: string): Fields {
   return Object.fromEntries(
     Object.entries(told).filter(([name]) => !LONG.has(name) && (name !== "exception" || stack === "")),
   );
 }
 
-/** Tags of Sentry: pairs, or objects with key and value. */
+/** Yields Sentry's tags, which are pairs or objects with key and value. */
 function* pairsOf(tags: unknown): Generator<readonly [string, string]> {
   if (!Array.isArray(tags)) return;
   for (const tag of tags as readonly unknown[]) {
@@ -201,7 +201,7 @@ function* pairsOf(tags: unknown): Generator<readonly [string, string]> {
   }
 }
 
-/** The stack of an event, the innermost call first, as people read it. */
+/** Returns the stack trace of an event, innermost call first. */
 function stackOf(told: Fields): string {
   const exceptions = at(told, "exception.values") ?? at(told, "sentry.interfaces.Exception.values");
   if (!Array.isArray(exceptions)) return "";

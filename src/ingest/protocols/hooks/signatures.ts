@@ -5,14 +5,14 @@ import type { HookSignature } from "../../../catalog/catalog.ts";
 import { standardKey } from "../../../catalog/hook-checks.ts";
 import { headerOf } from "./payload.ts";
 
-/** What is signed: the bytes of a body as they were sent, and the headers beside them. */
+/** Signed parts of a request: the bytes of the body as sent, and the headers. */
 export type Signed = { readonly body: Buffer; readonly headers: IncomingHttpHeaders };
 
-/** How far the moment of a signature may be from now, as Standard Webhooks have it. */
+/** Largest difference between a signature's time and now, as in Standard Webhooks. */
 const TOLERANCE_S = 300;
-/** A sender that changes its secret signs with both for a while. */
+/** Senders that rotate their secret sign with both for a while. */
 const MOST_SIGNATURES = 16;
-/** Standard Webhooks, and those who had them before these had a name. */
+/** Header prefixes of Standard Webhooks, and of Svix, where they originated. */
 const STANDARD_PREFIXES = ["webhook", "svix"] as const;
 
 const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]>> = {
@@ -23,13 +23,13 @@ const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]
   gitlab: ["x-gitlab-token"],
 };
 
-/** The signature of a request, right or wrong; "": it has none. */
+/** Returns the unverified signature of a request; "" if there is none. */
 export function signatureOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
   if (signature === "none") return "";
   return HEADERS[signature].map((name) => headerOf(headers, name)).find((value) => value !== "") ?? "";
 }
 
-/** Whether a request is signed with this secret. What is compared takes the same time, right or wrong. */
+/** Tells whether a request is signed with this secret. Comparisons take constant time. */
 export function isSigned(signature: HookSignature, secret: string, signed: Signed, now_ms: number): boolean {
   const given = signatureOf(signature, signed.headers);
   if (given === "") return false;
@@ -52,8 +52,8 @@ export function isSigned(signature: HookSignature, secret: string, signed: Signe
 }
 
 /**
- * What the sender calls a delivery, the same when it comes again; "": nothing. Where it is signed,
- * no other header counts: else a signed body could be sent again under another name.
+ * Returns the sender's id of a delivery, which is the same if it is repeated; "" if there is none.
+ * Of signed requests only the signed id counts, so that a body cannot be replayed under another id.
  */
 export function deliveryOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
   const names =
@@ -61,7 +61,7 @@ export function deliveryOf(signature: HookSignature, headers: IncomingHttpHeader
   return names.map((name) => headerOf(headers, name)).find((id) => id !== "") ?? "";
 }
 
-/** The first whose signature is there, right or wrong. */
+/** Returns the first prefix with a signature, which is not verified. */
 function standardPrefix(headers: IncomingHttpHeaders): string {
   return STANDARD_PREFIXES.find((prefix) => headerOf(headers, `${prefix}-signature`) !== "") ?? STANDARD_PREFIXES[0];
 }
@@ -81,7 +81,7 @@ function isSignedByStandard(prefix: string, secret: string, { body, headers }: S
   return isRight;
 }
 
-/** With a header for its moment, that is signed as well. */
+/** Verifies Grafana's signature, which covers the time header if there is one. */
 function isSignedByGrafana(secret: string, given: string, { body, headers }: Signed, now_ms: number): boolean {
   const timestamp = headerOf(headers, "x-grafana-alerting-timestamp");
   if (timestamp === "") return isEqual(fromHex(given), hmac(secret, body));

@@ -13,18 +13,18 @@ import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 /** `{` and `[`. */
 const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 
-/** A list of objects, as senders of JSON in batches post it. An empty list is one, too. */
+/** Matches the beginning of a list of objects, or of an empty list. */
 const LIST = /^\s*\[\s*[{\]]/;
-/** An object that goes on in the next line. */
+/** Matches the beginning of an object. */
 const OBJECT = /^\s*\{/;
-/** So much of a body is looked at to see what it begins with. */
+/** Bytes examined at the beginning of a body. */
 const BEGIN_BYTES = 256;
 
 /**
- * The events of a body with one event a line. Blank lines are none.
- * @param json whether JSON is read as such: lines that are objects, lists of objects, or objects
- *   over several lines. Other lines stay text
- * @throws LoggiaError `bad_body` where there is no event
+ * Decodes a body with one event per line. Blank lines are skipped.
+ * @param json whether to decode JSON: one object per line, lists of objects, or objects over
+ * several lines. Other lines stay text
+ * @throws LoggiaError `bad_body` if there is no event
  */
 export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice): Generator<ReadEvent> {
   const body = withoutMark(given);
@@ -43,8 +43,8 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
 }
 
 /**
- * Whether a body is lists of objects, or objects over several lines, and not one value a line: by
- * its first value, and whether another one follows that.
+ * Tells whether a body holds lists of objects, or objects over several lines, rather than one value
+ * per line. It examines the first value and the beginning of the second.
  */
 function* isDocument(body: Buffer): Steps<boolean> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);
@@ -65,7 +65,7 @@ function* isDocument(body: Buffer): Steps<boolean> {
   }
 }
 
-/** The events of lists of objects, or of objects. What is no object stays text. */
+/** Yields the events of lists of objects, or of objects. Other values become text. */
 function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   for (const read of runOfValues(body)) {
     if ("fault" in read) {
@@ -88,7 +88,7 @@ function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
   return isObject(document) ? eventOfDocument(document, choice) : null;
 }
 
-/** The same of a line that is too long to be parsed at once. */
+/** Like {@link eventOfJson}, for a line that is too long to be parsed at once. */
 function* eventOfLong(line: Buffer, choice: FieldChoice): Steps<ProducerEvent | null> {
   try {
     const { value } = yield* readOnly(line);

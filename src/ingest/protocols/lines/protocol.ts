@@ -6,7 +6,7 @@ const PATH = "/lines";
 const JSON_LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines|json)\s*(?:;|$)/i;
 const TYPE = "application/json; charset=utf-8";
 
-/** Plain text: each line is an event. With a content type of JSON lines, each object is one. */
+/** Plain text with an event per line. With a JSON Lines content type, each object is an event. */
 export const LINES: Protocol = {
   name: "lines",
   match: (method, path) => (path === PATH && (method === "POST" || method === "PUT") ? ENDPOINT : null),

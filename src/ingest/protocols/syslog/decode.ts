@@ -10,13 +10,13 @@ import { BsdTimes, isoTime } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 
 export type SyslogOptions = {
-  /** Of times without a zone. */
+  /** Time zone of times without one. */
   readonly zone: Zone;
-  /** Of times without a year; null: the latest that is not ahead. */
+  /** Year of times without one; null: the latest year for which the time is not in the future. */
   readonly year: number | null;
 };
 
-/** A message as an event, and the key that its structured data may hold. */
+/** A message as an event, and the API key in its structured data, if any. */
 export type SyslogMessage = { readonly event: ProducerEvent; readonly secret: string | null };
 
 const SEVERITIES = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"] as const;
@@ -29,7 +29,7 @@ const MOST_PRIORITY = 191;
 const NOTHING: readonly string[] = Object.freeze([]);
 const CUT: readonly string[] = Object.freeze([CUT_TAG]);
 
-/** What a header says. `text` is what stands behind it. */
+/** Fields of a header. `text` is the message after it. */
 type Header = {
   readonly time: ProducerTime | null;
   readonly host: string;
@@ -40,8 +40,8 @@ type Header = {
 };
 
 /**
- * Reads messages of syslog, as RFC 5424 and RFC 3164 have them and as devices send them. What
- * cannot be read is the text of an event, whole.
+ * Decodes syslog messages, as in RFC 5424 and RFC 3164 and as devices send them. A malformed
+ * message becomes the text of an event.
  */
 export class SyslogDecoder {
   readonly #times: BsdTimes;
@@ -51,8 +51,8 @@ export class SyslogDecoder {
   }
 
   /**
-   * The event of a message.
-   * @param isCut whether the message was longer
+   * Decodes a message.
+   * @param isCut whether the message was truncated
    */
   read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
     const line = textOf(bytes);
@@ -67,7 +67,7 @@ export class SyslogDecoder {
       ? readHeader(line, head.length + 2, attributes, secret)
       : this.#readBsdHeader(line, head.length, now_ms);
     if (header === null) return plain(line, attributes, priority, tags);
-    // In the order in which they are written.
+    // In sorted order, so that encoding need not sort the names.
     if (header.app !== "") put(attributes, "app_name", header.app);
     put(attributes, "facility", FACILITIES[priority >> 3]!);
     if (header.host !== "") put(attributes, "hostname", header.host);
@@ -81,14 +81,14 @@ export class SyslogDecoder {
     return { event, secret: secret.key };
   }
 
-  /** `Mmm dd hh:mm:ss host tag[process]: text`, of which each part may be missing. */
+  /** Parses `Mmm dd hh:mm:ss host tag[process]: text`. Each part may be missing. */
   #readBsdHeader(line: string, start: number, now_ms: number): Header {
     const found = this.#times.read(line, start, now_ms);
     if (found === null) return { ...readTag(line, start, TAG_WITH_PROCESS), time: null, host: "", message: "" };
     const { time, end } = found;
     const blank = line.indexOf(" ", end);
     const first = blank === -1 ? line.slice(end) : line.slice(end, blank);
-    // A tag in the place of the host.
+    // The tag follows the time directly.
     const isTag = first.endsWith(":") || first.endsWith("]");
     const host = isTag || !HOST.test(first) ? "" : first;
     const rest = host === "" ? end : Math.min(line.length, end + host.length + 1);
@@ -97,9 +97,9 @@ export class SyslogDecoder {
 }
 
 const HOST = /^[^\s[\]<>"=]{1,255}$/;
-/** A colon ends it, or its process. */
+/** A tag ends with a colon or with its process. */
 const TAG = /([^\s:[\]]{1,100})(?::|\[([^\]\s]{0,100})\]:?) ?/y;
-/** Without a time before it, only what has a process is taken for a tag: else any word might be one. */
+/** Without a time, only a word with a process is a tag; otherwise any word might be one. */
 const TAG_WITH_PROCESS = /([\w./-]{1,100})\[(\d{1,10})\]: ?/y;
 
 function readTag(line: string, start: number, pattern: RegExp): Pick<Header, "app" | "process" | "text"> {
@@ -110,7 +110,7 @@ function readTag(line: string, start: number, pattern: RegExp): Pick<Header, "ap
 
 type Secret = { key: string | null };
 
-/** The header of RFC 5424 behind its version; null where it is none. */
+/** Parses the header of RFC 5424 after its version; null if it is malformed. */
 function readHeader(line: string, start: number, attributes: Gathered, secret: Secret): Header | null {
   const ends: number[] = [];
   for (let at = start, i = 0; i < 5; i++) {
@@ -139,7 +139,7 @@ function valueOf(field: string): string {
   return field === "-" ? "" : field;
 }
 
-/** What is read by its priority alone, or not even that. */
+/** Returns a message of which at most the priority was read. */
 function plain(line: string, attributes: Gathered, priority: number, tags: readonly string[]): SyslogMessage {
   attributes.clear();
   if (priority >= 0) {
@@ -151,7 +151,7 @@ function plain(line: string, attributes: Gathered, priority: number, tags: reado
   return { event, secret: null };
 }
 
-/** Devices that know no UTF-8 send Latin-1. */
+/** Decodes text. Devices without UTF-8 send Latin-1. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString("utf8");
   return text.includes("\ufffd") && !isUtf8(bytes) ? bytes.toString("latin1") : text;

@@ -8,12 +8,12 @@ import { listenUdp } from "../../listeners/udp.ts";
 import type { RouteSettings, SocketSettings } from "../../../settings/listeners.ts";
 import { SyslogDecoder } from "./decode.ts";
 
-/** A longer message is cut: more than this an event cannot hold. */
+/** Longer messages are cut. An event cannot hold more. */
 const MESSAGE_BYTES = 64 * 1024;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: false, counted: true });
 const NAMES = Object.freeze({ title: "syslog", setting: "LOGGIA_SYSLOG" });
 
-/** Listens for syslog at one address. @throws StartError where it cannot */
+/** Listens for syslog at one address. @throws StartError if it cannot listen */
 export function listenForSyslog(
   socket: SocketSettings,
   context: ListenerContext,
@@ -42,7 +42,7 @@ function datagrams(route: RouteSettings, context: ListenerContext) {
   return { message: withoutEnd, read, close() {} };
 }
 
-/** Some senders end datagrams as lines. */
+/** Removes a line ending, which some senders put at the end of a datagram. */
 function withoutEnd(datagram: Buffer): Buffer {
   let end = datagram.length;
   while (end > 0 && (datagram[end - 1] === 0 || datagram[end - 1] === 0x0a || datagram[end - 1] === 0x0d)) end -= 1;

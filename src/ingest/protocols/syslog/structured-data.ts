@@ -1,17 +1,17 @@
 import { add } from "../flatten.ts";
 import type { Gathered } from "../flatten.ts";
 
-/** The element whose parameter holds a key, with or without the number of an enterprise. */
+/** Element whose parameter holds an API key, with or without an enterprise number. */
 const OWN = /^loggia(?:@\d{1,20})?$/;
 const KEYS: ReadonlySet<string> = new Set(["key", "apikey"]);
 const NAME = /[^\s=\]"]{1,200}/y;
-/** Parameters beyond are not kept. */
+/** Maximum number of parameters kept. */
 const MOST = 1_024;
 
 /**
- * Reads structured data into attributes `<element>.<parameter>`. Returns where it ends; -1 where it
- * is none.
- * @param onKey called with a key, which becomes no attribute
+ * Parses structured data into attributes `<element>.<parameter>`. Returns its end; -1 if it is
+ * malformed.
+ * @param onKey called with an API key, which does not become an attribute
  */
 export function readStructuredData(
   line: string,
@@ -50,7 +50,7 @@ function nameAt(line: string, at: number): string {
   return NAME.exec(line)?.[0] ?? "";
 }
 
-/** Where the quote is that ends a value; -1 where there is none. */
+/** Returns the position of the closing quote; -1 if there is none. */
 function endOfValue(line: string, start: number): number {
   for (let at = start; at < line.length; at++) {
     if (line[at] === '"') return at;
@@ -59,7 +59,7 @@ function endOfValue(line: string, start: number): number {
   return -1;
 }
 
-/** A backslash before any other character stands for itself. */
+/** Resolves escapes. A backslash before any other character is kept. */
 function unescaped(value: string): string {
   return value.includes("\\") ? value.replaceAll(/\\(["\\\]])/g, "$1") : value;
 }

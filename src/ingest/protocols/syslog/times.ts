@@ -5,7 +5,7 @@ import { timeOf, timeOfUsual } from "../times.ts";
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))$/i;
 
-/** A moment in ISO 8601 with its zone; null where it is none. */
+/** Parses a time in ISO 8601 with a zone; null if it is malformed. */
 export function isoTime(text: string): ProducerTime | null {
   const usual = timeOfUsual(text);
   if (usual !== null) return usual;
@@ -19,7 +19,7 @@ export function isoTime(text: string): ProducerTime | null {
 }
 
 const CLOCK = String.raw`(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`;
-/** The year may stand before the time of day, or behind it. */
+/** The year may precede or follow the time of day. */
 const BSD = new RegExp(
   String.raw`[*.]?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:((?:19|20)\d\d) )?${CLOCK}` +
     String.raw`(?: ((?:19|20)\d\d)(?=:? ))?(?: (UTC|GMT)(?=:))?:?(?: |$)`,
@@ -28,15 +28,15 @@ const BSD = new RegExp(
 const ISO_WORD = /(\d{4}-\d\d-\d\dT\S{8,26})(?: |$)/y;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** A clock, or a zone that is not known, may be ahead by as much: later moments are of an earlier year. */
+/** Later times are of an earlier year. This allows for clock differences and unknown zones. */
 const AHEAD_MS = 86_400_000;
 const YEARS_BACK = 10;
 
-/** Reads times of RFC 3164, which have no year and no zone, and those that devices send instead. */
+/** Parses times of RFC 3164, without year and zone, and the variants that devices send. */
 export class BsdTimes {
   readonly #zone: Zone;
   readonly #year: number | null;
-  /** The last one without its fraction: most lines are of the same second. */
+  /** Last time without its fraction. Most consecutive lines are of the same second. */
   #last = "";
   #last_ms = 0;
 
@@ -45,7 +45,7 @@ export class BsdTimes {
     this.#year = year;
   }
 
-  /** The time that stands at `start`, and where what follows begins; null where there is none. */
+  /** Parses the time at `start`. Returns it with its end; null if there is none. */
   read(line: string, start: number, now_ms: number): { readonly time: ProducerTime; readonly end: number } | null {
     BSD.lastIndex = start;
     const match = BSD.exec(line);
@@ -68,7 +68,7 @@ export class BsdTimes {
     return { time: withFraction(this.#last_ms, fraction), end };
   }
 
-  /** From the next year back to one that surely had a 29 February. */
+  /** Returns the next year and earlier ones, so many that a 29 February is among them. */
   #years(now_ms: number): readonly number[] {
     if (this.#year !== null) return [this.#year];
     const next = new Date(now_ms).getUTCFullYear() + 1;
@@ -83,7 +83,7 @@ function readIso(line: string, start: number): { readonly time: ProducerTime; re
   return time === null ? null : { time, end: ISO_WORD.lastIndex };
 }
 
-/** null where there is no such day or time. A leap second is the one before it. */
+/** Returns null for an invalid date or time. A leap second is mapped to the second before. */
 function utcOf(year: number, month: number, day: number, hour: number, minute: number, second: number): number | null {
   if (month < 0 || month > 11 || day < 1 || hour > 23 || minute > 59 || second > 60) return null;
   const ms = Date.UTC(year, month, day, hour, minute, Math.min(second, 59));
