@@ -1,20 +1,20 @@
 import type { Transform } from "node:stream";
 
 export type LoggiaOptions = {
-  /** Where events are posted, such as http://127.0.0.1:8081. */
+  /** Base URL of the posting listener, such as http://127.0.0.1:8081. */
   readonly url: string;
   readonly log: string;
-  /** An API key of the log that may post. */
+  /** API key with permission to post to the log. */
   readonly key: string;
-  /** Tags of every event, separated by blanks. */
+  /** Tags added to every event, separated by blanks. */
   readonly tags?: string;
-  /** The folder that keeps what the service did not take yet. Default: one below the user's state folder. */
+  /** Folder of the queue. Default: a folder below the user's state folder. */
   readonly folder?: string;
-  /** How much that may be, in bytes; beyond it the oldest is dropped and counted. Default: 64 MB. */
+  /** Size limit of the queue, in bytes. Beyond it the oldest lines are dropped. Default: 64 MB. */
   readonly maxBytes?: number;
-  /** How long a line waits for others, in milliseconds. Default: 200. */
+  /** Longest time a line waits to be sent with others, in milliseconds. Default: 200. */
   readonly interval?: number;
-  /** How long the end of the application waits for the service, in milliseconds. Default: 5,000. */
+  /** Time for sending the queue when the application exits, in milliseconds. Default: 5,000. */
   readonly exitTimeout?: number;
 };
 

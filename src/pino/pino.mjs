@@ -3,8 +3,8 @@ import build from "pino-abstract-transport";
 import { Outbox } from "./outbox.mjs";
 
 /**
- * A transport of pino: `pino({ transport: { target: "loggia/pino", options } })`. It runs in the
- * worker that pino starts for it, under the Node of the application, and so is plain JavaScript.
+ * Transport for pino: `pino({ transport: { target: "loggia/pino", options } })`. It runs in the
+ * worker that pino starts for it, under the application's Node, so it is plain JavaScript.
  *
  * @param {import("./pino.d.mts").LoggiaOptions} options
  */
@@ -13,7 +13,7 @@ export default async function loggia(options) {
   const outbox = await Outbox.open(options);
   let isRead = Promise.resolve();
   const read = async (source) => {
-    // A line is asked for once the one before has its place: pino waits, and not the memory of the worker grows.
+    // Each line is queued before the next is read, so pino waits and memory does not grow.
     for await (const line of source) outbox.add(line);
   };
   return build(
@@ -27,7 +27,7 @@ export default async function loggia(options) {
       parseLine: () => LINE,
       metadata: false,
       close: async (fault) => {
-        // What ended the reading is reported by the stream.
+        // The stream reports the error that ended the reading.
         await Promise.allSettled([isRead]);
         await outbox.close();
         if (fault) throw fault;

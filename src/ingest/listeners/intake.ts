@@ -11,16 +11,16 @@ import type { ListenerContext } from "./listener.ts";
 import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
 
-/** What one connection may have waiting, of one log. */
+/** Limits of queued lines and bytes of one connection for one log. */
 const MOST_LINES = 5_000;
 const MOST_BYTES = 2 * 1024 * 1024;
-/** Of one append, so that appends of many connections share the bus. */
+/** Line limit of one append. It lets the appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
 const PAUSE_MS = 50;
 
 /**
- * Stores the events of one connection for one log, in their order, one append at a time. What the
- * bus does not take is offered again until it does: whoever reads the connection waits for room.
+ * Stores the events of one connection for one log, in order and with one append at a time. Failed
+ * appends are retried until they succeed; meanwhile the connection's reader waits for room.
  */
 export class Intake {
   readonly #context: ListenerContext;
@@ -30,7 +30,7 @@ export class Intake {
   readonly #person: string;
   readonly #share: Share;
   #lines: Line[] = [];
-  /** Of lines that wait and of those that are being appended. */
+  /** Totals of queued lines and of those being appended. */
   #held_bytes = 0;
   #held_lines = 0;
   #running: Promise<void> | null = null;
@@ -44,7 +44,7 @@ export class Intake {
     this.#share = context.room.enter(this.#person);
   }
 
-  /** Adds an event; {@link flush} stores it. */
+  /** Queues an event; {@link flush} stores it. */
   add(event: ProducerEvent): void {
     const { limits, clock } = this.#context;
     const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: momentsBy(clock).read_ms });
@@ -54,12 +54,12 @@ export class Intake {
     this.#held_bytes += size_bytes;
   }
 
-  /** Begins to store what was added. */
+  /** Starts to store the queued events. */
   flush(): void {
     if (this.#lines.length > 0) this.#running ??= this.#run();
   }
 
-  /** Whether there is room for more. */
+  /** Tells whether there is room for more events. */
   hasRoom(): boolean {
     if (this.#held_lines >= MOST_LINES || this.#held_bytes >= MOST_BYTES) return false;
     try {
@@ -70,7 +70,7 @@ export class Intake {
     }
   }
 
-  /** Resolves once there is room for more. */
+  /** Resolves once there is room for more events. */
   async room(): Promise<void> {
     while (!this.hasRoom()) {
       if (this.#running === null) await sleep(PAUSE_MS);
@@ -79,7 +79,7 @@ export class Intake {
     }
   }
 
-  /** Resolves once all that was added is stored. */
+  /** Resolves once all queued events are stored. */
   async drain(): Promise<void> {
     this.flush();
     while (this.#running !== null) await this.#running;
@@ -98,7 +98,7 @@ export class Intake {
     this.#running = null;
   }
 
-  /** False where the service ends before the bus takes them. */
+  /** Returns false if the service stops before the bus has stored the lines. */
   async #store(lines: readonly Line[]): Promise<boolean> {
     const { coalescer, log } = this.#context;
     const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines), {

@@ -6,27 +6,27 @@ import type { BodyRoom } from "../protocols/room.ts";
 import type { StoreOptions } from "../protocols/store.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
-/** What all listeners of a process share. */
+/** State shared by all listeners of a process. */
 export type ListenerContext = StoreOptions & {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
-  /** Memory of what is read and not yet stored, for all sockets together. */
+  /** Memory of events that are read and not yet stored, across all sockets. */
   readonly room: BodyRoom;
   readonly log: Logger;
   readonly limits: StoreOptions["limits"];
   readonly tallyOf: (listener: ListenerName) => ListenerTally;
-  /** Connections of one listener, and the descriptor from which on the process is short of them. */
+  /** Connection limit of a listener, and the descriptor from which the process is short of them. */
   readonly connections: { readonly connections: number; readonly descriptors: number };
-  /** Datagrams a second from one address. */
+  /** Rate limit of datagrams per second from one address. */
   readonly datagrams_s: number;
-  /** Aborts what still waits for the bus when the service has to end. */
+  /** Aborts waits for the bus when the service has to stop. */
   readonly abandoned: AbortSignal;
 };
 
-/** A socket that listens. */
+/** A listening socket. */
 export type Listening = {
   readonly host: string;
   readonly port: number;
-  /** Takes no more, stores what was read, and closes. */
+  /** Stops accepting, stores what was read, and closes. */
   close(): Promise<void>;
 };

@@ -8,19 +8,17 @@ const LONGEST_PAUSE_MS = 2_000;
 
 export type RetryOptions = {
   readonly context: Pick<ListenerContext, "limiter" | "abandoned" | "log">;
-  /** The owner of the log, for whom each attempt counts as a request. */
+  /** Owner of the log. Each attempt counts as a request of this person. */
   readonly person: string;
-  /** What is stored, as the service's log names it. */
+  /** What is stored, as named in the service's log. */
   readonly what: string;
-  /** Whether nobody waits for it any more, so that the client sends it again. */
+  /** Whether no client waits for the result any more, and will send the events again. */
   readonly isAbandoned?: () => boolean;
-  /** Called with the last failure where it gives up. */
+  /** Called with the last error when it gives up. */
   readonly gaveUp?: (error: unknown) => void;
 };
 
-/**
- * Appends until the bus takes it. null: it gave up, as the service ends or nobody waits any more.
- */
+/** Retries an append until it succeeds. Returns null if the service stops, or no client waits. */
 export async function appendWithRetry<T>(
   append: () => Promise<T>,
   { context, person, what, isAbandoned = () => false, gaveUp = () => {} }: RetryOptions,
@@ -31,7 +29,7 @@ export async function appendWithRetry<T>(
       limiter.countCaller(person);
       return await append();
     } catch (error) {
-      // The bus has room again within moments, whatever else is wrong with it takes longer.
+      // The bus's queue has room again within moments; other faults last longer.
       if (error instanceof LoggiaError && error.code === "overloaded") pause_ms = PAUSE_MS;
       else if (!(error instanceof LoggiaError)) log.error({ err: error }, `${what} could not be stored`);
       if (abandoned.aborted || isAbandoned()) {

@@ -8,19 +8,19 @@ import { Intake } from "./intake.ts";
 import type { ListenerContext } from "./listener.ts";
 import type { ListenerTally } from "./tally.ts";
 
-/** Logs that one connection may post to by keys. */
+/** Maximum number of logs that one connection may post to with API keys. */
 const MOST_LOGS = 100;
 
-/** Where the events of one connection go, or of one sender of datagrams. */
+/** Destination of the events of one connection, or of one sender of datagrams. */
 export class Sink {
   readonly #context: ListenerContext;
   readonly #tally: ListenerTally;
   readonly #route: RouteSettings;
   readonly #place: Place;
   readonly #intakes = new Map<LogKey, Intake>();
-  /** Where keys lead, as was found since the last {@link flush}. */
+  /** Logs of API keys, cached until the next {@link flush}. */
   readonly #logs = new Map<string, LogKey | null>();
-  /** Whether events that find no room are dropped. */
+  /** Whether events are dropped if there is no room. */
   readonly #drops: boolean;
 
   constructor(
@@ -38,8 +38,8 @@ export class Sink {
   }
 
   /**
-   * Takes an event. Resolves at once where its log is known.
-   * @param secret a key that came with it
+   * Queues an event. Returns a promise only if its log has to be looked up.
+   * @param secret the API key of the event, if any
    */
   put(event: ProducerEvent, secret: string | null): void | Promise<void> {
     if (this.#route.log !== null) return this.#add(this.#route.log, event);
@@ -49,18 +49,18 @@ export class Sink {
     return this.#putByKey(event, secret);
   }
 
-  /** Stores what was put. */
+  /** Starts to store the queued events. */
   flush(): void {
     this.#logs.clear();
     for (const intake of this.#intakes.values()) intake.flush();
   }
 
-  /** Resolves once there is room for more. */
+  /** Resolves once there is room for more events. */
   async room(): Promise<void> {
     for (const intake of this.#intakes.values()) if (!intake.hasRoom()) await intake.room();
   }
 
-  /** Resolves once all that was put is stored. */
+  /** Resolves once all queued events are stored. */
   async drain(): Promise<void> {
     await Promise.all(Array.from(this.#intakes.values(), (intake) => intake.drain()));
     this.#intakes.clear();

@@ -4,13 +4,13 @@ import type { Frame, FrameOptions } from "./frames.ts";
 import type { Sink } from "./sink.ts";
 import type { Stream } from "./tcp.ts";
 
-/** An event, and the key that came with it. */
+/** An event with the API key that was sent along. */
 export type Keyed = { readonly event: ProducerEvent; readonly secret: string | null };
 
-/** Reads a frame. It never fails: what cannot be read is the text of an event; null: there is none. */
+/** Decodes a frame; null if it is empty. Malformed frames become the text of an event. */
 export type ReadFrame = (frame: Frame) => Keyed | null;
 
-/** Lines after which others have their turn. */
+/** Frames decoded before the event loop gets a turn. */
 const STEP_FRAMES = 500;
 
 /** Stores each frame of a connection as an event. */

@@ -19,36 +19,36 @@ export type UdpOptions = {
   readonly title: string;
   readonly setting: string;
   readonly context: ListenerContext;
-  /** Begins to read the datagrams of a route. */
+  /** Creates the reader of the datagrams of a route. */
   open(route: RouteSettings, tally: ListenerTally): DatagramReader;
 };
 
-/** Reads datagrams: at once, or several that belong together. */
+/** Reader of messages of one or several datagrams each. */
 export type DatagramReader = {
-  /** The message that a datagram is, or completes; null: there is none yet. */
+  /** Returns the message that a datagram contains or completes; null if it is incomplete. */
   message(datagram: Buffer, sender: RemoteInfo): Promise<Buffer | null> | Buffer | null;
   readonly read: ReadFrame;
   close(): void;
 };
 
-/** Datagrams that wait to be read. */
+/** Bounds of the queue of received datagrams. */
 const MOST_WAITING = 20_000;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 const RECEIVE_BYTES = 8 * 1024 * 1024;
-/** Read at a time, before others have their turn. */
+/** Datagrams read before the event loop gets a turn. */
 const STEP = 500;
 const REMEMBERED = 10_000;
 
 type Waiting = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
-/** A route with what reads and stores its datagrams. */
+/** A route with its reader and the sinks for its events. */
 type Lane = {
   readonly route: RouteSettings;
   readonly reader: DatagramReader;
-  /** Its sinks by sender, as keys count by sender; by "" where the route leads to a log. */
+  /** Sinks by sender, because keys are counted by sender; by "" if the route leads to a log. */
   readonly sinks: Map<string, Sink>;
 };
 
-/** Listens by UDP. @throws StartError where it cannot */
+/** Opens a UDP listener. @throws StartError if it cannot listen */
 export async function listenUdp(settings: SocketSettings, options: UdpOptions): Promise<Listening> {
   const listener = new UdpListener(settings, options);
   await listener.listen();
@@ -66,7 +66,7 @@ class UdpListener implements Listening {
   #waiting: Waiting[] = [];
   #waiting_bytes = 0;
   #running: Promise<void> | null = null;
-  /** What the system had dropped when the socket was closed. */
+  /** Number of datagrams that the system had dropped when the socket was closed. */
   #closedDrops: number | null = null;
 
   constructor({ host, port, routes }: SocketSettings, options: UdpOptions) {
@@ -96,7 +96,7 @@ class UdpListener implements Listening {
   }
 
   async close(): Promise<void> {
-    // With the socket goes what the system knows of it.
+    // Read before closing: the system's counter disappears with the socket.
     this.#closedDrops = systemDrops(this.port);
     this.#socket.close();
     while (this.#running !== null) await this.#running;
@@ -154,13 +154,13 @@ class UdpListener implements Listening {
     if (waits !== undefined) await waits;
   }
 
-  /** Senders of a route that leads to a log share one; where keys choose it, each has its own. */
+  /** Returns the sink of a sender. All senders of a route share one if the route leads to a log. */
   #sinkOf({ route, sinks }: Lane, address: string): Sink {
     const name = route.log === null ? address : "";
     const known = sinks.get(name);
     if (known !== undefined) return known;
     if (sinks.size >= Math.ceil(REMEMBERED / this.#lanes.length)) forgetFirst(sinks);
-    // Addresses of datagrams can be made up: guesses there are nobody else's.
+    // Senders of datagrams can be forged, so their wrong keys count separately.
     const place = { address: `udp ${address}`, connection: null };
     const sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
     sinks.set(name, sink);
@@ -174,7 +174,7 @@ function forgetFirst(sinks: Map<string, Sink>): void {
   void sink.drain();
 }
 
-/** Datagrams for this port that the system had no room for; 0 where it does not tell. */
+/** Returns how many datagrams for this port the system dropped; 0 if that is unknown. */
 function systemDrops(port: number): number {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   let drops = 0;
@@ -185,7 +185,7 @@ function systemDrops(port: number): number {
         if (columns[1]?.endsWith(local) === true) drops += Number(columns.at(-1)) || 0;
       }
     } catch {
-      // Not a Linux, or not allowed.
+      // Not Linux, or no permission.
     }
   }
   return drops;

@@ -10,8 +10,8 @@ import { personOf } from "../../ratelimit/person.ts";
 type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimiter };
 
 /**
- * What the API key of a request grants, where it may post.
- * @param logOfPath the log that the request names; null: the key alone chooses it
+ * Returns the grant of a request's API key if it may post.
+ * @param logOfPath the log named in the request; null: the key alone determines it
  * @throws LoggiaError `unauthorized`, `forbidden`, `too_many_requests`
  */
 export async function authorizeByKey(

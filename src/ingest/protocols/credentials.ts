@@ -3,13 +3,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isDrawnApiKey } from "../../catalog/secrets.ts";
 
 const SCHEME = /^(?<scheme>[A-Za-z]+) +(?<value>\S.*)$/;
-/** Headers that hold nothing but a key. */
+/** Headers whose value is an API key. */
 const HEADERS = ["apikey", "x-api-key", "dd-api-key", "x-splunk-token"] as const;
 
 /**
- * The API key that a request carries, wherever clients put one: in the path or the query string, as
- * a token, as the password of Basic, or in a header of its own. "" where there is none.
- * @param inPath the key that stands in the path, if any
+ * Returns a request's API key from any place where clients put one: path, query string, token,
+ * password of Basic authentication, or a separate header. "" if there is none.
+ * @param inPath the API key in the path, if any
  */
 export function keyOfRequest(inPath: string | undefined, query: URLSearchParams, headers: IncomingHttpHeaders): string {
   const given = inPath ?? query.get("apikey") ?? query.get("dd-api-key") ?? query.get("token");
@@ -38,7 +38,7 @@ function keyOfAuthorization(header: string): string {
   }
 }
 
-/** Elasticsearch's scheme: the key itself, or base64 of an id, a colon and the key. */
+/** Decodes Elasticsearch's scheme: the key itself, or base64 of an id, a colon and the key. */
 function keyOfApiKey(value: string): string {
   if (isDrawnApiKey(value)) return value;
   const decoded = Buffer.from(value, "base64");

@@ -1,19 +1,19 @@
 import type { AttributeValue } from "../../events/attributes.ts";
 
-/** Attributes as decoders gather them. */
+/** Attributes collected by decoders. */
 export type Gathered = Map<string, AttributeValue | readonly AttributeValue[]>;
 
-/** Deeper levels stay JSON. */
+/** Deeper levels are kept as JSON. */
 const MAX_DEPTH = 16;
-/** More than any event keeps: then the rest need not be looked at. */
+/** Maximum number of attributes collected: more than any event keeps. */
 const MAX_NAMES = 1_024;
-/** An array of more values is kept as JSON. */
+/** Longer arrays are kept as JSON. */
 const MAX_VALUES = 256;
 
 /**
- * Adds the members of an object to `into`, those of objects within it by their path with dots.
- * Unlike attributes that are posted as such, all of it has a place: what is neither a scalar nor a
- * list of scalars becomes compact JSON. Two members of one name make an attribute of both.
+ * Adds the members of an object to `into`, nested ones under their dotted path. Unlike for
+ * attributes that are posted as such, nothing is refused: values that are neither scalars nor lists
+ * of scalars become compact JSON. Members with the same name become one attribute with both values.
  */
 export function flattenInto(into: Gathered, object: object, prefix = "", depth = 0): void {
   for (const key of Object.keys(object)) {
@@ -29,14 +29,14 @@ export function flattenInto(into: Gathered, object: object, prefix = "", depth =
   }
 }
 
-/** Adds a value to those of an attribute. */
+/** Adds a value to the values of an attribute. */
 export function add(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   const before = into.get(name);
   if (before === undefined) into.set(name, value);
   else if (before !== value) into.set(name, [before, value].flat().slice(0, MAX_VALUES));
 }
 
-/** Sets an attribute, unless one of that name is there. */
+/** Sets an attribute, unless it exists. */
 export function put(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   if (!into.has(name)) into.set(name, value);
 }
@@ -53,12 +53,12 @@ function addList(into: Gathered, name: string, list: readonly unknown[]): void {
   if (values.length > 0) add(into, name, values);
 }
 
-/** A value as JSON. */
+/** Returns a value as JSON. */
 export function compactJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";
   } catch {
-    // JSON may be nested deeper than it can be written again.
+    // JSON may be nested too deep to be serialized again.
     return '"nested too deep"';
   }
 }

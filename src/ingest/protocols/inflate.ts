@@ -13,18 +13,18 @@ const METHODS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
-/** So much may come of any body, however few bytes were sent: events of one kind are much alike. */
+/** Decompressed size allowed for any body, because similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
 const TAKEN = "gzip, deflate, zstd, snappy, or none";
 
-/** The most bytes that so many may become. */
+/** Returns the limit of the decompressed size of a body. */
 export function mostInflated(sent_bytes: number, limit_bytes: number): number {
   return Math.min(limit_bytes, Math.max(FREE_BYTES, sent_bytes * DECOMPRESSION_MAX_RATIO));
 }
 
 /**
- * A body as it was before it was compressed.
- * @param encoding as `Content-Encoding` says
+ * Decompresses a body.
+ * @param encoding value of `Content-Encoding`
  * @throws LoggiaError `unsupported_media_type`, `bad_body`, `body_too_large`
  */
 export async function decompress(body: Buffer, encoding: string, limit_bytes: number): Promise<Buffer> {
@@ -61,12 +61,12 @@ function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
   }
 }
 
-/** Some clients send deflate without the header that the standard asks for. */
+/** Tells whether deflate has the header that the standard requires; some clients omit it. */
 function isZlib(body: Buffer): boolean {
   return body.length >= 2 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 }
 
-/** The encoding that the first bytes of a body tell; "" where they tell none. */
+/** Returns the encoding by the first bytes of a body; "" if they indicate none. */
 export function encodingOfContent(body: Buffer): string {
   if (body[0] === 0x1f && body[1] === 0x8b) return "gzip";
   return isZlib(body) ? "deflate" : "";

@@ -1,14 +1,11 @@
 import { LoggiaError } from "../../errors.ts";
 
-/**
- * A number of so many digits may be more than JavaScript's can say; within a text it matters not.
- */
+/** Matches numbers that may exceed JavaScript's precision. A match within a text does no harm. */
 const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 
 /**
- * JSON as `JSON.parse` reads it, but for whole numbers that JavaScript cannot hold: these become
- * texts of their digits.
+ * Parses JSON like `JSON.parse`, except that integers beyond JavaScript's safe range become texts.
  * @throws SyntaxError
  */
 export function parseExactly(text: string): unknown {
@@ -16,7 +13,7 @@ export function parseExactly(text: string): unknown {
   try {
     return JSON.parse(text, exactly);
   } catch (error) {
-    // What is nested deeper than calls can be is read all the same, without that care.
+    // The reviver recurses. JSON that is nested too deep for it is parsed without it.
     if (error instanceof RangeError) return JSON.parse(text);
     throw error;
   }
@@ -28,7 +25,7 @@ function exactly(this: unknown, _key: string, value: unknown, context?: { readon
   return INTEGER.test(source) ? source : value;
 }
 
-/** The JSON of a whole body. @throws LoggiaError `bad_body` */
+/** Parses the JSON of a whole body. @throws LoggiaError `bad_body` */
 export function parseBody(body: Buffer): unknown {
   try {
     return parseExactly(withoutMark(body).toString("utf8"));
@@ -37,7 +34,7 @@ export function parseBody(body: Buffer): unknown {
   }
 }
 
-/** A body without the byte order mark before it. */
+/** Returns a body without its byte order mark. */
 export function withoutMark(body: Buffer): Buffer {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }

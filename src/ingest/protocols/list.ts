@@ -9,7 +9,7 @@ import { OTLP } from "./otlp/protocol.ts";
 import type { Protocol } from "./protocol.ts";
 import { SPLUNK } from "./splunk/protocol.ts";
 
-/** All protocols, in the order in which they are asked for a path. */
+/** All protocols, in the order in which paths are matched. */
 export const PROTOCOLS: readonly Protocol[] = [
   LINES,
   OTLP,

@@ -5,12 +5,12 @@ import type { PostEndpoint } from "./protocol.ts";
 import type { Share } from "./room.ts";
 
 const PIECE_ENTRIES = 1_000;
-/** Behind so many bytes a piece is looked for. */
+/** Bytes received before the next attempt to split off a piece. */
 const LOOK_BYTES = 1024 * 1024;
 
 /**
- * The body of a request in pieces of whole entries, as it arrives: of any length in bounded memory.
- * The next piece is read once the one before is stored.
+ * Yields the body of a request in pieces of whole entries as it arrives, so that bodies of any
+ * length need bounded memory. The next piece is read once the previous one is stored.
  * @throws LoggiaError `bad_body`, `body_too_large`
  */
 export async function* piecesOf(
@@ -31,7 +31,7 @@ export async function* piecesOf(
       chunks.push(chunk as Buffer);
       size_bytes += (chunk as Buffer).length;
       if (size_bytes < next_bytes) continue;
-      // What is held, and the piece of it that is being stored.
+      // Counts the bytes held and the piece that is being stored.
       share.take(size_bytes * 2);
       gather();
       for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {

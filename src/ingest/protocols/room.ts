@@ -1,13 +1,13 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** Memory that bodies under way may take together, and those of one person. */
+/** Memory limits of the bodies being processed, overall and per person. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const MOST_OF_PERSON_BYTES = 128 * 1024 * 1024;
 
-/** The memory that one request takes. */
+/** Memory reserved by one request. */
 export type Share = {
   /**
-   * Takes so much in all, more or less than before.
+   * Sets the reserved size, which may be larger or smaller than before.
    * @throws LoggiaError `too_many_requests`, `overloaded`
    */
   take(size_bytes: number): void;
@@ -17,7 +17,7 @@ export type Share = {
 export type RoomBounds = {
   readonly most_bytes: number;
   readonly ofPerson_bytes: number;
-  /** Who a person is, for those who are refused. */
+  /** Description of the person in error messages. */
   readonly who: string;
 };
 
@@ -27,14 +27,14 @@ const BOUNDS: RoomBounds = Object.freeze({
   who: "for the owner of this log",
 });
 
-/** Of bodies that are read to see whether they are signed. A person is an address. */
+/** Bounds for bodies that are read to verify their signature. A person is an address here. */
 export const UNVERIFIED_BOUNDS: RoomBounds = Object.freeze({
   most_bytes: 96 * 1024 * 1024,
   ofPerson_bytes: 32 * 1024 * 1024,
   who: "from your address",
 });
 
-/** Bounds the memory of all bodies that are being read, and leaves room for each person. */
+/** Bounds the memory of all bodies being processed, and keeps room for each person. */
 export class BodyRoom {
   #taken_bytes = 0;
   readonly #ofPerson = new Map<string, number>();
@@ -44,7 +44,7 @@ export class BodyRoom {
     this.#bounds = bounds;
   }
 
-  /** A request of this person enters. */
+  /** Registers a request of a person. */
   enter(person: string): Share {
     const { most_bytes, ofPerson_bytes, who } = this.#bounds;
     let own_bytes = 0;

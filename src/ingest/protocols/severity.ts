@@ -1,4 +1,4 @@
-/** The severities of events: one of them is a tag of each event whose producer names one. */
+/** Severities of events. An event whose producer names one has it as a tag. */
 export type Severity = "fatal" | "error" | "warn" | "info" | "debug" | "trace";
 
 const WORDS: ReadonlyMap<string, Severity> = new Map(
@@ -14,13 +14,13 @@ const WORDS: ReadonlyMap<string, Severity> = new Map(
   ),
 );
 
-/** Severities of syslog, 0 to 7. */
+/** Severities of syslog's numbers, 0 to 7. */
 const SYSLOG: readonly Severity[] = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"];
-/** Levels of pino and bunyan, in tens from 10. */
+/** Severities of the levels of pino and bunyan, in tens from 10. */
 const PINO: readonly Severity[] = ["trace", "debug", "info", "warn", "error", "fatal"];
 const LONGEST_WORD = 20;
 
-/** The severity that a producer's word or number stands for; null where it stands for none. */
+/** Returns the severity of a producer's word or number; null if it has none. */
 export function severityOf(value: unknown): Severity | null {
   if (typeof value === "number") return severityOfNumber(value);
   if (typeof value !== "string" || value.length > LONGEST_WORD) return null;
@@ -29,13 +29,13 @@ export function severityOf(value: unknown): Severity | null {
   return WORDS.get(word) ?? null;
 }
 
-/** The severity of OpenTelemetry's numbers, four for each severity; null for 0, which is none. */
+/** Returns the severity of OpenTelemetry's numbers, four for each; null for 0 and unknown ones. */
 export function severityOfOtel(number: number): Severity | null {
   if (!(number >= 1 && number <= 24)) return null;
   return PINO[Math.floor((number - 1) / 4)] ?? null;
 }
 
-/** The severity of syslog's numbers. */
+/** Returns the severity of syslog's numbers. */
 export function severityOfSyslog(number: number): Severity | null {
   return SYSLOG[number] ?? null;
 }

@@ -10,8 +10,8 @@ import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 
 /**
- * The events of a list of objects, or of one. An object without members is the probe by which
- * clients see whether they may post, and no event.
+ * Decodes a list of objects, or one object. Clients probe the endpoint with an object without
+ * members, which is not an event.
  * @throws LoggiaError `bad_body`
  */
 export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
@@ -21,7 +21,7 @@ export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldC
   for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* logOf(one, query, choice);
 }
 
-/** The same of a long body, a log at a time. */
+/** Decodes a long body, one log at a time. */
 function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
   if (!/^\s*[[{]/.test(body.toString("latin1", 0, BEGIN_BYTES))) throw noLogs();
   for (const read of elementsOf(body)) {
@@ -30,7 +30,7 @@ function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice):
   }
 }
 
-/** More white space before a list is none that anybody writes. */
+/** Bytes searched for the beginning of the list. Clients do not send more white space before it. */
 const BEGIN_BYTES = 256;
 
 function noLogs(): LoggiaError {
@@ -42,7 +42,7 @@ function* logOf(one: unknown, query: URLSearchParams, choice: FieldChoice): Gene
   else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
 }
 
-/** What objects lack may stand in the query string. */
+/** Members that may be given in the query string instead. */
 const COMMON = ["ddsource", "ddtags", "hostname", "service"] as const;
 
 function eventOf(
@@ -61,7 +61,7 @@ function eventOf(
   return eventOfAttributes(attributes, choice, { tags, severity });
 }
 
-/** Tags with a value are attributes: `env:prod`. */
+/** Reads tags. Tags with a value, such as `env:prod`, become attributes. */
 function readTags(given: unknown, attributes: Gathered): readonly string[] {
   const list = Array.isArray(given) ? given : typeof given === "string" ? given.split(",") : [];
   const tags: string[] = [];

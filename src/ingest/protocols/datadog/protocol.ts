@@ -2,11 +2,11 @@ import type { Failure } from "../../../http/errors.ts";
 import type { Endpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
 import { decodeLogs } from "./decode.ts";
 
-/** Old clients have the key in the path. */
+/** Matches the paths of the intake. Old clients put the key into the path. */
 const PATH = /^\/(?:api\/v2\/logs|v1\/input(?:\/(?<key>[^/]+))?)$/;
 const TYPE = "application/json";
 
-/** The log intake of Datadog: https://docs.datadoghq.com/api/latest/logs/ */
+/** Datadog's log intake: https://docs.datadoghq.com/api/latest/logs/ */
 export const DATADOG: Protocol = {
   name: "datadog",
   match(method, path): Endpoint | null {

@@ -8,7 +8,7 @@ import { decodeValue } from "./decode.ts";
 const NONCE_BYTES = 16;
 const LONGEST = 1_024;
 
-/** Handshake of Fluent forward. Both sides prove that they know the shared key, but never send it. */
+/** Handshake of Fluent forward. Each side proves that it knows the shared key, but never sends it. */
 export class Handshake {
   readonly #key: string;
   readonly #nonce = randomBytes(NONCE_BYTES);
@@ -24,7 +24,7 @@ export class Handshake {
 
   /**
    * Checks the client's PING. Returns the response, which may be a refusal.
-   * @throws LoggiaError `unauthorized` if it is not a PING
+   * @throws LoggiaError `bad_body` if it is malformed, `unauthorized` if it is not a PING
    */
   answer(bytes: Uint8Array): { readonly isRight: boolean; readonly pong: Uint8Array; readonly digest: string } {
     const ping = decodeValue(bytes);

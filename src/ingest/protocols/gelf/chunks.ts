@@ -1,12 +1,12 @@
-/** What begins a chunk: magic bytes, 8 of an id, its number, and how many there are. */
+/** Size of a chunk's header: magic bytes, eight bytes of id, sequence number, and count. */
 const HEADER_BYTES = 12;
 const [MAGIC, MAGIC_2] = [0x1e, 0x0f];
 const MOST_CHUNKS = 128;
-/** How long the chunks of a message may take, as GELF has it. */
+/** Time within which all chunks of a message must arrive, as specified by GELF. */
 const LIFE_MS = 5_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_MESSAGES = 10_000;
-/** What a message takes besides its bytes. */
+/** Memory of a message besides its bytes. */
 const OVERHEAD_BYTES = 512;
 
 type Message = {
@@ -16,15 +16,15 @@ type Message = {
   readonly begun_ms: number;
 };
 
-/** Puts messages together that come in chunks, in bounded memory. */
+/** Assembles chunked messages in bounded memory. */
 export class Chunks {
   readonly #lost: (messages: number) => void;
   readonly #now: () => number;
-  /** By sender and id, in the order in which they began. */
+  /** Incomplete messages by sender and id, oldest first. */
   readonly #messages = new Map<string, Message>();
   #held_bytes = 0;
 
-  /** @param lost called with the number of messages of which chunks were missing, or for which there was no room */
+  /** @param lost called with the number of messages dropped as incomplete or for lack of memory */
   constructor(lost: (messages: number) => void, now: () => number = () => performance.now()) {
     this.#lost = lost;
     this.#now = now;
@@ -35,8 +35,9 @@ export class Chunks {
   }
 
   /**
-   * The message that a datagram is, or completes; null: chunks are missing, or it is none.
-   * @param sender its address and port: chunks of one message come from one socket
+   * Returns the message that a datagram contains or completes; null if it is incomplete or
+   * malformed.
+   * @param sender address and port: all chunks of a message come from one socket
    */
   take(datagram: Buffer, sender: string): Buffer | null {
     this.expire();
@@ -50,7 +51,7 @@ export class Chunks {
     if (count === 1) return part;
     const name = `${sender} ${datagram.toString("hex", 2, 10)}`;
     const message = this.#messages.get(name) ?? this.#begin(name, count);
-    // A chunk that came twice, or one of another message under the same id.
+    // A duplicate chunk, or a chunk of another message with the same id.
     if (message.parts.length !== count || message.parts[number] !== undefined) return null;
     message.parts[number] = part;
     message.missing -= 1;
@@ -64,7 +65,7 @@ export class Chunks {
     return Buffer.concat(message.parts as Buffer[]);
   }
 
-  /** Forgets messages whose chunks did not come in time. */
+  /** Drops messages whose chunks did not arrive in time. */
   expire(): void {
     const before_ms = this.#now() - LIFE_MS;
     let lost = 0;
@@ -84,7 +85,7 @@ export class Chunks {
     return message;
   }
 
-  /** The oldest leave first. */
+  /** Drops the oldest messages until the limits are met. */
   #makeRoom(): void {
     for (const [name, message] of this.#messages) {
       if (this.#held_bytes <= MOST_BYTES && this.#messages.size <= MOST_MESSAGES) return;

@@ -14,8 +14,8 @@ import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
 
 /**
- * The messages of a body: one, or one a line.
- * @throws LoggiaError `bad_body` where the only one, or all, are none
+ * Decodes a body of one message, or of one message per line.
+ * @throws LoggiaError `bad_body` if no message is valid
  */
 export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const bytes = withoutMark(body);
@@ -44,7 +44,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
   if (count === 0) throw new LoggiaError("bad_body", "The body must be a message of GELF, an object of JSON");
 }
 
-/** The message that all of these bytes are; null where they are none, or several. */
+/** Decodes bytes that are exactly one message; null if they are none or several. */
 function* onlyMessage(given: Buffer): Steps<{ message: Message; isCut: boolean } | null> {
   let end = given.length;
   while (end > 0 && isEnd(given[end - 1]!)) end -= 1;
@@ -64,7 +64,7 @@ function isEnd(byte: number): boolean {
   return byte === 0 || byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 }
 
-/** Some clients end a message by NUL, as on TCP. */
+/** Removes the end of a message, which some clients mark with NUL, as on TCP. */
 function trimmed(text: string): string {
   let end = text.length;
   while (end > 0 && isEnd(text.charCodeAt(end - 1))) end -= 1;
@@ -81,7 +81,7 @@ function messageOf(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Fields that a message has by itself: all others have an underscore before their name. */
+/** Fields defined by GELF. Names of all others begin with an underscore. */
 const OWN: ReadonlySet<string> = new Set(["version", "short_message", "full_message", "timestamp", "level"]);
 
 function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {

@@ -20,16 +20,16 @@ import { PENDING } from "../protocol.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
 
-/** JSON cannot be cut: of a longer message the begin is kept as text. */
+/** Size limit of a message. JSON cannot be cut: a longer message is kept as text, shortened. */
 const MESSAGE_BYTES = 1024 * 1024;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: true, counted: false });
-/** So much may come of a datagram, or of its chunks. */
+/** Limit of the decompressed size of a message. */
 const INFLATED_BYTES = 2 * 1024 * 1024;
 const KEPT_BYTES = 64 * 1024;
 const NAMES = Object.freeze({ title: "GELF", setting: "LOGGIA_GELF" });
 const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
 
-/** Listens for GELF at one address. @throws StartError where it cannot */
+/** Listens for GELF at one address. @throws StartError if it cannot listen */
 export function listenForGelf(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {
   if (socket.transport === "udp") {
     return listenUdp(socket, { ...NAMES, name: "gelf_udp", context, open: (_route, tally) => datagrams(tally) });
@@ -58,13 +58,13 @@ function datagrams(tally: ListenerTally): DatagramReader {
   };
 }
 
-/** Reads a message as UDP has it, compressed or not. */
+/** Decodes a message as sent by UDP, compressed or not. */
 export async function readDatagram({ bytes, isCut }: Frame, tally: ListenerTally): Promise<Keyed | null> {
   const encoding = encodingOfContent(bytes);
   return readMessage({ bytes: encoding === "" ? bytes : await inflated(bytes, encoding), isCut }, tally);
 }
 
-/** A message that cannot be decompressed is kept as it came. */
+/** Decompresses a message. If that fails, it is returned unchanged. */
 async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
   try {
     return await decompress(message, encoding, INFLATED_BYTES);
@@ -74,7 +74,7 @@ async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
   }
 }
 
-/** What is no message of GELF is the text of an event. */
+/** Decodes a message. A malformed one becomes the text of an event. */
 function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Keyed | null {
   if (bytes.length === 0) return null;
   if (!isCut) {

@@ -5,7 +5,7 @@ import { decodeGelf } from "./decode.ts";
 const TYPE = "application/json";
 
 /**
- * GELF by HTTP, as Graylog takes it:
+ * GELF over HTTP, as implemented by Graylog:
  * https://go2docs.graylog.org/current/getting_in_log_data/gelf.html
  */
 export const GELF: Protocol = {

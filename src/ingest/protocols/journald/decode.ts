@@ -11,11 +11,11 @@ const LINE_END = 10;
 const EQUALS = 61;
 const LENGTH_BYTES = 8;
 const NAME_MAX_BYTES = 256;
-/** The largest field and entry, in bytes. journald's own limits are 768 MB, of which nothing would be left here. */
+/** Size limits of a field and an entry, in bytes. journald's own limit of 768 MB is far larger. */
 const FIELD_MAX_BYTES = 16 * 1024 * 1024;
 export const ENTRY_MAX_BYTES = 32 * 1024 * 1024;
 
-/** Where entries stand, and what tells them apart: no fields of the event. */
+/** Fields that locate and identify an entry. They do not become attributes. */
 const ADDRESSES: ReadonlySet<string> = new Set([
   "__CURSOR",
   "__REALTIME_TIMESTAMP",
@@ -23,16 +23,16 @@ const ADDRESSES: ReadonlySet<string> = new Set([
   "__SEQNUM",
   "__SEQNUM_ID",
 ]);
-/** Of whom an entry is, the most telling first. */
+/** Fields that name the source of an entry, most specific first. */
 const SOURCES = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM", "_HOSTNAME"] as const;
 
-/** One field: its name, and where its value stands; "end" is the blank line behind an entry. */
+/** One field: its name and the range of its value. "end" is the blank line after an entry. */
 type Field = { readonly name: string; readonly from: number; readonly to: number; readonly next: number };
 
 /**
- * The entries of a body in journald's export format.
+ * Decodes the entries of a body in journald's export format.
  * https://systemd.io/JOURNAL_EXPORT_FORMATS/
- * @throws LoggiaError `bad_body` where it is not of that form, or ends within an entry
+ * @throws LoggiaError `bad_body` if the format is invalid, or the body ends within an entry
  */
 export function* decodeJournal(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
   let fields: Field[] = [];
@@ -49,8 +49,8 @@ export function* decodeJournal(body: Buffer, choice: FieldChoice): Generator<Pro
 }
 
 /**
- * How many bytes at the beginning are whole entries, at most so many of them. A body is taken in
- * such pieces, which are the same whenever it comes again.
+ * Returns count and end of the whole entries at the beginning, at most `most`. Bodies are split at
+ * these positions, which are the same when a body is sent again.
  */
 export function wholeEntries(bytes: Buffer, most: number): { readonly count: number; readonly end: number } {
   let count = 0;
@@ -70,7 +70,7 @@ export function wholeEntries(bytes: Buffer, most: number): { readonly count: num
   return { count, end };
 }
 
-/** The field that begins there; null where its end is not there yet. @throws LoggiaError `bad_body` */
+/** Parses the field at a position; null if it is incomplete. @throws LoggiaError `bad_body` */
 function fieldAt(bytes: Buffer, at: number): Field | "end" | null {
   if (bytes[at] === LINE_END) return "end";
   const lineEnd = bytes.indexOf(LINE_END, at);

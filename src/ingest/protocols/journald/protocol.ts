@@ -5,8 +5,8 @@ import { decodeJournal, ENTRY_MAX_BYTES, wholeEntries } from "./decode.ts";
 const TYPE = "text/plain; charset=utf-8";
 
 /**
- * What systemd-journal-upload sends, as systemd-journal-remote takes it: all that a journal holds
- * since the last success, in one request.
+ * Protocol of systemd-journal-upload, as systemd-journal-remote implements it. One request holds
+ * all entries of a journal since the last success.
  */
 export const JOURNALD: Protocol = {
   name: "journald",
@@ -24,7 +24,7 @@ function accepted(): ProtocolAnswer {
   return { status: 202, type: TYPE, body: "OK.\n" };
 }
 
-/** The client writes the body of a refusal into its log. */
+/** Returns the response to a failure. The client writes its body into its log. */
 function failed({ status, body }: Failure): ProtocolAnswer {
   return { status, type: "application/json", body: `${body.json()}\n` };
 }

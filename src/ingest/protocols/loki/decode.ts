@@ -12,7 +12,7 @@ import type { ProducerEvent, ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOf, timeOfNanoseconds } from "../times.ts";
 import { parseLabels } from "./labels.ts";
 
-/** What every event of a request has. */
+/** Properties common to the events of a request. */
 export type Common = { readonly choice: FieldChoice; readonly tenant: string };
 
 type Labels = ReadonlyMap<string, string>;
@@ -25,11 +25,11 @@ type Entry = {
 };
 
 const NO_LABELS: Labels = new Map();
-/** Where a label has the name of something that the line says itself. */
+/** Prefix of a label that has the name of a field of the line. */
 const LABEL_PREFIX = "label.";
 const NANOSECONDS = /^-?\d{1,20}$/;
 
-/** The events of a `PushRequest` in protobuf. @throws LoggiaError `bad_body` */
+/** Decodes a `PushRequest` in protobuf. @throws LoggiaError `bad_body` */
 export function* decodeProtobuf(body: Buffer, common: Common): Generator<ProducerEvent> {
   for (const reader = new ProtobufReader(body); reader.next();) {
     if (reader.is(1, LENGTH)) yield* streamOf(reader.bytes(), common);
@@ -79,7 +79,7 @@ function readPair(reader: ProtobufReader, into: Map<string, string>): void {
 }
 
 /**
- * The same in JSON; streams may come in the form of old clients, too.
+ * Decodes a push in JSON. Streams may have the form of old clients.
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(body: Buffer, common: Common): Generator<ReadEvent> {
@@ -96,7 +96,7 @@ export function* decodeJson(body: Buffer, common: Common): Generator<ReadEvent> 
   }
 }
 
-/** The same of a long body, a value at a time. */
+/** Decodes a long body, one value at a time. */
 function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
@@ -148,7 +148,7 @@ function entryOf(value: unknown): Entry | null {
   return { time: timeOf(value["ts"] ?? value["timestamp"]), line: value["line"], metadata: NO_LABELS };
 }
 
-/** A text is nanoseconds, whatever their size. */
+/** Parses a time. A text is always in nanoseconds, whatever its magnitude. */
 function momentOf(value: unknown): ProducerTime | null {
   return typeof value === "string" && NANOSECONDS.test(value) ? timeOfNanoseconds(BigInt(value)) : timeOf(value);
 }
@@ -162,7 +162,7 @@ function textsOf(object: Readonly<Record<string, unknown>>): Labels {
   return texts;
 }
 
-/** A line that is an object of JSON has its fields found by name, as others have their labels. */
+/** Creates the event of an entry. Fields of a JSON line are recognized by name, as labels are. */
 function eventOfEntry({ time, line, metadata }: Entry, labels: Labels, { choice, tenant }: Common): ProducerEvent {
   const attributes: Gathered = new Map();
   const document = documentOf(line);

@@ -4,7 +4,7 @@ const PAIR = /\s*([a-zA-Z_][a-zA-Z0-9_.]*)\s*=\s*("(?:[^"\\]|\\.)*"|`[^`]*`)\s*(
 const MAX_UNITS = 64 * 1024;
 
 /**
- * The labels of a stream, written as `{app="shop",level="error"}`.
+ * Parses the labels of a stream, written as `{app="shop",level="error"}`.
  * @throws LoggiaError `bad_body`
  */
 export function parseLabels(text: string): ReadonlyMap<string, string> {
@@ -27,7 +27,7 @@ const LAST_CODE = 0x10ffff;
 const NO_CODE = 0xfffd;
 const LETTERS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", a: "\x07", b: "\b", f: "\f", v: "\v" };
 
-/** A text as Go quotes it. */
+/** Decodes a text quoted as in Go. */
 function unquote(quoted: string): string {
   return quoted.slice(1, -1).replaceAll(ESCAPED, (_, unit?: string, code?: string, ...more: (string | undefined)[]) => {
     const [byte, octal, letter] = more;

@@ -7,7 +7,7 @@ const JSON_TYPE = /^application\/json\b/i;
 const TEXT_TYPE = "text/plain; charset=utf-8";
 
 /**
- * Pushes of Loki, in protobuf and JSON:
+ * Loki's push API, in protobuf and JSON:
  * https://grafana.com/docs/loki/latest/reference/loki-http-api/
  */
 export const LOKI: Protocol = {
@@ -36,7 +36,7 @@ function accepted(): ProtocolAnswer {
   return { status: 204, type: null, body: "" };
 }
 
-/** Clients log the text of a failure. */
+/** Returns the response to a failure as text, which clients log. */
 function failed({ status, body }: Failure): ProtocolAnswer {
   const { message } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   return { status, type: TEXT_TYPE, body: `${message}\n` };

@@ -18,13 +18,13 @@ const TOO_DEEP = "nested too deep";
 const DIGITS = /^\d{1,19}$/;
 const WHOLE = /^-?\d{1,19}$/;
 const HEX = /^[0-9a-f]+$/i;
-/** 16 bytes, or 8. */
+/** Matches base64 of 16 or 8 bytes. */
 const BASE64_ID = /^(?:[\w+/-]{22}==|[\w+/-]{11}=)$/;
 const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
 
 /**
- * The events of an export request in protobuf's JSON, whose whole numbers may be texts, and whose
- * names may be those of either form.
+ * Decodes an export request in protobuf's JSON mapping. Integers may be texts, and names may have
+ * either form.
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
@@ -42,7 +42,7 @@ export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEv
   }
 }
 
-/** The same of a long body, a record at a time. */
+/** Decodes a long body, one record at a time. */
 function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
@@ -145,18 +145,18 @@ function readRecord(record: Json): LogRecord {
   };
 }
 
-/** A list of `{key, value}`; whatever is none is passed over. */
+/** Reads a list of `{key, value}`. Invalid entries are skipped. */
 function readAttributes(given: unknown, into: Gathered): void {
   if (!Array.isArray(given)) return;
   for (const pair of given) {
     if (!isObject(pair)) continue;
-    // An empty name is left out of protobuf's JSON.
+    // Protobuf's JSON omits an empty name.
     const { key = "", value } = pair;
     if (typeof key === "string") flattenInto(into, { [key]: valueOf(value, 0) });
   }
 }
 
-/** A value of any kind, as the encoding in protobuf has it too. */
+/** Returns a value of any kind, as the protobuf decoder does. */
 function valueOf(given: unknown, depth: number): unknown {
   if (!isObject(given)) return isScalar(given) ? given : null;
   const of = (name: string, otherName: string): unknown => given[name] ?? given[otherName];
@@ -213,7 +213,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Ids are hex; encoders of protobuf that know nothing of OTLP write base64. */
+/** Returns an id in hex. Encoders without special treatment of OTLP write base64. */
 function hexOf(value: unknown): string {
   if (typeof value !== "string" || value.length > 64) return "";
   if (HEX.test(value)) return value.toLowerCase();
@@ -225,7 +225,7 @@ function countOf(value: unknown): number {
   return Number.isInteger(number) && number > 0 && number <= 0xffff_ffff ? number : 0;
 }
 
-/** Numbers of severities may come by name: `SEVERITY_NUMBER_ERROR2`. */
+/** Returns a severity number, which may be given by name: `SEVERITY_NUMBER_ERROR2`. */
 function severityNumberOf(value: unknown): number {
   if (typeof value !== "string" || !value.startsWith("SEVERITY_NUMBER_")) return countOf(value);
   const [, word = "", step = "1"] = /^SEVERITY_NUMBER_([A-Z]+)([1-4]?)$/.exec(value) ?? [];
@@ -233,7 +233,7 @@ function severityNumberOf(value: unknown): number {
   return at === -1 ? 0 : 4 * at + (Number(step) || 1);
 }
 
-/** Nanoseconds as text or number. 0 is no moment. */
+/** Reads nanoseconds from a text or a number. 0 means that there is no time. */
 function timeOf(value: unknown): ProducerTime | null {
   const digits = typeof value === "number" ? String(value) : value;
   if (typeof digits !== "string" || !DIGITS.test(digits)) return null;

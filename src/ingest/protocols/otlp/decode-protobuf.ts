@@ -7,19 +7,19 @@ import { timeOfNanoseconds } from "../times.ts";
 import { eventOfRecord, readBodyValue } from "./record.ts";
 import type { LogRecord, Shared } from "./record.ts";
 
-/** Deeper values are not looked at. */
+/** Deeper values are not decoded. */
 const MAX_DEPTH = 32;
 const TOO_DEEP = "nested too deep";
 const NANOSECONDS_MAX = 2n ** 63n;
 
-/** The events of an `ExportLogsServiceRequest`. @throws LoggiaError `bad_body` */
+/** Decodes an `ExportLogsServiceRequest`. @throws LoggiaError `bad_body` */
 export function* decodeProtobuf(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
   for (const reader = new ProtobufReader(body); reader.next();) {
     if (reader.is(1, LENGTH)) yield* resourceLogs(reader.bytes(), choice);
   }
 }
 
-/** The resource may come behind its records, so that it is looked for first. */
+/** Yields the events of a resource, which is read first because it may follow its records. */
 function* resourceLogs(bytes: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
   const resource: Gathered = new Map();
   for (const reader = new ProtobufReader(bytes); reader.next();) {
@@ -87,7 +87,7 @@ function readRecord(reader: ProtobufReader): LogRecord {
   return record;
 }
 
-/** 0 is no moment. */
+/** Converts nanoseconds. 0 means that there is no time. */
 function timeOf(ns: bigint): ProducerTime | null {
   return ns === 0n || ns >= NANOSECONDS_MAX ? null : timeOfNanoseconds(ns);
 }
@@ -108,9 +108,7 @@ function readPair(reader: ProtobufReader, depth: number): { key: string; value: 
   return { key, value };
 }
 
-/**
- * An `AnyValue` as JSON has it: bytes are base64, and whole numbers beyond JavaScript's are text.
- */
+/** Returns an `AnyValue` as JSON has it: bytes become base64, and unsafe integers become text. */
 function readValue(reader: ProtobufReader, depth: number): unknown {
   let value: unknown = null;
   while (reader.next()) {
@@ -132,7 +130,7 @@ function readList(reader: ProtobufReader, depth: number): unknown[] {
 }
 
 function readPairs(reader: ProtobufReader, depth: number): object {
-  // Without a prototype any name can be a member's.
+  // Without a prototype, a member may have any name.
   const object = Object.create(null) as Record<string, unknown>;
   while (reader.next()) {
     if (!reader.is(1, LENGTH)) continue;

@@ -6,24 +6,24 @@ import { decompress, mostInflated } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { Share } from "../room.ts";
 
-/** A flag, and the length of what follows. */
+/** Size of the head: a flag, and the length of the message. */
 const HEAD_BYTES = 5;
 const COMPRESSED = 1;
 const INFLATED_FACTOR = 10;
 const METHODS: ReadonlySet<string> = new Set(["gzip", "deflate", "zstd"]);
 
 export type ReceiveOptions = {
-  /** As `grpc-encoding` says. */
+  /** Value of `grpc-encoding`. */
   readonly encoding: string;
-  /** Memory is taken before the message comes. */
+  /** Memory of the message. It is reserved before the message is received. */
   readonly share: Share;
   readonly deadline_ms: number;
 };
 
 /**
- * The one message of a call, decompressed.
+ * Receives and decompresses the only message of a call.
  * @throws LoggiaError `bad_body`, `body_too_large`, `request_timeout`, `unsupported_media_type`,
- *   `overloaded`, `too_many_requests`
+ * `overloaded`, `too_many_requests`
  */
 export async function receiveMessage(
   stream: ServerHttp2Stream,
@@ -84,11 +84,11 @@ function allocate(size_bytes: number, share: Share): Buffer {
     throw new LoggiaError("body_too_large", `The message has more than ${BODY_MAX_BYTES} bytes`);
   }
   share.take(size_bytes);
-  // The system gives the memory as it is written to.
+  // The system provides the memory as it is written.
   return Buffer.allocUnsafeSlow(size_bytes);
 }
 
-/** A message, uncompressed, as it is sent. */
+/** Returns an uncompressed message with its head. */
 export function framed(message: Uint8Array): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt32BE(message.length, 1);

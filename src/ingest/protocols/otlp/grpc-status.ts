@@ -6,7 +6,7 @@ import { lengthField, textField, varintField } from "./write.ts";
 const OK = 0;
 export const UNIMPLEMENTED = 12;
 const INTERNAL = 13;
-/** The codes of gRPC that go with the statuses of HTTP. */
+/** gRPC codes by HTTP status. */
 const CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -19,13 +19,13 @@ const CODES: Readonly<Record<number, number>> = {
   503: 14,
 };
 const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
-/** What a message may hold as it is; the rest is percent-encoded. */
+/** Matches characters that are percent-encoded in a message. */
 const ESCAPED = /[^ -$&-~]/gu;
 
-/** Encodings of messages that are taken. */
+/** Supported encodings of messages. */
 export const ENCODINGS = "identity,gzip,deflate,zstd";
 
-/** Headers of every answer. */
+/** Headers of every response. */
 export const ANSWER = Object.freeze({
   ":status": 200,
   "content-type": "application/grpc",
@@ -34,7 +34,7 @@ export const ANSWER = Object.freeze({
 
 export const SUCCESS: OutgoingHttpHeaders = Object.freeze({ "grpc-status": String(OK) });
 
-/** A failure as gRPC has it: when to come again is told where a client should. */
+/** Returns the headers of a failure, with the retry delay in the details that clients read. */
 export function failureOf(error: LoggiaError): OutgoingHttpHeaders {
   const code = CODES[error.status] ?? INTERNAL;
   const headers: OutgoingHttpHeaders = {

@@ -30,12 +30,12 @@ const TYPE = /^application\/grpc(?:\+proto)?(?:;|$)/i;
 const NO_QUERY = new URLSearchParams();
 
 export type GrpcTimes = {
-  /** How long a message may take to arrive. */
+  /** Longest time a message may take to arrive. */
   readonly message_ms: number;
-  /** How long a connection may stay without a call: before the first one, and later. */
+  /** Longest time a connection may have no call: before the first one, and later. */
   readonly first_ms: number;
   readonly idle_ms: number;
-  /** How long calls may take to end when the listener closes. */
+  /** Time for calls to finish when the listener closes. */
   readonly drain_ms: number;
 };
 
@@ -44,7 +44,7 @@ const SETTINGS = { maxConcurrentStreams: 64, maxHeaderListSize: 16 * 1024, enabl
 const SESSION_MB = 4;
 const REFUSED_MS = 1_000;
 
-/** Listens for logs of OpenTelemetry by gRPC. @throws StartError where it cannot */
+/** Listens for OpenTelemetry logs over gRPC. @throws StartError if it cannot listen */
 export async function listenForGrpc(
   socket: SocketSettings,
   context: ListenerContext,
@@ -60,7 +60,7 @@ class GrpcListener {
   readonly #server: Http2Server;
   readonly #tally;
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Calls under way of each connection, by its peer: sessions hide their sockets. */
+  /** Running calls of each connection, by peer address, because sessions hide their sockets. */
   readonly #calls = new Map<string, number>();
 
   constructor(context: ListenerContext, times: GrpcTimes) {
@@ -81,7 +81,7 @@ class GrpcListener {
 
   async listen(address: SocketSettings): Promise<Listening> {
     const listening = await listenOn(this.#server, address, { name: "OTLP by gRPC", setting: "LOGGIA_OTLP_GRPC" });
-    // A connection could not be taken, for want of descriptors. Without a listener, this would end the process.
+    // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
     return { ...listening, close: () => this.#close() };
   }
@@ -93,7 +93,7 @@ class GrpcListener {
     session.once("stream", () => session.setTimeout(this.#times.idle_ms));
   }
 
-  /** Lets calls under way end. */
+  /** Closes the listener after running calls have finished, or after the drain timeout. */
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.close();
@@ -130,7 +130,7 @@ class GrpcListener {
     }
   }
 
-  /** Stores the records of a call. Returns the answer, an `ExportLogsServiceResponse`. */
+  /** Stores the records of a call. Returns its response, an `ExportLogsServiceResponse`. */
   async #export(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -177,11 +177,11 @@ class GrpcListener {
   }
 }
 
-/** Answers before the message has come: its rest is dropped, and a client that goes on is stopped. */
+/** Answers before the message is complete. Drops its rest, and resets a client that continues. */
 function refuse(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
   stream.respond(headers, { endStream: true });
   stream.resume();
-  // At once it would overtake the answer.
+  // An immediate reset would overtake the response.
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), REFUSED_MS);
   stream.once("close", () => clearTimeout(timer));
 }

@@ -8,9 +8,7 @@ import { encodingOf, failure, success } from "./respond.ts";
 const PATHS: ReadonlySet<string> = new Set(["/v1/logs", "/otlp/v1/logs"]);
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Logs of OpenTelemetry by HTTP, in protobuf and JSON: https://opentelemetry.io/docs/specs/otlp/
- */
+/** OpenTelemetry logs over HTTP, in protobuf and JSON: https://opentelemetry.io/docs/specs/otlp/ */
 export const OTLP: Protocol = {
   name: "otlp",
   match: (method, path) => (method === "POST" && PATHS.has(path) ? ENDPOINT : null),

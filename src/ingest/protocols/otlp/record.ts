@@ -7,20 +7,20 @@ import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { severityOf, severityOfOtel } from "../severity.ts";
 import { digitsOf } from "../times.ts";
 
-/** Attributes that many records share: of a resource, or of a scope. */
+/** Attributes shared by many records: those of a resource or a scope. */
 export type Shared = ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
 
-/** A log record, whichever encoding it came in. */
+/** A log record, independent of its encoding. */
 export type LogRecord = {
-  /** Its body where that is a scalar; "" where it is none. */
+  /** The body if it is a scalar; "" if it is not. */
   readonly body: string;
-  /** The members of a body that is an object, and all attributes. */
+  /** All attributes, and the members of a body that is an object. */
   readonly attributes: Gathered;
   readonly severityNumber: number;
   readonly severityText: string;
   readonly time: ProducerTime | null;
   readonly observed: ProducerTime | null;
-  /** Lower-case hex; "" where there is none. */
+  /** Lower-case hex; "" if there is none. */
   readonly traceId: string;
   readonly spanId: string;
   readonly flags: number;
@@ -28,13 +28,13 @@ export type LogRecord = {
   readonly dropped: number;
 };
 
-/** What comes before the members of a body that is an object. */
+/** Prefix of the members of a body that is an object. */
 const BODY_PREFIX = "body.";
 const BODY_TEXT = ["body.message", "body.msg", "body.text", "body.log"];
 
 /**
- * The event of a log record. Of two attributes of one name that of the record counts, then the
- * scope's.
+ * Creates the event of a log record. Of attributes with the same name, the record's takes
+ * precedence, then the scope's.
  */
 export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared, choice: FieldChoice): ProducerEvent {
   const { attributes, severityText, severityNumber, observed, time } = record;
@@ -50,7 +50,7 @@ export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared
   if (time !== null && observed !== null) put(attributes, "observed_time_ns", digitsOf(observed));
   const own = record.body === "" ? bodyText(attributes) || record.eventName : record.body;
   const chosen = choice.text.find((name) => isText(attributes.get(name)));
-  // Attributes that are merely named like a text stay attributes.
+  // Attributes that happen to be named like a text stay attributes.
   const text = chosen === undefined ? own : String(attributes.get(chosen));
   if (chosen !== undefined) {
     attributes.delete(chosen);
@@ -60,7 +60,7 @@ export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared
   return eventOfAttributes(attributes, choice, { text, severity, time: time ?? observed });
 }
 
-/** The text of a body; the members of an object, and a list, go into `attributes`. */
+/** Returns the text of a body. The members of an object, and a list, go into `attributes`. */
 export function readBodyValue(value: unknown, attributes: Gathered): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "object") return typeof value === "string" ? value : compactJson(value);

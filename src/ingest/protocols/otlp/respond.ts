@@ -4,17 +4,17 @@ import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, ProtocolAnswer } from "../protocol.ts";
 import { lengthField, textField, varintField } from "./write.ts";
 
-/** The two encodings of OTLP; answers come in that of the request. */
+/** The two encodings of OTLP. Responses use that of the request. */
 export type Encoding = "json" | "protobuf";
 
 const JSON_TYPE = "application/json";
 const PROTOBUF_TYPE = "application/x-protobuf";
 const NOTHING = Buffer.alloc(0);
-/** The codes of gRPC that go with the statuses of HTTP. */
+/** gRPC codes by HTTP status. */
 const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 415: 3, 429: 8, 503: 14 };
 const INTERNAL = 13;
 
-/** The encoding that a request is in; null where its content type is another. */
+/** Returns the encoding of a request; null if its content type is neither. */
 export function encodingOf(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type === "") return body[0] === 0x7b ? "json" : "protobuf";
@@ -22,7 +22,7 @@ export function encodingOf(headers: IncomingHttpHeaders, body: Buffer): Encoding
   return type === PROTOBUF_TYPE || type === "application/protobuf" ? "protobuf" : null;
 }
 
-/** All of it is stored, or what could not be read is counted as a partial success. */
+/** Returns a success, which is partial if some records could not be decoded. */
 export function success(encoding: Encoding, { rejected, fault }: Outcome): ProtocolAnswer {
   const message = fault ?? "";
   if (encoding === "json") {
@@ -34,7 +34,7 @@ export function success(encoding: Encoding, { rejected, fault }: Outcome): Proto
   return { status: 200, type: PROTOBUF_TYPE, body: rejected === 0 ? NOTHING : lengthField(1, partial) };
 }
 
-/** A failure as a `google.rpc.Status`. */
+/** Returns a failure as a `google.rpc.Status`. */
 export function failure(encoding: Encoding, { status, body }: Failure): ProtocolAnswer {
   const { message } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   const code = CODES[status] ?? INTERNAL;

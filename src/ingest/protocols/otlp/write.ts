@@ -1,4 +1,4 @@
-/** A field of a protobuf message that holds a whole number. */
+/** Encodes a protobuf field that holds an integer. */
 export function varintField(field: number, value: number): Buffer {
   return Buffer.from([field << 3, ...varint(value)]);
 }
@@ -7,7 +7,7 @@ export function textField(field: number, text: string): Buffer {
   return lengthField(field, Buffer.from(text));
 }
 
-/** A field that holds bytes, or a message. */
+/** Encodes a protobuf field that holds bytes or a message. */
 export function lengthField(field: number, bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(field << 3) | 2, ...varint(bytes.length)]), bytes]);
 }

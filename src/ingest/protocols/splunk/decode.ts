@@ -11,7 +11,7 @@ import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { timeOf } from "../times.ts";
 import { objectsOf } from "./objects.ts";
 
-/** An object whose event is missing, or blank. */
+/** Error for an object whose event is missing or blank. */
 export class BadEvent extends LoggiaError {
   readonly number: number;
   readonly isBlank: boolean;
@@ -23,17 +23,17 @@ export class BadEvent extends LoggiaError {
   }
 }
 
-/** A body without any event. */
+/** Error for a body without events. */
 export class NoData extends LoggiaError {
   constructor() {
     super("bad_body", "No data");
   }
 }
 
-/** What stands around an event, or in the query string of raw ones. */
+/** Metadata beside an event, or in the query string of raw events. */
 const METADATA = ["host", "source", "sourcetype", "index"] as const;
 
-/** The events of objects with metadata around them. @throws BadObject, BadEvent, NoData */
+/** Decodes objects that hold an event and its metadata. @throws BadObject, BadEvent, NoData */
 export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   let number = 0;
   for (const read of objectsOf(body)) {
@@ -51,7 +51,7 @@ export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<Read
   if (number === 0) throw new NoData();
 }
 
-/** The events of a raw body, a line each. @throws NoData */
+/** Decodes a raw body with one event per line. @throws NoData */
 export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
   let count = 0;
   for (const read of linesOf(withoutMark(body))) {
@@ -88,8 +88,8 @@ function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, ch
 }
 
 /**
- * Docker's driver puts what was logged into a line, as text or as object, beside the stream that it
- * came from. Returns its tag, the container; null where the event is another.
+ * Flattens an event. Docker's driver wraps a logged text or object in `line`, beside its stream.
+ * Returns the tag, which names the container; null for other events.
  */
 function flattenEvent(event: Readonly<Record<string, unknown>>, into: Gathered): string | null {
   const { line, ...around } = event;

@@ -7,7 +7,7 @@ import type { Unread } from "../protocol.ts";
 
 const [OPEN, OPEN_LIST, CLOSE_LIST, COMMA] = [0x7b, 0x5b, 0x5d, 0x2c];
 
-/** What cannot be read is the event of this number, from 0. */
+/** Error for a malformed object. Its number counts events from 0. */
 export class BadObject extends LoggiaError {
   readonly number: number;
 
@@ -17,12 +17,12 @@ export class BadObject extends LoggiaError {
   }
 }
 
-/** An object of a body, and whether parts of it were left out as it is too long. */
+/** An object, and whether parts of it were left out because it is too long. */
 export type ReadObject = { readonly value: Readonly<Record<string, unknown>>; readonly isCut: boolean };
 
 /**
- * The objects of a body in which they run together, with or without white space or commas between
- * them; a list around them all is taken, too.
+ * Yields the consecutive objects of a body, with or without white space or commas between them, or
+ * within a list.
  * @throws BadObject
  */
 export function* objectsOf(given: Buffer): Generator<ReadObject | Unread> {
@@ -35,7 +35,7 @@ export function* objectsOf(given: Buffer): Generator<ReadObject | Unread> {
     if (body[at] !== OPEN) throw new BadObject(number, "it does not begin with a brace");
     try {
       const { value, isCut, end } = yield* readValue(scanner, at);
-      // It begins with a brace.
+      // It is an object, as it begins with a brace.
       yield { value: value as ReadObject["value"], isCut };
       at = end;
     } catch (error) {

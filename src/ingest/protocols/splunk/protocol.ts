@@ -4,11 +4,11 @@ import { decodeEvents, decodeRaw } from "./decode.ts";
 import { answer, failure } from "./respond.ts";
 
 const COLLECTOR = /^\/services\/collector(?:\/(?<what>event|raw|mint|health|ack)(?:\/1\.0)?)?$/;
-/** Of what is durable when it is answered, any id will do. */
+/** Range of acknowledgement ids. Any id will do: events are durable when they are answered. */
 const ACK_IDS = 2 ** 48;
 const MOST_ACKS = 100_000;
 
-/** The HTTP event collector of Splunk. */
+/** Splunk's HTTP event collector. */
 export const SPLUNK: Protocol = {
   name: "splunk",
   match(method, path): Endpoint | null {
@@ -16,7 +16,7 @@ export const SPLUNK: Protocol = {
     if (match === null) return null;
     const what = match.groups?.["what"] ?? "event";
     if (what === "health") return method === "GET" || method === "HEAD" ? HEALTH : null;
-    // Docker's driver asks so whether the collector is there.
+    // Docker's driver uses OPTIONS to check that the collector exists.
     if (method === "OPTIONS") return THERE;
     if (method !== "POST") return null;
     return what === "raw" ? RAW : what === "ack" ? ACKS : EVENTS;
@@ -36,7 +36,7 @@ const RAW = endpoint((received) => ({
   accepted: () => accepted(received),
 }));
 
-/** All that was answered is durable: so is all that somebody asks for. */
+/** Confirms all ids, because events are durable when their request is answered. */
 const ACKS = endpoint(({ body }) => {
   const asked = parseBody(body);
   const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]).slice(0, MOST_ACKS) : [];
@@ -48,7 +48,7 @@ function endpoint(read: (received: Received) => Reading): PostEndpoint {
   return { kind: "post", read, failed: failure };
 }
 
-/** Who names a channel asks later whether its events are stored. */
+/** Returns a success, with an acknowledgement id for clients that name a channel. */
 function accepted({ headers, query }: Received): ProtocolAnswer {
   const hasChannel = headers["x-splunk-request-channel"] !== undefined || query.has("channel");
   return answer(200, 0, "Success", hasChannel ? { ackId: Math.floor(Math.random() * ACK_IDS) } : {});

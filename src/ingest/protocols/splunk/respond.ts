@@ -8,12 +8,12 @@ import { BadObject } from "./objects.ts";
 const TYPE = "application/json";
 const SCHEME = /^(?:splunk|basic|bearer) +\S/i;
 
-/** An answer as Splunk's collector words it. */
+/** Returns a response in the collector's form. */
 export function answer(status: number, code: number, text: string, more: object = {}): ProtocolAnswer {
   return { status, type: TYPE, body: JSON.stringify({ text, code, ...more }) };
 }
 
-/** A failure, by the collector's own codes: clients tell by these what to send again. */
+/** Returns a failure with the collector's code, by which clients decide what to send again. */
 export function failure({ status, body }: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer {
   if (error instanceof NoData) return answer(400, 5, "No data");
   if (error instanceof BadObject)
