@@ -15,8 +15,8 @@ const OF_MACOS = [
 ];
 
 /**
- * The first two load some hundred files of the address bar for each window, half a second of a core.
- * The others are those that Playwright turns off for its own sake, for the last list counts alone.
+ * Disabled features. The first two load hundreds of files of the address bar for each window. The
+ * others are those that Playwright disables itself, repeated because only the last list counts.
  */
 const FEATURES_OFF = [
   "WebUIOmniboxPopup",
@@ -37,10 +37,10 @@ const FEATURES_OFF = [
 ];
 
 export type ChromiumPlaces = {
-  /** Read for CHROMIUM and PATH. */
+  /** Environment with CHROMIUM and PATH. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly paths: readonly string[];
-  /** Installs Debian's package; null where that is not possible. */
+  /** Installs Debian's package; null if that is not possible. */
   readonly install: (() => Promise<void>) | null;
 };
 
@@ -50,15 +50,15 @@ const HERE: ChromiumPlaces = {
   install: process.getuid?.() === 0 && process.platform === "linux" ? installOnDebian : null,
 };
 
-/** Starts the browser that {@link findChromium} finds. @throws StartError that says what to install */
+/** Starts the browser of {@link findChromium}. @throws StartError that says what to install */
 export async function launchChromium(): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-dev-shm-usage", `--disable-features=${FEATURES_OFF.join(",")}`];
   return chromium.launch({ executablePath: await findChromium(), args });
 }
 
 /**
- * The browser of the page's tests and screenshots: the one that CHROMIUM names, else the first on
- * the PATH. As root on Debian it is installed where it is missing.
+ * Finds the browser for page tests and screenshots: the one that CHROMIUM names, otherwise the
+ * first on the PATH. As root on Debian, it is installed if it is missing.
  * @throws StartError that says what to install
  */
 export async function findChromium(places: ChromiumPlaces = HERE): Promise<string> {
@@ -101,7 +101,7 @@ async function isExecutable(path: string): Promise<boolean> {
   }
 }
 
-/** Test files that start together wait for each other at the lock of dpkg. */
+/** Installs Chromium. Test files that start at the same time wait for dpkg's lock. */
 async function installOnDebian(): Promise<void> {
   const run = promisify(execFile);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };

@@ -9,23 +9,23 @@ import { StartError } from "../src/errors.ts";
 
 const run = promisify(execFile);
 
-/** Where packages are unpacked, and stay from one run to the next. */
+/** Folder of unpacked packages, which are kept between runs. */
 const FOLDER = resolve(import.meta.dirname, "../.engines/debian");
 const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu", "syslog-ng", "systemd"].flatMap((name) => [
   `usr/lib/${name}`,
   `lib/${name}`,
 ]);
 
-/** Debian's packages, unpacked beside the system and not installed. */
+/** Debian packages that are unpacked, not installed. */
 export type Unpacked = {
-  /** @throws StartError where no package holds it */
+  /** Returns the first of these files that exists. @throws StartError if there is none */
   file(...candidates: readonly string[]): string;
-  /** What programs of these packages need to find their libraries. */
+  /** Environment in which programs of these packages find their libraries. */
   readonly environment: Readonly<Record<string, string>>;
 };
 
 /**
- * Downloads packages of Debian and unpacks them, once.
+ * Downloads and unpacks Debian packages, once.
  * @throws StartError that says what is needed
  */
 export async function unpackDebian(packages: readonly string[]): Promise<Unpacked> {
@@ -43,14 +43,14 @@ export async function unpackDebian(packages: readonly string[]): Promise<Unpacke
   };
 }
 
-/** Test files that start together each unpack into a folder of their own; the first one stays. */
+/** Downloads packages. Test files may do so at the same time; the first complete result is kept. */
 async function download(packages: readonly string[], root: string): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const folder = await mkdtemp(join(FOLDER, "download-"));
   try {
     const fetch = () => run("apt-get", ["-qq", "download", ...packages], { cwd: folder });
     await fetch().catch(async () => {
-      // Lists that are missing or old name no file that is still there.
+      // Missing or outdated package lists name files that no longer exist.
       await run("apt-get", ["-qq", "-o", "DPkg::Lock::Timeout=600", "update"]);
       await fetch();
     });

@@ -9,7 +9,7 @@ import { printable } from "../src/cli/terminal.ts";
 import { startLoggia } from "../src/main.ts";
 import { readSettings } from "../src/settings.ts";
 
-/** Logs of package managers, with the expression that makes events of their lines. */
+/** Logs of package managers, with the expressions that parse their lines into events. */
 const LOGS: readonly { path: string; pattern: string; classes: readonly string[][] }[] = [
   {
     path: "/var/log/dpkg.log",
@@ -52,7 +52,7 @@ const ADMIN = "demo@localhost:demo-password";
 const KEY = "demo-key-0000";
 const DRAIN_TIMEOUT_MS = 60_000;
 
-/** Ships this machine's own package log through a service on embedded engines, and shows what comes out. */
+/** Ships this machine's package log through a service on embedded engines, and shows the result. */
 async function demo(): Promise<void> {
   const found = LOGS.find(({ path }) => existsSync(path));
   if (found === undefined) {
@@ -107,7 +107,7 @@ async function demo(): Promise<void> {
   }
 }
 
-/** Runs the command as a person would, in a process of its own, and shows its line and its output. */
+/** Runs the command-line tool in a separate process, and shows its command line and output. */
 async function loggiaCommand(words: readonly string[]): Promise<void> {
   console.log(`\n$ loggia ${words.map((word) => (/^[\w@:/.,=-]+$/.test(word) ? word : `'${word}'`)).join(" ")}`);
   const child = spawn(process.execPath, [new URL("../src/cli/main.ts", import.meta.url).pathname, ...words], {

@@ -22,7 +22,7 @@ ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers w
 
 const say = (line: string): void => console.log(line);
 
-/** Returns the exit code: 0 done, 1 not so, 2 not understood. */
+/** Returns the exit code: 0 success, 1 failure, 2 usage error. */
 async function command([name = "", ...words]: readonly string[]): Promise<number> {
   const settings = readSettings();
   switch (name) {
@@ -55,7 +55,7 @@ function tell(kafka: string, elasticsearch: string): void {
   say(`Elasticsearch  ${elasticsearch}`);
 }
 
-/** Where a service may tell how it is, the best address first. */
+/** Returns addresses where a service may report its state, best first. */
 function serviceAddresses(words: readonly string[]): URL[] {
   const { values } = parseArgs({ args: [...words], options: { api: { type: "string" }, post: { type: "string" } } });
   const { LOGGIA_OPS, LOGGIA_API, LOGGIA_POST } = process.env;
@@ -65,7 +65,7 @@ function serviceAddresses(words: readonly string[]): URL[] {
   return [...ops, parseBase("LOGGIA_API", api), parseBase("LOGGIA_POST", post)];
 }
 
-/** Hands on what ends it, and the exit code of the program; the engines go on. */
+/** Runs a program. Forwards signals to it and returns its exit code; the engines keep running. */
 async function run(settings: EngineSettings, [program, ...args]: readonly string[]): Promise<number> {
   if (!program) {
     console.error(USAGE);
@@ -75,7 +75,7 @@ async function run(settings: EngineSettings, [program, ...args]: readonly string
   const env = { ...process.env, KAFKA_BROKERS: kafka!.brokers.join(","), ELASTICSEARCH_URL: elasticsearch!.url };
   const child = spawn(program, args, { stdio: "inherit", env });
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));
-  // Ctrl-C reaches the program by itself, being of the same group; a second one would tell it to end without draining.
+  // Ctrl-C reaches the program directly, in the same group. A second signal would skip draining.
   process.on("SIGINT", () => {});
   const [code] = (await once(child, "exit").catch((error: Error) => {
     throw new StartError(`Cannot run ${program}: ${error.message}`, { cause: error });

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Completes `package-lock.json` with the optional packages of platforms other than this one's. npm
- * leaves out those that it could not see when the lock was written, and `npm ci` then refuses the
- * lock on every platform. Run it after `npm install` (`make lock`).
+ * Completes `package-lock.json` with the optional packages of other platforms. npm omits packages
+ * that it could not see when the lock was written, and `npm ci` then refuses the lock on every
+ * platform. Run it after `npm install` (`make lock`).
  */
 
 type Entry = {
@@ -16,13 +16,13 @@ type Lock = { packages: Record<string, Entry | object> };
 const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 const PROCESSORS = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
-/** Of these a system has one: npm installs the binaries of both where an entry names none. */
+/** C libraries. npm installs the binaries of both if an entry names none. */
 const LIBCS = [
   { word: "gnu", libc: "glibc" },
   { word: "musl", libc: "musl" },
 ] as const;
 
-/** Where a dependency of the package at `path` is found, as Node resolves it: beside it, then further up. */
+/** Tells whether a dependency of the package at `path` is locked, by Node's resolution order. */
 function isLocked(packages: Lock["packages"], path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf("node_modules/") - 1, 0))) {
     if (packages[`${at === "" ? "" : `${at}/`}node_modules/${name}`] !== undefined) return true;
@@ -30,7 +30,7 @@ function isLocked(packages: Lock["packages"], path: string, name: string): boole
   }
 }
 
-/** An entry that tells npm for which platform the package is, by the words of its name. */
+/** Returns an entry for a package, with the platform derived from the words of its name. */
 function entryFor(name: string, version: string, dev: boolean): object {
   const words = name.toLowerCase().split(/[-/]/);
   const os = SYSTEMS.filter((system) => words.includes(system));
@@ -52,7 +52,7 @@ export function completeLock(lock: Lock): { lock: Lock; added: string[] } {
   for (const [path, entry] of Object.entries(lock.packages)) {
     const { optionalDependencies = {}, dev = false } = entry as Entry;
     for (const [name, range] of Object.entries(optionalDependencies)) {
-      // Only an exact version can be locked unseen; platform packages are always named by one.
+      // Only exact versions can be locked unseen. Platform packages always have one.
       if (!/^\d/.test(range) || isLocked(packages, path, name)) continue;
       packages[`node_modules/${name}`] = entryFor(name, range, dev);
       added.push(name);

@@ -7,8 +7,8 @@ import { build, transform } from "esbuild";
 import type { BuildOptions, Metafile, Plugin } from "esbuild";
 
 /**
- * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets whose names hold a
- * hash of their contents, each with its brotli and gzip forms. `--watch` builds again on changes.
+ * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets with content hashes
+ * in their names, each with a brotli and a gzip form. `--watch` rebuilds on changes.
  */
 
 const ROOT = join(import.meta.dirname, "..");
@@ -17,16 +17,16 @@ const MAIN = join(SOURCE, "main.tsx");
 const TARGET = join(ROOT, "dist/page");
 
 /**
- * Has V8 compile all functions of a script beside the main thread while it arrives, in place of each
- * on the main thread when it is first called.
+ * Directive by which V8 compiles all functions of a script while it loads, off the main thread.
+ * Otherwise each would be compiled on the main thread at its first call.
  */
 const COMPILE_AT_ONCE = Buffer.from("//# allFunctionsCalledOnLoad\n");
-/** What the main script and the style sheet stand for in `index.html`. */
+/** Placeholders in `index.html` for the main script, the style sheet and other assets. */
 const PLACES = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
 
 /**
- * A sheet that a script imports becomes a module that adds it to the document, so that it comes with
- * the screen that needs it. The policy allows it: nothing of it is inline.
+ * Turns a style sheet that a script imports into a module that adopts it, so that it loads with the
+ * screen that needs it. The content security policy allows it, because nothing is inline.
  */
 const ADOPTED_SHEETS: Plugin = {
   name: "adopted-sheets",
@@ -47,9 +47,9 @@ document.adoptedStyleSheets.push(sheet);`;
 };
 
 /**
- * Every module that is loaded when it is used imports the main one, which is there already. So all
- * that a first visit loads is reached in the same way and becomes one chunk; esbuild would make one
- * for each set of screens that share a module.
+ * Adds an import of the main module to every lazily loaded module. Everything that a first visit
+ * loads then becomes one chunk; esbuild would otherwise create one for each set of screens that
+ * share a module.
  */
 function oneFirstChunk(lazy: ReadonlySet<string>): Plugin {
   return {
@@ -64,7 +64,7 @@ function oneFirstChunk(lazy: ReadonlySet<string>): Plugin {
   };
 }
 
-/** The modules that others load when they are used. */
+/** Returns the modules that are loaded by dynamic imports. */
 async function findLazyModules(options: BuildOptions): Promise<ReadonlySet<string>> {
   const { metafile } = await build({ ...options, plugins: [ADOPTED_SHEETS], metafile: true, write: false });
   const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
@@ -72,7 +72,7 @@ async function findLazyModules(options: BuildOptions): Promise<ReadonlySet<strin
   return new Set(paths);
 }
 
-/** @returns the bytes of each file that a first visit loads, as gzip sends them */
+/** @returns the gzipped size in bytes of each file that a first visit loads */
 export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
   const options = {
     absWorkingDir: ROOT,
@@ -114,7 +114,7 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
   return new Map(first.map((path) => [path, gzipSync(readFileSync(join(target, path)), { level: 9 }).length]));
 }
 
-/** The paths of the main script, the style sheet and the chunks that the main script imports at once. */
+/** Returns the paths of the main script, its static chunks, the style sheet and the icon. */
 function namesOf({ outputs }: Metafile): { script: string; style: string; icon: string; preloads: string[] } {
   const named = (entry: string) => {
     const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
@@ -144,14 +144,14 @@ function writeCompressed(path: string, contents: Uint8Array): void {
   writeWhole(path, contents);
 }
 
-/** Another build, or a service that starts, never sees half a file. */
+/** Writes a file atomically, so that other builds and starting services never read half a file. */
 function writeWhole(path: string, contents: Uint8Array): void {
   const temporary = `${path}.${process.pid}.${threadId}.part`;
   writeFileSync(temporary, contents);
   renameSync(temporary, path);
 }
 
-/** Takes away the assets of earlier builds. */
+/** Removes the assets of earlier builds. */
 function removeOthers(folder: string, names: ReadonlySet<string>): void {
   for (const name of readdirSync(folder)) {
     if (!names.has(name.replace(/\.(?:br|gz)$/, "")) && !name.endsWith(".part"))
@@ -159,7 +159,7 @@ function removeOthers(folder: string, names: ReadonlySet<string>): void {
   }
 }
 
-/** Builds where a source is newer than the page, as `make page` does. */
+/** Builds the page if a source is newer, as `make page` does. */
 export async function buildPageIfStale(): Promise<void> {
   const built = statSync(join(TARGET, "index.html"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const isNewer = (path: string): boolean => statSync(path).mtimeMs > built;

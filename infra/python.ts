@@ -9,12 +9,12 @@ import { StartError } from "../src/errors.ts";
 
 const run = promisify(execFile);
 
-/** Where packages are installed, and stay from one run to the next. */
+/** Folder of installed packages, which are kept between runs. */
 const FOLDER = resolve(import.meta.dirname, "../.engines/python");
 
 /**
- * Installs packages of PyPI beside the system's own, once. Returns the folder for `PYTHONPATH`.
- * @param requirements a file with all packages and their versions
+ * Installs PyPI packages apart from the system's, once. Returns the folder for `PYTHONPATH`.
+ * @param requirements file with all packages and their versions
  * @throws StartError that says what is needed
  */
 export async function installPython(requirements: string): Promise<string> {

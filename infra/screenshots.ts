@@ -11,14 +11,14 @@ import { ACCOUNT, startShop } from "./screenshots/shop-service.ts";
 import type { ShopService } from "./screenshots/shop-service.ts";
 
 /**
- * Takes the pictures of `docs/page.md` anew: a service on embedded engines with the week of a web
- * shop, and Chromium in front of it. Only the dates differ from one run to the next.
+ * Takes the screenshots of `docs/page.md`, with a service on embedded engines that holds a week of
+ * a web shop, and Chromium. Only the dates differ between runs.
  */
 
 const TARGET = join(import.meta.dirname, "../docs/images/page");
 const VIEWPORT = { width: 1280, height: 800 } as const;
 const DAY_MS = 86_400_000;
-/** The shop's week ends in the afternoon, when most is going on. */
+/** Time of day at which the shop's week ends: the afternoon, when traffic is highest. */
 const END_OF_DAY_MS = 14.5 * 3_600_000;
 
 async function takeScreenshots(names: readonly string[]): Promise<void> {
@@ -41,7 +41,7 @@ async function takeScreenshots(names: readonly string[]): Promise<void> {
   }
 }
 
-/** The clock of the page stands where the shop's week ends. */
+/** Returns the end of the shop's week, which is also the page's clock. */
 function lastMomentBefore(now: number): number {
   return Math.floor((now - END_OF_DAY_MS) / DAY_MS) * DAY_MS + END_OF_DAY_MS;
 }

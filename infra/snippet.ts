@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import { transform } from "esbuild";
 
 /**
- * Makes the script that pages load from `/loggia.js` small. What comes of it is kept beside its
- * source, so that a process that only posts needs no build: run `node infra/snippet.ts` after a
- * change of the source.
+ * Minifies the script that pages load from `/loggia.js`. The result is kept beside its source, so
+ * that a process that only posts needs no build. Run `node infra/snippet.ts` after changing the
+ * source.
  */
 
 const SOURCE = new URL("../src/ingest/pages/loggia.js", import.meta.url);

@@ -1,7 +1,7 @@
 import { containerEngineAnswers } from "./containers.ts";
 import type { Way } from "./settings.ts";
 
-/** The way that is asked for; without a wish, containers where an engine for them answers. */
+/** Returns the requested way; by default containers, if a container engine is available. */
 export async function chooseWay(wish: Way | null): Promise<Way> {
   return wish ?? ((await containerEngineAnswers()) ? "containers" : "processes");
 }

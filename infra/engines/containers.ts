@@ -13,16 +13,16 @@ import { updateState } from "./state.ts";
 
 const run = promisify(execFile);
 
-/** The same releases as infra/compose.yaml and infra/jvm; `test/infra/versions.test.ts` holds them together. */
+/** Same releases as infra/compose.yaml and infra/jvm; `test/infra/versions.test.ts` checks it. */
 export const KAFKA_IMAGE = "apache/kafka:4.3.1";
 export const ELASTICSEARCH_IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:9.5.3";
 
-/** A first start pulls images of some 1.5 GB. */
+/** A first start pulls some 1.5 GB of images. */
 const START_TIMEOUT_MS = 15 * 60_000;
 
 let answered: Promise<boolean> | undefined;
 
-/** Whether a container engine answers within a few seconds. Asked once a process. */
+/** Tells whether a container engine responds within a few seconds. Checked once per process. */
 export function containerEngineAnswers(): Promise<boolean> {
   answered ??= run("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: 5_000 }).then(
     ({ stdout }) => stdout.trim() !== "",
@@ -31,7 +31,7 @@ export function containerEngineAnswers(): Promise<boolean> {
   return answered;
 }
 
-/** Starts both services of the compose file and waits until their health checks pass. */
+/** Starts both services of the compose file and waits until they are healthy. */
 export async function composeUp(settings: EngineSettings): Promise<State> {
   await compose(settings, "up", "--detach", "--wait");
   const state: State = {
@@ -43,7 +43,7 @@ export async function composeUp(settings: EngineSettings): Promise<State> {
   return state;
 }
 
-/** Ends the services; their volumes stay. */
+/** Stops the services. Their volumes remain. */
 export async function composeDown(settings: EngineSettings): Promise<void> {
   await compose(settings, "down");
 }
@@ -67,7 +67,7 @@ async function compose(settings: EngineSettings, ...args: string[]): Promise<voi
 }
 
 /**
- * Runs Kafka in a container that ends with this process.
+ * Runs Kafka in a container that is removed when this process ends.
  * @throws StartError
  */
 export async function startKafkaContainer(): Promise<Engine> {
@@ -102,7 +102,7 @@ export async function startKafkaContainer(): Promise<Engine> {
 }
 
 /**
- * Runs Elasticsearch in a container that ends with this process.
+ * Runs Elasticsearch in a container that is removed when this process ends.
  * @throws StartError
  */
 export async function startElasticsearchContainer(): Promise<Engine> {
@@ -126,8 +126,8 @@ export async function startElasticsearchContainer(): Promise<Engine> {
 }
 
 /**
- * The port is chosen before the start: Kafka has to be told the address it gives to clients, and it
- * must outlast a restart.
+ * Chooses host and port before the start. Kafka needs to know the address that it gives to clients,
+ * and the port must survive a restart.
  */
 async function place(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");

@@ -11,8 +11,8 @@ import { JVM_FOLDER } from "./settings.ts";
 import { updateState } from "./state.ts";
 
 /**
- * Runs Elasticsearch as one local process, by a launcher of ours.
- * It is the server less its modules: no scripts, no by-query calls, no `GET /`, no field types beyond the core's.
+ * Runs Elasticsearch as one local process, with our own launcher. It is the server without its
+ * modules: no scripts, by-query calls or `GET /`, and only the core's field types.
  * @throws StartError
  */
 export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
@@ -52,7 +52,7 @@ export async function startElasticsearchProcess(options: ProcessOptions): Promis
   });
 }
 
-/** JSON is YAML too. The watermarks are off: a developer's disk is mostly full, and these indices are small. */
+/** JSON is valid YAML. Disk watermarks are off: developers' disks are full, indices here small. */
 function configuration(home: string, port: number): string {
   const settings = {
     "cluster.name": "loggia-local",

@@ -4,39 +4,39 @@ import type { Detached } from "./processes.ts";
 export type EngineName = "kafka" | "elasticsearch";
 
 /**
- * One running engine and the hand on it that a test of faults needs. Its address and its data stay
- * the same through restarts.
+ * A running engine, with the controls that fault-injection tests need. Its address and data stay
+ * the same across restarts.
  */
 export type Engine = AsyncDisposable & {
   readonly name: EngineName;
   /** `host:port` */
   readonly address: string;
-  /** Of the process that runs now; null in a container. */
+  /** Id of the current process; null in a container. */
   readonly pid: number | null;
-  /** Sends a signal and does not wait: SIGSTOP freezes the engine, SIGCONT wakes it. */
+  /** Sends a signal without waiting: SIGSTOP freezes the engine, SIGCONT resumes it. */
   signal(name: NodeJS.Signals): Promise<void>;
-  /** Ends the engine at once (or as `name` does it) and waits until it is gone. */
+  /** Kills the engine, by SIGKILL or the given signal, and waits until it is gone. */
   kill(name?: NodeJS.Signals): Promise<void>;
-  /** Ends what still runs, politely, and starts it again; resolves when it answers requests. */
+  /** Stops the engine gracefully if it runs, and starts it. Resolves when it answers requests. */
   restart(): Promise<void>;
-  /** Ends it politely. */
+  /** Stops the engine gracefully. */
   stop(): Promise<void>;
 };
 
-/** How to run an engine as a local process. */
+/** Describes how to run an engine as a local process. */
 export type ProcessPlan = {
   readonly name: EngineName;
   readonly address: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** A part of `args` that no other process has: so the process is known again by its pid. */
+  /** Part of `args` that is unique to this process and identifies it besides its pid. */
   readonly mark: string;
   readonly log: string;
-  /** Throws as long as the engine does not answer. */
+  /** Rejects while the engine does not answer. */
   readonly ask: () => Promise<void>;
-  /** Hears of each new process, first when it was launched and again when it is ready. */
+  /** Called for each new process: when it was launched, and when it is ready. */
   readonly onProcess: (pid: number, ready: boolean) => void;
-  /** Gives up a start that has not come to its end. */
+  /** Aborts a start. */
   readonly signal?: AbortSignal | undefined;
   /** Called after `stop`. */
   readonly onStopped?: (() => Promise<void>) | undefined;
@@ -45,8 +45,8 @@ export type ProcessPlan = {
 export const TITLES = { kafka: "Kafka", elasticsearch: "Elasticsearch" } as const;
 
 /**
- * Starts the engine of `plan` and waits until it answers.
- * @throws StartError with the end of its log, where it does not; then nothing is left running
+ * Starts an engine and waits until it answers.
+ * @throws StartError with the end of its log if it does not. The process is stopped then
  */
 export async function startProcess(plan: ProcessPlan): Promise<Engine> {
   const { name, address } = plan;

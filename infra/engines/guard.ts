@@ -2,30 +2,28 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 
 /**
- * Has `command` run once this process is gone, or the thread that asks for it: however it ends,
- * kill -9 included. To dispose of it is to call that off.
- *
- * A shell waits for the end of a pipe whose other end is held here alone. It has a session of its
- * own, so that a Ctrl-C which ends us leaves it to its work. It runs the command without `exec`:
- * small images of Linux have `kill` as a word of the shell alone.
+ * Runs `command` once this process or the calling thread is gone, even after kill -9. Disposing of
+ * the result cancels it. A shell waits for the end of a pipe whose other end only this process
+ * holds. It has its own session, so Ctrl-C does not end it. It does not use `exec`: in small Linux
+ * images `kill` is only a builtin.
  */
 export function afterUs(command: string, args: readonly string[]): Disposable {
   const shell = spawn("/bin/sh", ["-c", 'read -r _; "$@"', "guard", command, ...args], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });
-  // It must not keep alive whom it waits for.
+  // The guard must not keep the process that it waits for alive.
   shell.unref();
   (shell.stdin as Socket).unref();
   shell.stdin.on("error", () => {});
   return { [Symbol.dispose]: () => void shell.kill("SIGKILL") };
 }
 
-/** No child outlives us, whatever state it is in. */
+/** Kills a child once this process is gone, whatever state it is in. */
 export function killAfterUs<Child extends ChildProcess>(child: Child): Child {
   if (child.pid === undefined) return child;
   const guard = afterUs("kill", ["-9", String(child.pid)]);
-  // Its number may go to another process from then on.
+  // After the exit, the pid may be reused by another process.
   child.once("exit", () => guard[Symbol.dispose]());
   return child;
 }

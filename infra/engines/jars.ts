@@ -12,36 +12,36 @@ import { JVM_FOLDER } from "./settings.ts";
 
 const run = promisify(execFile);
 
-/** A slow line needs minutes for the 85 MB of the two servers. */
+/** Slow connections need minutes for the 85 MB of the two servers. */
 const RESOLVE_TIMEOUT_MS = 15 * 60_000;
 
-/** Raised when the layout below changes, so that what an older version laid out is not taken for this one's. */
+/** Version of the layout below. Increase it on changes, to invalidate cached layouts. */
 const LAYOUT = 1;
 
 export type Jars = {
-  /** The class path of Kafka. */
+  /** Class path of Kafka. */
   readonly kafka: string;
-  /** The module path of Elasticsearch. */
+  /** Module path of Elasticsearch. */
   readonly elasticsearch: string;
-  /** The home of Elasticsearch: its transport as the one module, as the distribution would lay it out. */
+  /** Home of Elasticsearch, laid out as in its distribution with the transport as only module. */
   readonly elasticsearchHome: string;
 };
 
 export type ResolveOptions = {
-  /** Where the jars are kept from one run to the next. */
+  /** Folder in which the jars are kept between runs. */
   readonly cache: string;
   readonly jdk: Jdk;
   readonly say: Say;
-  /** Gives up. */
+  /** Aborts the resolution. */
   readonly signal?: AbortSignal | undefined;
-  /** Its PATH leads to Maven. */
+  /** Environment whose PATH contains Maven. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 };
 
 /**
- * The jars of both engines, resolved by Maven at the first call and kept in `cache` under a hash of the project files.
- * Safe to call from several processes at once; a resolution that was cut off leaves nothing that counts.
- * @throws StartError that says what to install, or what Maven complained of
+ * Returns the jars of both engines. Maven resolves them at the first call; they are cached under a
+ * hash of the project files. Safe for concurrent processes; interruptions leave no partial result.
+ * @throws StartError that says what to install, or what Maven reported
  */
 export async function resolveJars(options: ResolveOptions): Promise<Jars> {
   const { cache, jdk, say } = options;
@@ -93,7 +93,7 @@ async function copyDependencies(folder: string, { jdk, signal, env = process.env
   }
 }
 
-/** Elasticsearch loads its transport as a module, from a folder with the descriptor that the jar carries inside. */
+/** Lays out the transport as a module folder, with the descriptor from inside its jar. */
 async function layOutTransport(folder: string, jdk: Jdk): Promise<void> {
   const jars = join(folder, "elasticsearch");
   const module = join(folder, "elasticsearch-home/modules/transport-netty4");

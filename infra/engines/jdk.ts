@@ -5,15 +5,15 @@ import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { StartError } from "../../src/errors.ts";
 
-/** Elasticsearch 9 and the source-launch mode of its launcher need this release or a newer one. */
+/** Elasticsearch 9 and the source-file launch of its launcher require this release or newer. */
 const OLDEST_RELEASE = 21;
 
 export type Jdk = { readonly home: string; readonly release: number };
 
 export type JdkPlaces = {
-  /** Read for JAVA_HOME and PATH. */
+  /** Environment with JAVA_HOME and PATH. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Folders whose children are JDKs. */
+  /** Folders that contain JDKs. */
   readonly roots: readonly string[];
 };
 
@@ -33,7 +33,7 @@ const HERE: JdkPlaces = {
 };
 
 /**
- * A JDK of release 21 or newer: the one of JAVA_HOME where that is new enough, else the newest of the installed ones.
+ * Finds a JDK of release 21 or newer: that of JAVA_HOME if new enough, else the newest installed.
  * @throws StartError that says what to install
  */
 export async function findJdk(places: JdkPlaces = HERE): Promise<Jdk> {
@@ -54,7 +54,7 @@ export async function findJdk(places: JdkPlaces = HERE): Promise<Jdk> {
   );
 }
 
-/** The homes below each root; macOS bundles and Homebrew kegs keep theirs some folders deeper. */
+/** Returns the homes below each root. In macOS bundles and Homebrew kegs they are nested deeper. */
 async function installed(roots: readonly string[]): Promise<string[]> {
   const lists = await Promise.all(
     roots.map(async (root) => {
@@ -84,7 +84,7 @@ async function onPath(path: string): Promise<string[]> {
   return homes.filter((home) => home !== null);
 }
 
-/** The JDK at `home`, or null where there is none: a JRE has no compiler and does not count. */
+/** Returns the JDK at `home`; null if there is none. A JRE, without compiler, does not count. */
 async function examine(home: string): Promise<Jdk | null> {
   try {
     await Promise.all([access(join(home, "bin/java")), access(join(home, "bin/javac"))]);
@@ -100,6 +100,6 @@ async function releaseOf(home: string): Promise<number> {
     /^JAVA_VERSION="([^"]+)"/m.exec(file)?.[1] ??
     /"([^"]+)"/.exec((await promisify(execFile)(join(home, "bin/java"), ["-version"])).stderr)?.[1] ??
     "0";
-  // Up to 8 the release stood second: 1.8.0_392.
+  // Up to Java 8, the release was the second number: 1.8.0_392.
   return Number.parseInt(version.startsWith("1.") ? version.slice(2) : version, 10);
 }

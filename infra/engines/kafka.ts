@@ -16,31 +16,31 @@ import { JVM_FOLDER } from "./settings.ts";
 import { updateState } from "./state.ts";
 
 export type ProcessOptions = {
-  /** Keeps `state.json`, the logs, and the data from one start to the next. */
+  /** Folder of `state.json`, logs and data, which are kept from one start to the next. */
   readonly folder: string;
   readonly jars: string;
   readonly port: number;
   readonly say: Say;
-  /** Gives up the start. */
+  /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
-  /** Called when the engine was ended by its `stop`. */
+  /** Called when the engine was stopped by its `stop`. */
   readonly onStopped?: () => Promise<void>;
 };
 
-/** What a Kafka gets beside its open listener: guarded ones, which tests of credentials and certificates talk to. */
+/** Additional guarded listeners of a Kafka, for tests of credentials and certificates. */
 export type KafkaExtras = {
-  /** On the loopback and under their names; a name is in capitals, and neither PLAINTEXT nor CONTROLLER. */
+  /** Loopback listeners. A name is in capitals, and neither PLAINTEXT nor CONTROLLER. */
   readonly listeners: readonly { readonly name: string; readonly protocol: string; readonly port: number }[];
-  /** Further properties of the server: keys and certificates, mechanisms, JAAS. */
+  /** Further server properties: keys and certificates, mechanisms, JAAS. */
   readonly properties: Readonly<Record<string, string>>;
-  /** SCRAM users, as `--add-scram` takes them when the storage is formatted: `SCRAM-SHA-256=[name=…,password=…]`. */
+  /** SCRAM users in the form of `--add-scram`: `SCRAM-SHA-256=[name=…,password=…]`. */
   readonly scram: readonly string[];
 };
 
 const NO_EXTRAS: KafkaExtras = { listeners: [], properties: {}, scram: [] };
 
 /**
- * Runs Kafka as one local process that is broker and controller at once.
+ * Runs Kafka as one local process that is both broker and controller.
  * @throws StartError
  */
 export async function startKafkaProcess(
@@ -79,9 +79,9 @@ export async function startKafkaProcess(
 }
 
 /**
- * One broker, so every topic of Kafka's own has one replica. Topics are made by who owns them, with
- * the partitions and the retention they mean, never by a first use. The broker's session is shorter
- * than Kafka's own 9 s: one that was killed cannot join again before its last session has ended.
+ * Returns the configuration. With one broker, Kafka's own topics have one replica. Topics are not
+ * created on first use: their owners create them with their partitions and retention. The session
+ * timeout is shorter than Kafka's 9 s, because a killed broker can rejoin only after it.
  */
 function serverProperties(data: string, port: number, controllerPort: number, extras: KafkaExtras): string {
   const added = extras.listeners.map(({ name, port }) => `,${name}://127.0.0.1:${port}`).join("");
@@ -110,7 +110,7 @@ ${Object.entries(extras.properties)
   .join("")}`;
 }
 
-/** Kafka starts on formatted folders only; the id is the cluster's for as long as its data lives. */
+/** Formats the storage, which Kafka requires. The cluster id lasts as long as the data. */
 async function format(
   java: string,
   classPath: readonly string[],
@@ -120,7 +120,7 @@ async function format(
 ): Promise<void> {
   if (existsSync(join(home, "data/meta.properties"))) return;
   const id = crypto.getRandomValues(new Uint8Array(16)).toBase64({ alphabet: "base64url", omitPadding: true });
-  // An id that began with a dash would be read as an option.
+  // An id that begins with a dash would be read as an option.
   const clusterId = `L${id.slice(1)}`;
   try {
     await promisify(execFile)(java, [

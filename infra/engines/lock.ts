@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../../src/errors.ts";
 
 /**
- * Runs `work` while no other process is inside a `withLock` of the same file. The lock is SQLite's on that file, so the
- * operating system releases it when its holder dies, however it dies.
- * @throws StartError when another process held it for `timeout_ms`
+ * Runs `work` with exclusive access to `file` among all processes. The lock is SQLite's, so the
+ * operating system releases it when its holder dies.
+ * @throws StartError if another process held it for `timeout_ms`
  */
 export async function withLock<T>(file: string, timeout_ms: number, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });

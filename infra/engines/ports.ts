@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { StartError } from "../../src/errors.ts";
 
-/** `count` ports of the loopback that nobody listens on, all different. */
+/** Returns `count` different free loopback ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
@@ -11,8 +11,9 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * @param variable - names the environment variable that moves this engine elsewhere
- * @throws StartError when somebody listens on `port` already
+ * Checks that a port is free.
+ * @param variable - environment variable that sets the port of this engine
+ * @throws StartError if the port is in use
  */
 export async function requireFreePort(port: number, engine: string, variable: string): Promise<void> {
   const server = await listen(port).catch((error: NodeJS.ErrnoException) => {

@@ -4,14 +4,14 @@ import type { Detached } from "./processes.ts";
 import { isRunning, stop } from "./processes.ts";
 import { readState } from "./state.ts";
 
-/** The part of an engine's command line by which it is known again. */
+/** Returns the part of an engine's command line that identifies it. */
 export function markOf(folder: string, name: EngineName): string {
   return `-Dloggia.engine=${join(folder, name)}`;
 }
 
 /**
- * The processes that the state of `folder` names and that run: a pid that has gone to another
- * program is none of ours.
+ * Returns the running processes in the state of `folder`. A pid that was reused by another program
+ * does not count.
  */
 export function processesOf(folder: string): Partial<Record<EngineName, Detached>> {
   const state = readState(folder);
@@ -25,7 +25,7 @@ export function processesOf(folder: string): Partial<Record<EngineName, Detached
   return running;
 }
 
-/** Ends the engines of `folder`, whoever started them. */
+/** Stops the engines of `folder`, whichever process started them. */
 export async function stopProcessesOf(folder: string): Promise<void> {
   await Promise.all(Object.values(processesOf(folder)).map((detached) => stop(detached)));
 }

@@ -4,12 +4,12 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartError } from "../../src/errors.ts";
 
-/** A process that outlives the one that started it, known again by a mark in its command line. */
+/** A process that may outlive its parent, identified by its pid and a mark in its command line. */
 export type Detached = { readonly pid: number; readonly mark: string };
 
 /**
- * Starts `command` in a session of its own, with what it prints going to `log` (begun anew).
- * @throws StartError where it cannot be started
+ * Starts `command` in a new session. Its output goes to `log`, which is truncated.
+ * @throws StartError if it cannot be started
  */
 export async function launch(command: string, args: readonly string[], mark: string, log: string): Promise<Detached> {
   mkdirSync(dirname(log), { recursive: true });
@@ -29,7 +29,7 @@ export async function launch(command: string, args: readonly string[], mark: str
   }
 }
 
-/** False too where the pid has gone to a process of somebody else: the command line must carry our mark. */
+/** Tells whether the process runs. Its command line must contain the mark, as pids are reused. */
 export function isRunning({ pid, mark }: Detached): boolean {
   return commandLine(pid).includes(mark);
 }
@@ -50,7 +50,7 @@ function commandLine(pid: number): string {
   }
 }
 
-/** Sends a signal if the process is still ours and still there. */
+/** Sends a signal to the process, if it is still running. */
 export function signal(detached: Detached, name: NodeJS.Signals): void {
   if (!isRunning(detached)) return;
   try {
@@ -60,9 +60,9 @@ export function signal(detached: Detached, name: NodeJS.Signals): void {
   }
 }
 
-/** Ends the process politely, and after `grace_ms` without asking. Resolves once it is gone. */
+/** Stops the process with SIGTERM, and with SIGKILL after `grace_ms`. Resolves once it is gone. */
 export async function stop(detached: Detached, grace_ms = 20_000): Promise<void> {
-  // One that a test has stopped with SIGSTOP would hear SIGTERM only when woken.
+  // A process stopped with SIGSTOP receives SIGTERM only when it is continued.
   signal(detached, "SIGCONT");
   signal(detached, "SIGTERM");
   if (await isGone(detached, grace_ms)) return;
@@ -70,7 +70,7 @@ export async function stop(detached: Detached, grace_ms = 20_000): Promise<void>
   if (!(await isGone(detached, 10_000))) throw new Error(`Process ${detached.pid} survived SIGKILL for 10 s.`);
 }
 
-/** Whether the process ended within `timeout_ms`. */
+/** Resolves with whether the process ended within `timeout_ms`. */
 export async function isGone(detached: Detached, timeout_ms: number): Promise<boolean> {
   const deadline = performance.now() + timeout_ms;
   while (isRunning(detached)) {
@@ -81,9 +81,9 @@ export async function isGone(detached: Detached, timeout_ms: number): Promise<bo
 }
 
 /**
- * Waits until `ask` resolves: a real request to the engine.
- * @throws StartError with the end of `log`, when the process died or `timeout_ms` passed; or the
- * reason of `signal`, when that fires
+ * Waits until `ask`, a real request to the engine, resolves.
+ * @throws StartError with the end of `log` if the process died or `timeout_ms` passed; the reason
+ * of `signal` if that is aborted
  */
 export async function waitUntilReady(
   engine: string,

@@ -1,6 +1,6 @@
 import { Kafka, logLevel } from "kafkajs";
 
-/** Resolves when the broker answers for a whole cluster: registered, and no longer fenced off. */
+/** Resolves if the broker is registered in its cluster and not fenced. */
 export async function askKafka(broker: string): Promise<void> {
   hushTimers();
   const limits = { connectionTimeout: 2_000, requestTimeout: 5_000, retry: { retries: 0 } };
@@ -19,7 +19,7 @@ export async function askKafka(broker: string): Promise<void> {
   }
 }
 
-/** Resolves when the node has a master and has recovered its indices so far that all can be read and written. */
+/** Resolves if the node has a master, and all indices can be read and written. */
 export async function askElasticsearch(url: string): Promise<void> {
   const signal = AbortSignal.timeout(5_000);
   const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`, { signal });
@@ -30,8 +30,8 @@ export async function askElasticsearch(url: string): Promise<void> {
 let hushed = false;
 
 /**
- * The Kafka client sets a timer to a time gone by at each connection, of which Node warns each
- * time; nothing can be done about it here.
+ * Suppresses Node's warning about a timeout in the past, which the Kafka client sets at each
+ * connection.
  */
 function hushTimers(): void {
   if (hushed) return;

@@ -1,4 +1,4 @@
-/** `node infra/engines/remove.ts FOLDER`: ends the engines of a folder whose owner could not, and removes it. */
+/** `node infra/engines/remove.ts FOLDER`: stops the engines of a folder and removes it. */
 import { removeEngineFolder } from "./temporary.ts";
 
 const [folder] = process.argv.slice(2);

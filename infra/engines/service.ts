@@ -1,13 +1,13 @@
 import { printable } from "../../src/cli/terminal.ts";
 
-/** How long a service on this machine may take to tell how it is. */
+/** Timeout of requests to a service on this machine, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 
 /**
- * What a running service tells about itself, a line each: whether it is ready, how far the pipeline
- * is behind, and how many dead letters wait. None where nothing answers as one does.
+ * Describes a running service in lines: its readiness, the lag of the pipeline, and the number of
+ * dead letters. Returns none if no service answers.
  *
- * @param addresses where one may answer; the first that does counts
+ * @param addresses addresses to try; the first that answers is used
  */
 export async function describeService(addresses: readonly URL[]): Promise<string[]> {
   for (const address of addresses) {
@@ -41,7 +41,7 @@ async function ask(url: string): Promise<{ status: number; text: string } | null
 
 type Told = { status?: unknown; dependencies?: Record<string, { ok?: unknown; why?: unknown }> };
 
-/** null: that is no service of ours. */
+/** Returns the readiness; null if the response is not from a Loggia service. */
 function readReadiness(text: string): string | null {
   try {
     const { status, dependencies } = JSON.parse(text) as Told;

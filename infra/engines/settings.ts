@@ -3,24 +3,24 @@ import { StartError } from "../../src/errors.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 
-/** The Maven projects, the launcher and the logging of the engines that run as local processes. */
+/** Maven projects, launcher and logging configuration of engines that run as local processes. */
 export const JVM_FOLDER = join(PROJECT, "infra/jvm");
 export const COMPOSE_FILE = join(PROJECT, "infra/compose.yaml");
 
-/** Takes one line of progress for whoever waits. */
+/** Receives one line of progress. */
 export type Say = (line: string) => void;
 
-/** What the environment may change about `make up`. */
+/** Settings of `make up` that the environment may change. */
 export type EngineSettings = {
   /** Data, logs and state of the engines of `make up` (ENGINES_DIR, default `.engines`). */
   readonly folder: string;
-  /** The resolved jars, shared by all runs (ENGINES_JARS, default `.engines/jars`). */
+  /** Resolved jars, shared by all runs (ENGINES_JARS, default `.engines/jars`). */
   readonly jars: string;
   /** ENGINES_KAFKA_PORT, default 9092. */
   readonly kafkaPort: number;
   /** ENGINES_ELASTICSEARCH_PORT, default 9200. */
   readonly elasticsearchPort: number;
-  /** ENGINES_WAY: containers or processes; null: containers where a container engine answers. */
+  /** ENGINES_WAY: containers or processes; null: containers if a container engine is available. */
   readonly way: Way | null;
 };
 
@@ -28,7 +28,7 @@ export type Way = "containers" | "processes";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws StartError naming the variable that does not hold what it should */
+/** @throws StartError that names the invalid variable */
 export function readSettings(env: Environment = process.env): EngineSettings {
   return {
     folder: resolve(env["ENGINES_DIR"] || join(PROJECT, ".engines")),

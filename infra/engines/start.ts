@@ -12,26 +12,26 @@ import { readSettings } from "./settings.ts";
 import type { Say } from "./settings.ts";
 import { guardEngineFolder, removeEngineFolder, sweepOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
 
-/** A Kafka and an Elasticsearch that answer. */
+/** A running pair of Kafka and Elasticsearch. */
 export type Engines = AsyncDisposable & {
   readonly kafkaBrokers: string[];
   readonly elasticsearchUrl: string;
-  /** Ends what was started; engines that were given by their addresses go on. */
+  /** Stops engines that were started. Engines given by their addresses keep running. */
   close(): Promise<void>;
 };
 
 export type StartOptions = {
-  /** Hears which way was taken, and of anything that takes long. */
+  /** Receives progress messages. */
   readonly say?: Say;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Gives up the start and ends what was started so far. */
+  /** Aborts the start, and stops what was started so far. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * A pair of engines for the caller alone, with empty data and on free ports: those of
- * TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL where both are set, else containers where a
- * container engine answers, else local processes.
+ * Starts a pair of engines for the caller, with empty data and on free ports. They are those of
+ * TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL if both are set, otherwise containers if a
+ * container engine is available, otherwise local processes.
  * @throws StartError that says what to install or to set
  */
 export async function startEngines(options: StartOptions = {}): Promise<Engines> {
@@ -58,11 +58,10 @@ export async function startEngines(options: StartOptions = {}): Promise<Engines>
 }
 
 /**
- * A Kafka for the caller alone, on a free port, that can be frozen, killed and started again on the
- * same port and data. It ends with `stop` (and takes its data along), at the latest with its owner,
- * however that ends.
- * @param options.extras - guarded listeners; one that has them is a local process, also where a
- * container engine answers
+ * Starts a Kafka for the caller on a free port. It can be frozen, killed and restarted on the same
+ * port and data. It is removed with its data by `stop`, or when its owner ends in any way.
+ * @param options.extras - guarded listeners, which require a local process even if a container
+ * engine is available
  * @throws StartError
  */
 export function startKafka(options: StartOptions & { readonly extras?: KafkaExtras } = {}): Promise<Engine> {
@@ -72,7 +71,7 @@ export function startKafka(options: StartOptions & { readonly extras?: KafkaExtr
 }
 
 /**
- * An Elasticsearch for the caller alone; otherwise as `startKafka`.
+ * Starts an Elasticsearch for the caller; otherwise like `startKafka`.
  * @throws StartError
  */
 export function startElasticsearch(options: StartOptions = {}): Promise<Engine> {
@@ -114,7 +113,7 @@ async function startAsProcess(
   }
 }
 
-/** Engines of somebody else go on. */
+/** Leaves engines of the environment running. */
 async function leave(): Promise<void> {}
 
 async function givenEngines(env: NonNullable<StartOptions["env"]>, say: Say): Promise<Engines | null> {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import type { Way } from "./settings.ts";
 
-/** What runs in a folder, as `state.json` there tells it. A process may have died since: see `isRunning`. */
+/** Engines of a folder, as in its `state.json`. A process may have died since: see `isRunning`. */
 export type State = {
   readonly way: Way;
   readonly kafka?: { readonly brokers: readonly string[]; readonly pid: number | null; readonly ready: boolean };
@@ -12,8 +12,8 @@ export type State = {
 const FILE = "state.json";
 
 /**
- * The state of `folder`; null where nothing was started, or where the file is not what we write
- * (cut off, of another make).
+ * Reads the state of `folder`; null if nothing was started, or the file is truncated or of another
+ * format.
  */
 export function readState(folder: string): State | null {
   try {
@@ -24,7 +24,7 @@ export function readState(folder: string): State | null {
   }
 }
 
-/** Replaces what `changes` names; a reader sees the old state or the new one, never a part. */
+/** Merges `changes` into the state. The write is atomic. */
 export function updateState(folder: string, changes: State): void {
   mkdirSync(folder, { recursive: true });
   const unfinished = join(folder, `${FILE}.${process.pid}`);

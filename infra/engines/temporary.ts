@@ -7,24 +7,24 @@ import { stopProcessesOf } from "./processes-of.ts";
 
 const PREFIX = "loggia-engines-";
 
-/** A folder for engines that live no longer than this process; its name tells whose it is. */
+/** Creates the path of a folder for engines of this process. Its name contains the pid. */
 export function temporaryEngineFolder(): string {
   return mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
 }
 
-/** Ends what runs in `folder`, and the folder with it, once this process or thread is gone without having done so. */
+/** Stops the engines of `folder` and removes it, if this process or thread ends before that. */
 export function guardEngineFolder(folder: string): Disposable {
   return afterUs(process.execPath, [fileURLToPath(new URL("./remove.ts", import.meta.url)), folder]);
 }
 
-/** Stops the engines of processes that died before they could, and whose guards died too. */
+/** Stops the engines of processes that died without stopping them, and whose guards died too. */
 export async function sweepOrphanedEngines(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
   const orphaned = folders.filter((name) => !isAlive(Number.parseInt(name.slice(PREFIX.length), 10)));
   await Promise.all(orphaned.map((name) => removeEngineFolder(join(tmpdir(), name))));
 }
 
-/** Ends what runs in `folder`, and the folder with it. */
+/** Stops the engines of `folder` and removes it. */
 export async function removeEngineFolder(folder: string): Promise<void> {
   await stopProcessesOf(folder);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -35,7 +35,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // One of another user lives and may not be signalled: its engines are not ours to stop either.
+    // A process of another user is alive but may not be signalled. Its engines are left alone.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -11,11 +11,11 @@ import type { EngineSettings, Say } from "./settings.ts";
 import { readState, removeState } from "./state.ts";
 import type { State } from "./state.ts";
 
-/** The longest that one start may hold up another of the same folder: a first resolution on a slow line. */
+/** Longest wait for another start in the same folder: a first resolution on a slow connection. */
 const LOCK_TIMEOUT_MS = 20 * 60_000;
 
 /**
- * Starts what does not run yet in the folder of `settings`, and returns once both engines answer.
+ * Starts the engines that do not run yet, and returns once both answer.
  * @throws StartError
  */
 export function up(settings: EngineSettings, say: Say): Promise<State> {
@@ -40,7 +40,7 @@ export function up(settings: EngineSettings, say: Say): Promise<State> {
 }
 
 /**
- * Stops what was started in the folder; its data stay.
+ * Stops the engines that were started in the folder. Their data remains.
  * @throws StartError
  */
 export function down(settings: EngineSettings): Promise<void> {
@@ -51,7 +51,7 @@ export function down(settings: EngineSettings): Promise<void> {
   });
 }
 
-/** Of each engine of `folder`, its address and whether it answers. */
+/** Returns the address of each engine and whether it answers. */
 export async function status(folder: string): Promise<{ kafka: string; elasticsearch: string }> {
   const state = readState(folder);
   const running = processesOf(folder);

@@ -4,16 +4,16 @@ import { LOG } from "./shop-service.ts";
 
 export type Scheme = "light" | "dark";
 
-/** A picture of `docs/page.md`. */
+/** A screenshot of `docs/page.md`. */
 export type Picture = {
   readonly name: string;
-  /** The fragment to open. */
+  /** URL fragment to open. */
   readonly address: string;
   readonly schemes: readonly Scheme[];
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** What a person does there, until the page shows what the picture is of. */
+  /** Performs user actions until the page shows what the screenshot needs. */
   readonly act: (page: Page) => Promise<void>;
-  /** Nobody is signed in. */
+  /** Whether the screenshot is taken without signing in. */
   readonly isSignedOut?: boolean;
 };
 
@@ -23,7 +23,7 @@ const ERRORS = "GET events.error WHERE source = 'payments'";
 const search = (query: string, more = "") => `#/${LOG}?q=${encodeURIComponent(query)}${more}`;
 const rowAt = (page: Page, index: number) => page.locator("#list [aria-rowindex]").nth(index);
 
-/** The list, the bars and the fields are there. */
+/** Waits for the list, the chart and the fields. */
 async function seeResult(page: Page): Promise<void> {
   await rowAt(page, 1).waitFor();
   await page.locator(".plot .b").first().waitFor();

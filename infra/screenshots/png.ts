@@ -1,14 +1,14 @@
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 /**
- * Makes a PNG of a page smaller: at most 256 colours of a palette in place of three bytes a pixel.
- * Every other colour becomes the nearest of these, which no eye tells apart.
+ * Shrinks a PNG of a page to a palette of at most 256 colours. Other colours are replaced by the
+ * nearest one of the palette, without a visible difference.
  */
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const MOST_COLORS = 256;
 const MOST_FREQUENT = 64;
-/** How far colours are apart that the palette takes, in turns. */
+/** Smallest distances between colours of the palette, one per pass. */
 const APART = [48, 24, 12, 6, 1] as const;
 
 type Image = { readonly width: number; readonly height: number; readonly colors: Uint32Array };
@@ -49,8 +49,8 @@ function chunk(name: string, data: Buffer): Buffer {
 }
 
 /**
- * The most frequent colours, then those that differ most from all others: a small sign of a colour of
- * its own keeps it.
+ * Returns the most frequent colours, then those that differ most from the others, so that a small
+ * mark in a colour of its own keeps it.
  */
 function paletteOf(colors: Uint32Array): readonly number[] {
   const counts = new Map<number, number>();
@@ -76,7 +76,7 @@ function nearest(palette: readonly number[], color: number): number {
   return best;
 }
 
-/** The square of how far two colours are apart. */
+/** Returns the squared distance of two colours. */
 function distanceOf(one: number, other: number): number {
   const red = (one >> 16) - (other >> 16);
   const green = ((one >> 8) & 255) - ((other >> 8) & 255);
@@ -84,7 +84,7 @@ function distanceOf(one: number, other: number): number {
   return red * red + green * green + blue * blue;
 }
 
-/** Reads what a browser writes: eight bits of red, green and blue, with or without alpha, not interlaced. */
+/** Decodes a PNG as browsers write it: 8-bit RGB or RGBA, not interlaced. */
 function readPng(png: Buffer): Image {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
@@ -101,7 +101,7 @@ function readPng(png: Buffer): Image {
   return { width, height, colors };
 }
 
-/** Takes back what each line's filter did: bytes are differences from those at the left and above. */
+/** Reverses the filter of each line, which stores differences from pixels to the left and above. */
 function unfilter(
   filtered: Buffer,
   { stride, height, channels }: { stride: number; height: number; channels: number },

@@ -1,6 +1,6 @@
-/** Random numbers that are the same in each run: mulberry32. */
+/** Reproducible random numbers (mulberry32). */
 export type Random = {
-  /** From 0 up to, but without, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   readonly next: () => number;
   readonly between: (low: number, high: number) => number;
   readonly pick: <Item>(items: readonly Item[]) => Item;

@@ -17,19 +17,19 @@ const AUTHORIZATION = {
 const KEY = "key-of-the-shop-0000";
 const BATCH = 5_000;
 const FOUND_TIMEOUT_MS = 60_000;
-/** So long before the end somebody turned alerts on. */
+/** Time before the end at which alerts were turned on. */
 const ALERTS_ON_BEFORE_MS = 3 * 3_600_000;
 
-/** A service on embedded engines in a temporary folder, which holds the week of a web shop. */
+/** A service on embedded engines in a temporary folder, with the week of a web shop. */
 export type ShopService = AsyncDisposable & {
   readonly url: string;
-  /** Posts events and waits until they can be found. */
+  /** Posts events and waits until they can be read. */
   readonly post: (events: readonly ShopEvent[]) => Promise<void>;
-  /** Asks the API as the admin; a form is sent as one, anything else as JSON. */
+  /** Calls the API as the admin. A form is sent as such, anything else as JSON. */
   readonly ask: (method: "GET" | "POST" | "PUT", path: string, sent?: object) => Promise<unknown>;
 };
 
-/** @param end the moment at which the week ends */
+/** @param end end of the week */
 export async function startShop(end: number): Promise<ShopService> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-screenshots-"));
   const environment = {
@@ -73,7 +73,7 @@ export async function startShop(end: number): Promise<ShopService> {
   return service;
 }
 
-/** Classes come before the events, and alerts before the last of them: nobody is alerted of the past. */
+/** Creates classes before the events, and alerts before the last ones: past events raise none. */
 async function fill(service: ShopService, end: number): Promise<void> {
   const events = createShopEvents(end);
   const alertsOn = end - ALERTS_ON_BEFORE_MS;
@@ -92,7 +92,7 @@ async function fill(service: ShopService, end: number): Promise<void> {
   for (const { id } of found) await service.ask("POST", `/1/logs/${LOG}/bookmarks`, new URLSearchParams({ id }));
 }
 
-/** @returns the id of its last event */
+/** @returns the id of the last event */
 async function postBatch(postUrl: string, events: readonly ShopEvent[]): Promise<string> {
   const response = await fetch(`${postUrl}/1/logs/${LOG}/events`, {
     method: "POST",

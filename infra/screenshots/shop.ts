@@ -1,7 +1,7 @@
 import { createRandom } from "./random.ts";
 import type { Random } from "./random.ts";
 
-/** An event of a batch; `docs/batches.md` names its fields. */
+/** An event of a batch. Its fields are described in `docs/batches.md`. */
 export type ShopEvent = {
   readonly text: string;
   readonly created: number;
@@ -15,7 +15,7 @@ export type ShopEvent = {
   readonly attributes?: Readonly<Record<string, unknown>>;
 };
 
-/** A class filter as the management API takes it. */
+/** A class filter of the management API. */
 export type ShopClass = {
   readonly key: string;
   readonly display: string;
@@ -36,7 +36,7 @@ export const CLASSES: readonly ShopClass[] = [
   { key: "health", display: "Health check", color: "gray", weight: 10, tag: "health" },
 ];
 
-/** What the page is asked again and again. */
+/** Queries that users run repeatedly. */
 export const SAVED_QUERIES = [
   { name: "Declined payments by user", query: "GET events.payment-failed GROUPBY user SORT COUNT DESC", shared: true },
   { name: "Slow requests", query: "GET events WHERE @took > 1000 SORT @took DESC", shared: true },
@@ -46,7 +46,7 @@ export const SAVED_QUERIES = [
 const HOUR_MS = 3_600_000;
 const DAYS = 7;
 const EVENTS_OF_AN_HOUR = 320;
-/** Payments went wrong for so long, and began to so long before the end. */
+/** Start before the end, and duration, of a payment failure. */
 const INCIDENT = { before_ms: 5.2 * HOUR_MS, length_ms: 0.9 * HOUR_MS } as const;
 
 const USERS = (
@@ -77,7 +77,7 @@ request   POST /charges
 provider  northpay
 attempt   3 of 3`;
 
-/** The events of a web shop in the week before a moment, the oldest first; the same ones for the same moment. */
+/** Creates a week of events of a web shop, oldest first and the same for the same end. */
 export function createShopEvents(end: number, seed = 20): readonly ShopEvent[] {
   const random = createRandom(seed);
   const events: ShopEvent[] = [];
@@ -91,7 +91,7 @@ export function createShopEvents(end: number, seed = 20): readonly ShopEvent[] {
   return events.filter(({ created }) => created < end).toSorted((a, b) => a.created - b.created);
 }
 
-/** How busy the shop is: little by night, most in the afternoon and the evening. */
+/** Returns the traffic by time of day: low at night, highest in the afternoon and evening. */
 function trafficAt(moment: number): number {
   const hour = (moment % (24 * HOUR_MS)) / HOUR_MS;
   return 0.25 + 0.75 * Math.sin(((hour - 3) / 24) * Math.PI) ** 2;
@@ -159,7 +159,7 @@ function createLogin(random: Random, created: number): ShopEvent {
   };
 }
 
-/** An order and its payment, which goes wrong now and then, and mostly during the incident. */
+/** Creates an order and its payment, which fails occasionally, and mostly during the incident. */
 function createOrder(random: Random, created: number, isIncident: boolean): ShopEvent[] {
   const user = random.pick(USERS);
   const order = random.between(70_000, 79_999);

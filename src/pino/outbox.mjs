@@ -16,7 +16,10 @@ const LAST_PAUSE_MS = 10_000;
 /** Tolerance between two readings of a process's start time. */
 const START_JITTER_MS = 5000;
 
-/** @typedef {{ readonly path: string, readonly key: string, size: number, lines: number, isSent: boolean }} Batch */
+/**
+ * @typedef {{ readonly path: string, readonly key: string, size: number, lines: number,
+ *   isSent: boolean }} Batch
+ */
 
 /**
  * Queue of lines for the service. Lines are written to files before they are sent. Each file is one

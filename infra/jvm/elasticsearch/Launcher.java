@@ -10,8 +10,9 @@ import org.elasticsearch.node.Node;
 import org.elasticsearch.plugins.PluginsLoader;
 
 /**
- * Runs one Elasticsearch node from the jars of Maven Central, without the distribution around them. Arguments: the home
- * folder (with modules/transport-netty4/) and the folder of elasticsearch.yml. Logs go to the standard output.
+ * Runs one Elasticsearch node from the jars of Maven Central, without its distribution. Arguments:
+ * the home folder (with modules/transport-netty4/) and the folder of elasticsearch.yml. Logs go to
+ * the standard output.
  */
 final class Launcher {
   public static void main(String[] arguments) throws Exception {
@@ -35,7 +36,7 @@ final class Launcher {
       }
       closed.countDown();
     }));
-    // Its threads are daemons: it is this wait that keeps the process alive.
+    // The node's threads are daemons, so this wait keeps the process alive.
     node.start();
     closed.await();
   }

@@ -8,7 +8,7 @@ import { decodeValue } from "./decode.ts";
 const NONCE_BYTES = 16;
 const LONGEST = 1_024;
 
-/** Handshake of Fluent forward. Each side proves that it knows the shared key, but never sends it. */
+/** Handshake of Fluent forward. Each side proves knowledge of the shared key without sending it. */
 export class Handshake {
   readonly #key: string;
   readonly #nonce = randomBytes(NONCE_BYTES);
