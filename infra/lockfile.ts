@@ -22,7 +22,7 @@ const LIBCS = [
   { word: "musl", libc: "musl" },
 ] as const;
 
-/** Tells whether a dependency of the package at `path` is locked, by Node's resolution order. */
+/** Returns whether a dependency of the package at `path` is locked, by Node's resolution order. */
 function isLocked(packages: Lock["packages"], path: string, name: string): boolean {
   for (let at = path; ; at = at.slice(0, Math.max(at.lastIndexOf("node_modules/") - 1, 0))) {
     if (packages[`${at === "" ? "" : `${at}/`}node_modules/${name}`] !== undefined) return true;

@@ -22,7 +22,7 @@ const START_TIMEOUT_MS = 15 * 60_000;
 
 let answered: Promise<boolean> | undefined;
 
-/** Tells whether a container engine responds within a few seconds. Checked once per process. */
+/** Returns whether a container engine responds within a few seconds. Checked once per process. */
 export function containerEngineAnswers(): Promise<boolean> {
   answered ??= run("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: 5_000 }).then(
     ({ stdout }) => stdout.trim() !== "",

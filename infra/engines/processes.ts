@@ -8,7 +8,7 @@ import { StartError } from "../../src/errors.ts";
 export type Detached = { readonly pid: number; readonly mark: string };
 
 /**
- * Starts `command` in a new session. Its output goes to `log`, which is truncated.
+ * Starts `command` in a new session. Its output goes to `log`, which is truncated first.
  * @throws StartError if it cannot be started
  */
 export async function launch(command: string, args: readonly string[], mark: string, log: string): Promise<Detached> {
@@ -29,7 +29,7 @@ export async function launch(command: string, args: readonly string[], mark: str
   }
 }
 
-/** Tells whether the process runs. Its command line must contain the mark, as pids are reused. */
+/** Returns whether the process runs. Its command line must contain the mark, as pids are reused. */
 export function isRunning({ pid, mark }: Detached): boolean {
   return commandLine(pid).includes(mark);
 }

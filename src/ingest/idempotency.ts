@@ -19,8 +19,8 @@ export type IdempotencyOptions = {
   readonly deletions: DeletionLog;
   /**
    * Time in milliseconds after the assignment of ids in which an append may still reach the bus,
-   * even if the process that sent it has stopped. Only after it is a missing batch known to be
-   * absent. 0 if no other process appends and a failed append is known to be undone.
+   * even if the process that sent it has stopped. A batch that is not found counts as absent only
+   * later. 0 if no other process appends and a failed append is known to be undone.
    */
   readonly settle_ms: number;
   readonly log: Logger;
@@ -85,7 +85,7 @@ const RETRY_AFTER_S = 5;
  * - waits for the first one, if that is running in this process;
  * - is answered from the reservation, if that is done;
  * - is searched on the bus by its ids otherwise. If they are absent and can no longer arrive, the
- *   batch gets new ids: old ids would appear behind the position of pollers and be missed.
+ *   batch gets new ids: pollers have passed the old ones and would miss its events.
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;

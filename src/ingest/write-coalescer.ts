@@ -197,7 +197,7 @@ export function createWriteCoalescer({
     });
   }
 
-  /** Tells whether the thread should busy-poll for the running appends. */
+  /** Returns whether the thread should busy-poll for the running appends. */
   function isWorthIt(): boolean {
     isAwake = appends.length > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
     return isAwake;
@@ -289,7 +289,7 @@ export function createWriteCoalescer({
     return accepted.filter((_, i) => isReserved[i]);
   }
 
-  /** Tells whether a non-empty queue has room. An empty queue takes a post of any size. */
+  /** Returns whether a non-empty queue has room. An empty queue takes a post of any size. */
   function hasRoom(own: Share, events: number, size_bytes: number): boolean {
     const taken = partOf(all.events + events, all.size_bytes + size_bytes);
     if (taken <= 1) return true;
@@ -339,7 +339,7 @@ function grow(share: Share, events: number, size_bytes: number): void {
   share.size_bytes += size_bytes;
 }
 
-/** How many posts of a queue share the next append: at least one, whatever its size. */
+/** Returns how many queued posts share the next append: at least one, whatever its size. */
 function countForAppend(queue: readonly Waiting[]): number {
   let events = 0;
   let taken_bytes = 0;

@@ -131,7 +131,7 @@ export class Outbox {
     this.#makeRoom();
   }
 
-  /** Tells whether a file is ready to send. The last file takes lines until its interval ends. */
+  /** Returns whether a file is ready to send. The last file takes lines until its interval ends. */
   #hasDue() {
     return this.#batches.length > (this.#timer === null ? 0 : 1);
   }
@@ -284,7 +284,7 @@ function startedAt() {
   return Math.round(Date.now() - process.uptime() * 1000);
 }
 
-/** Tells whether the process of a folder is running. Containers reuse the same process id. */
+/** Returns whether a folder's process is running. In containers only its start time is unique. */
 function isAlive(name) {
   const [, pid, started] = /^(\d+)-(\d+)-/.exec(name) ?? [];
   if (pid === undefined) return true;

@@ -2,7 +2,7 @@ const [NUL, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x00, 0x0a, 0x0d, 0x20];
 const [LESS, GREATER, ZERO, NINE] = [0x3c, 0x3e, 0x30, 0x39];
 /** Maximum number of digits of a length. */
 const MOST_DIGITS = 10;
-/** End of a message followed by the beginning of the next one and its priority. */
+/** End of a message, followed by the priority that begins the next one. */
 const NEXT_LINE = "\n<";
 const NEXT_NUL = "\0<";
 const MOST_PRIORITY_DIGITS = 3;
@@ -16,7 +16,7 @@ export type Frame = {
 };
 
 export type FrameOptions = {
-  /** Bytes kept of a longer frame. */
+  /** Maximum number of bytes kept of a frame. */
   readonly most_bytes: number;
   /** Whether NUL alone ends a frame. */
   readonly nulOnly: boolean;
@@ -89,7 +89,7 @@ export class Frames {
     yield { bytes: trimmed(isCounted ? bytes.subarray(length.start) : bytes), isCut: isCounted };
   }
 
-  /** Tells whether the incomplete frame ends, or becomes too long, with these bytes. */
+  /** Returns whether the incomplete frame ends, or becomes too long, with these bytes. */
   #isDone(bytes: Buffer): boolean {
     const size_bytes = this.#held_bytes + bytes.length;
     if (this.#held_bytes <= MOST_DIGITS + 1 || size_bytes > this.#options.most_bytes) return true;
@@ -168,14 +168,14 @@ export class Frames {
   }
 }
 
-/** Tells whether NUL ends messages and no line looks like a message. */
+/** Returns whether NUL ends messages and no line looks like a message. */
 function endsByNul(bytes: Buffer): boolean {
   const nul = bytes.indexOf(NUL);
   if (nul === -1 || messageAt(bytes, NEXT_LINE)) return false;
   return bytes[bytes.length - 1] === NUL || messageAt(bytes, NEXT_NUL, nul);
 }
 
-/** Tells whether a priority follows such a delimiter: "<" alone may occur within a text. */
+/** Returns whether a priority follows such a delimiter: "<" alone may occur within a text. */
 function messageAt(bytes: Buffer, end: string, from = 0): boolean {
   for (let at = bytes.indexOf(end, from); at !== -1; at = bytes.indexOf(end, at + 1)) {
     let i = at + end.length;

@@ -59,7 +59,7 @@ export class Intake {
     if (this.#lines.length > 0) this.#running ??= this.#run();
   }
 
-  /** Tells whether there is room for more events. */
+  /** Returns whether there is room for more events. */
   hasRoom(): boolean {
     if (this.#held_lines >= MOST_LINES || this.#held_bytes >= MOST_BYTES) return false;
     try {

@@ -15,7 +15,7 @@ export type ListenerContext = StoreOptions & {
   readonly log: Logger;
   readonly limits: StoreOptions["limits"];
   readonly tallyOf: (listener: ListenerName) => ListenerTally;
-  /** Connection limit of a listener, and the descriptor from which the process is short of them. */
+  /** Connection limit per listener, and the descriptor from which connections are evicted. */
   readonly connections: { readonly connections: number; readonly descriptors: number };
   /** Rate limit of datagrams per second from one address. */
   readonly datagrams_s: number;

@@ -12,7 +12,7 @@ export type RetryOptions = {
   readonly person: string;
   /** What is stored, as named in the service's log. */
   readonly what: string;
-  /** Whether no client waits for the result any more, and will send the events again. */
+  /** Returns whether no client waits for the result any more. It will send the events again. */
   readonly isAbandoned?: () => boolean;
   /** Called with the last error when it gives up. */
   readonly gaveUp?: (error: unknown) => void;

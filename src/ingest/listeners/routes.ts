@@ -1,7 +1,7 @@
 import { isAmong } from "../../ratelimit/address.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
 
-/** Tells whether a route accepts this sender. The first matching route applies. */
+/** Returns whether a route accepts this sender. The first matching route applies. */
 export function isRouteOf({ from }: RouteSettings, address: string | undefined): boolean {
   return from === null || isAmong(from, address);
 }

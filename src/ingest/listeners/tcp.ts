@@ -219,7 +219,7 @@ class TcpListener implements Listening {
     }
   }
 
-  /** Tells whether a connection may be accepted. Evicts another one if the listener is full. */
+  /** Returns whether a connection may be accepted. Evicts another one if the listener is full. */
   #hasRoom(address: string, socket: Socket): boolean {
     const { connections: most, descriptors } = this.#options.context.connections;
     if ((this.#ofAddress.get(address) ?? 0) >= Math.max(1, most * ADDRESS_SHARE)) return false;

@@ -55,8 +55,8 @@ function keyMissing(): LoggiaError {
 }
 
 /**
- * Like {@link authorize}, without a look-up or an error. Returns null if that needs to be called,
- * for the result or the error; nothing is counted then.
+ * Authorizes a post from memory, without look-ups and errors. Returns null if {@link authorize} has
+ * to decide; nothing is counted then.
  * @param sender as for {@link RateLimiter.admit}
  */
 export function authorizeAtOnce(

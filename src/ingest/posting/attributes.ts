@@ -23,7 +23,7 @@ export function readAttributes(given: unknown, limits: FieldLimits, faults: stri
   return checked(flattened(given, limits, faults), limits, faults);
 }
 
-/** Reads those of a form: `attributes` is JSON, and each field `attr.<name>` is one text value. */
+/** Returns the attributes of a form: `attributes` holds JSON, each `attr.<name>` a text. */
 export function readFormAttributes(fields: FormFields, limits: FieldLimits, faults: string[]): string | null {
   const json = fields.get("attributes")?.trim() ?? "";
   const pairs = pairsOf(fields);
@@ -37,7 +37,7 @@ export function readFormAttributes(fields: FormFields, limits: FieldLimits, faul
   return checked(attributes, limits, faults);
 }
 
-/** Returns the first value of each field, as for all other fields. */
+/** Returns the fields `attr.<name>`. Of repeated ones the first counts, as for all fields. */
 function pairsOf(fields: FormFields): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const [field, value] of fields) {

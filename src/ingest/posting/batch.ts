@@ -25,7 +25,7 @@ const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 /** Limit of events in a compressed batch: this many, and one more for each byte sent. */
 const FREE_EVENTS = 100;
 
-/** Batches up to this size are read at once, ahead of larger ones. */
+/** Batches up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
 const inTurn = createTurns();
 
@@ -184,8 +184,8 @@ function fits(text: string | null | undefined, limit: number): boolean {
 }
 
 /**
- * Tells whether the tags are as {@link splitTags} returns them. They are ASCII without escapes, so
- * a blank is the only white space they can contain.
+ * Returns whether the tags equal the result of {@link splitTags}. They are ASCII without escapes,
+ * so a blank is the only white space they can contain.
  */
 function areTags(tags: LineFields["tags"], limit: number): boolean {
   if (tags === undefined) return true;

@@ -66,7 +66,7 @@ export type PostListenerOptions = {
   readonly limiter?: RateLimiter;
   readonly observe?: PostObserver;
   readonly connections?: ConnectionLimits;
-  /** The Elasticsearch version that clients of its protocol are told. */
+  /** Elasticsearch version reported to clients of its protocol. */
   readonly elasticsearchVersion?: string;
   /** Called when a connection is evicted. */
   readonly cut?: (reason: Cut) => void;
@@ -314,7 +314,7 @@ async function post(path: string, fields: URLSearchParams, place: Place, options
 }
 
 /**
- * Tells whether a body was meant as a form. JSON and other text contain an event field only by
+ * Returns whether a body was meant as a form. JSON and other text contain an event field only by
  * chance.
  */
 function looksLikeForm(fields: URLSearchParams): boolean {

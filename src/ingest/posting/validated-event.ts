@@ -53,7 +53,7 @@ export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: 
   return { kind: "valid", valid: { ...valid, attributes }, created };
 }
 
-/** Tells whether a form has an event field. A body without any is probably not a form. */
+/** Returns whether a form has an event field. A body without any is probably not a form. */
 export function hasEventField(form: URLSearchParams): boolean {
   return EVENT_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
 }

@@ -126,7 +126,7 @@ function findFields(attributes: Gathered): Found {
   return found;
 }
 
-/** Tells whether a value is valid for a field. */
+/** Returns whether a value is valid for a field. */
 function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boolean {
   switch (field) {
     case "text":
@@ -153,7 +153,7 @@ function severityNamed(name: string | undefined, value: unknown): Severity | nul
   return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
 }
 
-/** Tells whether a value names a container's output stream, which identifies no source. */
+/** Returns whether a value names a container's output stream, which identifies no source. */
 export function isStream(value: unknown): boolean {
   return value === "stdout" || value === "stderr";
 }

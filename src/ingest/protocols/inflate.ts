@@ -13,7 +13,7 @@ const METHODS = {
   zstd: promisify(zstdDecompress),
 } as const;
 
-/** Decompressed size allowed for any body, because similar events compress very well. */
+/** Decompressed size allowed for a body of any sent size: similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
 const TAKEN = "gzip, deflate, zstd, snappy, or none";
 
@@ -61,7 +61,7 @@ function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
   }
 }
 
-/** Tells whether deflate has the header that the standard requires; some clients omit it. */
+/** Returns whether a body has a zlib header, which deflate requires and some clients omit. */
 function isZlib(body: Buffer): boolean {
   return body.length >= 2 && (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0;
 }

@@ -118,7 +118,7 @@ function fitAttributes(
   return fitted;
 }
 
-/** Tells whether nothing has to be cut, by bounds that are cheap to check. */
+/** Returns whether nothing has to be cut, by bounds that are cheap to check. */
 function surelyFit(given: ProducerEvent["attributes"], limits: FieldLimits): boolean {
   if (given.size > limits.attributes) return false;
   let most_bytes = 0;

@@ -22,7 +22,7 @@ export function beginOf(line: Buffer): string {
   return line.toString("utf8", 0, WHOLE_BYTES);
 }
 
-/** Tells whether a line contains only white space. */
+/** Returns whether a line contains only white space. */
 export function isBlank(line: TextLine): boolean {
   return typeof line === "string" ? line.trim() === "" : line.every((byte) => byte === 0x20 || byte === 0x09);
 }

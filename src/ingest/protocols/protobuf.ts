@@ -43,7 +43,7 @@ export class ProtobufReader {
     return true;
   }
 
-  /** Tells whether the field has this number and wire type. If not, its value is skipped. */
+  /** Returns whether the field has this number and wire type. If not, its value is skipped. */
   is(field: number, type: number): boolean {
     return this.field === field && this.type === type;
   }

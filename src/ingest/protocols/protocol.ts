@@ -27,7 +27,7 @@ export type Endpoint =
 
 /** Settings of the service that protocols show to clients. */
 export type ProtocolSettings = {
-  /** The Elasticsearch version that clients are told. */
+  /** Elasticsearch version reported to clients. */
   readonly elasticsearchVersion: string;
 };
 

@@ -158,7 +158,7 @@ async function storePieces(
   return { answer: answer!, events };
 }
 
-/** Returns the identity of a repeated request: its key, and a hash of all that is stored. */
+/** Returns what identifies a repeated request: its key, and a hash of URL, type and body. */
 async function repeatOf(request: IncomingMessage, body: Buffer): Promise<Producer["repeat"]> {
   const key = idempotencyKey(request);
   if (key === null) return null;

@@ -57,7 +57,7 @@ const SUM_BYTES = 4;
 /** Type 0 is a compressed chunk. */
 const [PLAIN, FIRST_SKIPPED] = [0x01, 0x80];
 
-/** Tells whether this is framed snappy: blocks with checksums, which some clients call "snappy". */
+/** Returns whether this is framed snappy, with checksums, which some clients call "snappy". */
 export function isFramedSnappy(input: Buffer): boolean {
   return input.subarray(0, STREAM_BEGIN.length).equals(STREAM_BEGIN);
 }

@@ -32,7 +32,7 @@ export type Producer = {
   readonly apiKey: string;
   /** Tags of the request, added to each event. */
   readonly tags: readonly string[];
-  /** The request's Idempotency-Key, and a hash of its body; null if it has no key. */
+  /** The request's Idempotency-Key, with a hash of the request; null if it has no key. */
   readonly repeat: { readonly key: string; readonly hash: string } | null;
 };
 
@@ -42,7 +42,7 @@ export type Stored = Outcome & { readonly cut: number };
 /** Bounds of one append. A larger request is stored in several. */
 const CHUNK_EVENTS = 10_000;
 const CHUNK_BYTES = 12 * 1024 * 1024;
-/** Bodies up to this size are read at once, ahead of larger ones. */
+/** Bodies up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
 /** Events and milliseconds of decoding before the event loop gets a turn. */
 const STEP_EVENTS = 100;

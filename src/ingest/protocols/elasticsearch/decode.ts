@@ -12,7 +12,7 @@ import type { ReadEvent, Received } from "../protocol.ts";
 export const OPERATIONS = ["index", "create", "update", "delete"] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** A bulk action. Actions are reported in order, each without a refusal before its event. */
+/** A bulk action, reported in order. An event follows each action without a refusal. */
 export type Action = {
   readonly operation: Operation;
   readonly index: string;
@@ -105,7 +105,7 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
   return { operation: own, index, id: text === "" ? null : text };
 }
 
-/** Returns the document, or a fault as text. An update needs a document that it may create. */
+/** Returns the document, or a fault as text. An update needs `upsert` or `doc_as_upsert`. */
 function readDocument(line: string, operation: Operation): unknown {
   let value: unknown;
   try {

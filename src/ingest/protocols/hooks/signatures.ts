@@ -29,7 +29,7 @@ export function signatureOf(signature: HookSignature, headers: IncomingHttpHeade
   return HEADERS[signature].map((name) => headerOf(headers, name)).find((value) => value !== "") ?? "";
 }
 
-/** Tells whether a request is signed with this secret. Comparisons take constant time. */
+/** Returns whether a request is signed with this secret. Comparisons take constant time. */
 export function isSigned(signature: HookSignature, secret: string, signed: Signed, now_ms: number): boolean {
   const given = signatureOf(signature, signed.headers);
   if (given === "") return false;

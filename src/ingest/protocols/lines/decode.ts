@@ -43,8 +43,8 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
 }
 
 /**
- * Tells whether a body holds lists of objects, or objects over several lines, rather than one value
- * per line. It examines the first value and the beginning of the second.
+ * Returns whether a body holds lists of objects, or objects over several lines, instead of one
+ * value per line. It examines the first value and the beginning of the second.
  */
 function* isDocument(body: Buffer): Steps<boolean> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);

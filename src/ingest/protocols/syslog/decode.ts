@@ -12,7 +12,7 @@ import { readStructuredData } from "./structured-data.ts";
 export type SyslogOptions = {
   /** Time zone of times without one. */
   readonly zone: Zone;
-  /** Year of times without one; null: the latest year for which the time is not in the future. */
+  /** Year of times without one; null: the latest year that does not put the time in the future. */
   readonly year: number | null;
 };
 

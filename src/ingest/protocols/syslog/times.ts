@@ -68,7 +68,7 @@ export class BsdTimes {
     return { time: withFraction(this.#last_ms, fraction), end };
   }
 
-  /** Returns the next year and earlier ones, so many that a 29 February is among them. */
+  /** Returns the next year and the nine before it, among which there is a leap year. */
   #years(now_ms: number): readonly number[] {
     if (this.#year !== null) return [this.#year];
     const next = new Date(now_ms).getUTCFullYear() + 1;
