@@ -2,34 +2,33 @@ import { copyInSteps, forEachOf, sortInSteps, STEP_ITEMS } from "./steps.ts";
 import type { Steps } from "./steps.ts";
 
 /**
- * Aho–Corasick: one pass over a text finds which of many patterns it contains, whatever their
- * number.
+ * Aho–Corasick automaton: finds which of many patterns a text contains in one pass.
  *
- * Several independent sets of patterns share one arena of typed arrays; set `s` has node `s` as its
- * root. Nodes are numbered breadth first, so that the children of a node lie side by side (ordered
- * by label), and the few nodes near the roots, where most of the time is spent, lie close together
- * in memory. A node costs 34 bytes, a pattern with its table at most half a kilobyte more, and the
- * tables near the roots 512 KB at most.
+ * Several independent sets of patterns share one arena of typed arrays; the root of set `s` is node
+ * `s`. Nodes are numbered breadth first, so that the children of a node are adjacent (ordered by
+ * label) and the few nodes near the roots, where most time is spent, are close together in memory.
+ * A node costs 34 bytes, a pattern with its table at most half a kilobyte more, and the tables near
+ * the roots at most 512 KB.
  *
- * Patterns and texts are compared by UTF-16 unit, which is by code point as long as both are
+ * Patterns and texts are compared by UTF-16 unit, which equals comparing by code point if both are
  * well-formed.
  */
 export type Automaton = {
   /**
-   * One pass over `text`, linear in its length and in what goes to `ids`.
+   * Searches `text` in one pass, in time linear in its length and the number of ids added.
    *
-   * @param ids takes the ids of all patterns of `set` that `text` contains, each once, in no order;
-   * null where nobody wants to know
+   * @param ids receives the ids of all patterns of `set` that `text` contains, each once,
+   * unordered; null if the caller needs none
    * @returns the least value below `bound` of the patterns of `set` that `text` contains, else
    * `bound`
    */
   search(set: number, text: string, bound: number, ids: number[] | null): number;
 };
 
-/** `text` is not empty, and no other pattern of the set has the same. */
+/** A pattern. `text` is not empty and is unique in its set. */
 export type Pattern = {
   readonly text: string;
-  /** {@link NO_VALUE} for a pattern that is of interest for its id alone. */
+  /** {@link NO_VALUE} if only the id of the pattern is of interest. */
   readonly value: number;
   /** -1 for none. */
   readonly id: number;
@@ -40,45 +39,45 @@ export const NO_VALUE = 0x7fffffff;
 
 const ASCII = 128;
 
-/** Nodes, entries of tables and sets that are handled in one step. */
+/** Numbers of nodes or table entries, and of sets, handled in one step. */
 const STEP_NODES = 8_192;
 const STEP_SETS = 64;
 
 /**
- * The arena. `fail` of a root is the root itself; `end` is the nearest node on the way of `fail`,
- * from the node itself on, that has an id, or -1.
+ * Nodes of all sets. `fail` of a root is the root itself. `end` is the first node with an id on the
+ * chain of `fail` links, including the node itself, or -1.
  */
 type Arena = {
   readonly roots: number;
   readonly firstChild: Int32Array;
   readonly label: Uint16Array;
   readonly fail: Int32Array;
-  /** The least value of all patterns that end here, be they suffixes of one another. */
+  /** Least value of all patterns that end at the node, including suffixes of other patterns. */
   readonly best: Int32Array;
-  /** The id of the pattern that ends here, or -1. */
+  /** Id of the pattern that ends at the node, or -1. */
   readonly id: Int32Array;
   readonly end: Int32Array;
-  /** The column of each ASCII unit in `table`; 0 for all that no pattern has. */
+  /** Column of each ASCII unit in `table`; 0 for units that no pattern contains. */
   readonly column: Uint8Array;
   /**
-   * Where the row of a node starts in `table`, or -1. The first nodes and all with several children
-   * have a row: it says for each ASCII unit where to go, whether by a child or by failing on. Of
-   * the latter there is at most one for each pattern and set, and nearly all steps start or end at
-   * a row.
+   * Start of a node's row in `table`, or -1. The first nodes and all nodes with several children
+   * have a row, which holds the next node for each ASCII unit, by a child or by `fail` links. Each
+   * pattern and set adds at most one node with several children. Nearly all steps start or end at a
+   * row.
    */
   readonly row: Int32Array;
   readonly table: Int32Array;
-  /** The nodes that have a row, in order. */
+  /** Nodes that have a row, in order. */
   readonly rowed: readonly number[];
 };
 
-/** The arena before it has tables. */
+/** Arena without tables. */
 type Trie = Omit<Arena, "column" | "row" | "table" | "rowed">;
 
 /**
- * Compiles sets of patterns; the set's index is its name in {@link Automaton}. Linear in the sum of
- * all lengths, but for sorting.
- * @param near how many entries the tables of nodes near the roots may have: 512 KB unless given
+ * Compiles sets of patterns; a set's index identifies it in {@link Automaton}. Apart from sorting,
+ * linear in the sum of all lengths.
+ * @param near maximum number of table entries of nodes near the roots; the default takes 512 KB
  */
 export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Steps<Automaton> {
   const arena = yield* withTables(yield* layOut(sets), near);
@@ -96,7 +95,7 @@ export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = 
   }
   let pass = 0;
 
-  /** Where one pattern was seen in this pass, so were all shorter ones that end with it. */
+  /** If a pattern was seen in this pass, so were all shorter patterns that it ends with. */
   function collect(node: number, ids: number[]): void {
     for (let at = node; at >= 0 && seen[at] !== pass; at = end[fail[at]!]!) {
       seen[at] = pass;
@@ -110,7 +109,7 @@ export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = 
       if (pass === 1) seen.fill(0);
       const floor = floors[set]!;
       let found = bound;
-      // Where the pass stands: at the row of a node, or, if that is not negative, at a node without one.
+      // Current place: the row `at` of a node, or, if `node` is not negative, a node without a row.
       let at = row[set]!;
       let node = -1;
       for (let i = 0; i < text.length; i++) {
@@ -138,15 +137,15 @@ export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = 
 }
 
 /**
- * What a pass needs to know of nearly all nodes: where the row starts. The complement of the node
- * where a pattern ends there, or where it has no row.
+ * Encodes what a pass needs to know of nearly all nodes: the start of the row, or the complement of
+ * the node if a pattern ends there or it has no row.
  */
 function codeOf({ best, end, row }: Arena, node: number): number {
   const isPlain = row[node]! >= 0 && best[node] === NO_VALUE && end[node]! < 0;
   return isPlain ? row[node]! : ~node;
 }
 
-/** The longest beginning of any pattern that ends with `unit`, given the longest that ended before it. */
+/** Returns the node of the longest pattern prefix that ends with `unit`, given the last node. */
 function step(arena: Arena, from: number, unit: number): number {
   const { column, row, table, fail, roots } = arena;
   let node = from;
@@ -173,7 +172,7 @@ function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit:
 }
 
 /**
- * Lays the nodes out level by level. A node of depth d stands for a run of the sorted patterns of
+ * Lays out the nodes level by level. A node of depth d represents a run of the sorted patterns of
  * its set that share their first d units.
  */
 function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
@@ -209,7 +208,7 @@ function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
   let count = sets.length;
   let depth = 0;
   let levelEnd = count;
-  /** Nodes and patterns since the last step ended. */
+  /** Nodes and patterns handled since the last step ended. */
   let handled = 0;
   for (let node = 0; node < count; node++) {
     if (handled >= STEP_TRIE) {
@@ -234,8 +233,8 @@ function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
       arena.best[child] = NO_VALUE;
       arena.id[child] = -1;
       arena.end[child] = -1;
-      // A pattern that ends with this unit sorts first in the run: it makes the child what it is
-      // and has no part in its children.
+      // A pattern that ends with this unit sorts first in the run. It sets the values of the child
+      // and contributes nothing to the child's children.
       if (patterns[at]!.text.length === depth + 1) {
         arena.best[child] = patterns[at]!.value;
         arena.id[child] = patterns[at]!.id;
@@ -250,10 +249,10 @@ function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
   return yield* trim(arena, count);
 }
 
-/** Nodes of the trie, which cost more than others, and patterns in their runs. */
+/** Number of trie nodes and patterns in their runs per step; they cost more than other items. */
 const STEP_TRIE = 1_024;
 
-/** Fills in what a node inherits from the suffix that it fails to, which lies nearer to the root and is finished. */
+/** Copies what a node inherits from its `fail` node, which is nearer to the root and finished. */
 function finish(arena: Trie, node: number): void {
   if (node < arena.roots) return;
   const suffix = arena.fail[node]!;
@@ -261,7 +260,7 @@ function finish(arena: Trie, node: number): void {
   arena.end[node] = arena.id[node]! < 0 ? arena.end[suffix]! : node;
 }
 
-/** Where the child of `parent` by `unit` goes when none of its own children fits. */
+/** Returns the `fail` node of the child of `parent` by `unit`. */
 function failOf(arena: Trie, parent: number, unit: number): number {
   let node = parent;
   while (node >= arena.roots) {
@@ -314,7 +313,7 @@ function* withTables(trie: Trie, nearSize: number): Steps<Arena> {
     STEP_NODES,
   );
   const arena = { ...trie, column, row, rowed, table: new Int32Array(width * rowed.length) };
-  // Level by level, so that the row of whatever a node fails to is there before its own.
+  // Level by level, so that the row of a node's `fail` node is filled before the node's own.
   const fill = (i: number): void => {
     const node = rowed[i]!;
     const start = width * i;
@@ -337,7 +336,7 @@ function rootOf({ roots, fail }: Trie, node: number): number {
   return at;
 }
 
-/** By UTF-16 unit, so that patterns with a common beginning lie side by side, the shorter first. */
+/** Compares by UTF-16 unit: patterns with a common prefix are adjacent, shorter ones first. */
 function byText(a: Pattern, b: Pattern): number {
   return a.text < b.text ? -1 : 1;
 }

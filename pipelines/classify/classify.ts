@@ -10,8 +10,8 @@ import type { Matchers } from "./matchers.ts";
 type Filters = Pick<Catalog, "log" | "classFilters" | "ownerOf">;
 
 /**
- * Gives an event the class of the heaviest filter of its log that matches. An event of a log that
- * the catalog does not know has no class, and goes on: it was accepted, so it is kept.
+ * Gives an event the class of the heaviest matching filter of its log. An event of a log that the
+ * catalog does not know gets no class and continues: it was accepted, so it is kept.
  */
 export function createClassify({ catalog }: { readonly catalog: Filters }): Transform {
   const classOf = createClassifier(catalog);
@@ -26,9 +26,9 @@ export function createClassify({ catalog }: { readonly catalog: Filters }): Tran
 }
 
 /**
- * The class that an event is to have, by the filters that its log has when this is called. A
- * promise where no matcher is ready for these: then the filters are looked at one after the other,
- * in pieces, while others have the thread in between.
+ * Returns a function that finds the class of an event by the current filters of its log. If no
+ * matcher is ready for them, it returns a promise and tests the filters one by one, in steps,
+ * yielding the thread in between.
  */
 export function createClassifier(
   catalog: Filters,

@@ -2,17 +2,16 @@ import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { fold } from "../../src/events/text.ts";
 import type { Subject } from "./matcher.ts";
 
-/** Filters that are looked at between two pauses. */
+/** Number of filters tested between two pauses. */
 const STEP_FILTERS = 128;
 
-/** What a matcher of these filters answers, found by looking at one after the other. */
+/** Returns what a matcher of these filters would return, by testing one filter after the other. */
 export async function classByLoop(
   filters: readonly ClassFilter[],
   event: Subject,
   pause: () => Promise<void>,
 ): Promise<string | null> {
-  // Texts of the event are taken before the first pause: what happens to it meanwhile is of no
-  // effect.
+  // The fields are read before the first pause, so that later changes of the event have no effect.
   const text = fold(event.text);
   const link = fold(event.link);
   const source = fold(event.source);
@@ -31,7 +30,7 @@ export async function classByLoop(
   return best?.key ?? null;
 }
 
-/** Whether the first gives the class where both match. */
+/** Whether the first filter takes precedence if both match. */
 export function isBefore(one: ClassFilter, other: ClassFilter): boolean {
   return one.weight > other.weight || (one.weight === other.weight && one.key < other.key);
 }

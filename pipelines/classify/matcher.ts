@@ -12,31 +12,29 @@ import type { Steps } from "./steps.ts";
 import { compileWindowHash, FEW } from "./window-hash.ts";
 import type { WindowHash } from "./window-hash.ts";
 
-/** What a filter looks at. Strings are well-formed. */
+/** Event fields that class filters test. Strings are well-formed. */
 export type Subject = Pick<StoredEvent, "text" | "link" | "tags" | "source">;
 
-/** The key of the filter that gives an event its class, or null where none matches. */
+/** Returns the key of the filter that gives an event its class, or null if none matches. */
 export type Matcher = (event: Subject) => string | null;
 
 /**
- * Compiles class filters into a matcher whose cost depends on the event and not on how many filters
- * there are.
+ * Compiles class filters into a matcher whose cost does not depend on the number of filters.
  *
- * A filter's rank is its place in the order (weight falling, key rising): the matching filter of
- * least rank wins. Filters that ask for the same tag and source (or for none) form a group, found
- * by name; an event with t tags belongs to at most 2t + 2 groups. Within a group
+ * A filter's rank is its place in the order (weight descending, key ascending); the matching filter
+ * of least rank wins. Filters with the same tag and source, or without either, form a group, found
+ * by name. An event with t tags belongs to at most 2t + 2 groups. Within a group:
  *
- * - filters without `text` and `link` always match: only the one of least rank counts;
- * - what filters ask of the text is searched for in one pass or two however many match: by a hash
- *   of windows, and what that leaves by a set of an automaton, both of which carry the least rank
- *   of those without `link` along; the same goes for the link;
- * - filters with both are pairs of patterns: the pass over the link says which of their links were
- *   found. Where these have few pairs, the text is looked at for each of them, else it is searched
- *   for those of all pairs, and the pairs of the side with fewer of them are looked through. This
- *   alone may grow with the number of filters, where thousands of them share a pattern that the
- *   event contains: by one read of an array for each.
+ * - Filters without `text` and `link` always match. Only the one of least rank counts.
+ * - Text patterns are searched in at most two passes, however many match: by a hash of windows,
+ *   then by an automaton for the patterns that the hash leaves out. Both track the least rank of
+ *   the filters without `link`. Link patterns are searched in the same way.
+ * - Filters with both are pairs of patterns. The pass over the link yields the link patterns found.
+ *   If these have few pairs, each pair's text is tested by itself. Otherwise the text is searched
+ *   for the text patterns of all pairs, and the side with fewer pairs is scanned. Only this scan
+ *   can grow with the number of filters, by one array read per filter that shares a found pattern.
  *
- * A group is asked only where its least rank is better than what was found before.
+ * A group is searched only if its least rank is better than the best found so far.
  */
 export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher> {
   const ranked = yield* sortInSteps(filters, byRank);
@@ -47,13 +45,13 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   const untagged = index.get("");
   const tagged = yield* compileNames(index);
   const asksForTags = index.size > (untagged === undefined ? 0 : 1);
-  /** Those of the event in hand: one list for all events, so that none is made for each. */
+  /** Candidate filters of the current event. All events share the array to save allocations. */
   const asking: Asking[] = [];
   let count = 0;
 
   /**
-   * Keeps the filters of a tag, or of a tag and a source, that ask for more. Returns the least rank
-   * of those that do not, or `bound`.
+   * Collects the filters of a tag, or of a tag and source, that test text or link. Returns the
+   * least rank of the filters that do not, or `bound`.
    */
   function collect(members: Members | undefined, event: Subject, bound: number): number {
     if (members === undefined) return bound;
@@ -80,15 +78,15 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   };
 }
 
-/** The same at once. */
+/** Compiles a matcher in one go, without steps. */
 export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
   return finish(matcherInSteps(filters));
 }
 
-/** The texts of the event in hand, whichever matcher is asked. */
+/** Texts of the current event, shared by all matchers. */
 const TEXT = createScan();
 const LINK = createScan();
-/** Taken once an event is done, so that no text is kept. */
+/** Replaces the texts once an event is done, so that none is retained. */
 const NOTHING = { text: "", link: "" };
 
 function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
@@ -97,62 +95,62 @@ function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
 }
 
 /**
- * Filters with the same tag and source: the least rank where none asks for more, and nobody for a
- * source besides. Where there are no such filters, a rank is {@link NO_VALUE}.
+ * Filters with the same tag and source. A plain rank if none of them tests text or link and there
+ * are no filters by source; ranks that do not exist are {@link NO_VALUE}.
  */
 type Members = number | Asking;
 
-/** Its ranks alone tell of most events that the texts need not be looked at. */
+/** Filters of which some test text or link. For most events the ranks alone rule out a search. */
 type Asking = {
-  /** The least rank of those without `text` and `link`. */
+  /** Least rank of the filters without `text` and `link`. */
   readonly plain: number;
-  /** The least rank of all others. */
+  /** Least rank of all other filters. */
   readonly least: number;
-  /** What the only one of the others asks for; that of least rank, where there are several. */
+  /** Patterns of the other filter of least rank, which may be the only one. */
   readonly text: string;
   readonly link: string;
-  /** The others, where there are several. */
+  /** The other filters, if there are several. */
   readonly group: Group | null;
   /**
-   * Of those that ask for a tag and no source, or for neither: the filters with the same tag and a
-   * source, by source.
+   * For filters with a tag and no source, or with neither: filters with the same tag and a source,
+   * by source.
    */
   readonly bySource: Names<Members> | null;
 };
 
-/** Filters with the same tag and source that ask for a text or a link. */
+/** Filters with the same tag and source that test text or link. */
 type Group = {
-  /** The least rank of those with both. */
+  /** Least rank of the filters with both. */
   readonly leastPair: number;
-  /** Of the filters without `link`. */
+  /** Text patterns of filters without `link`. */
   readonly texts: Side;
-  /** Of those with both. */
+  /** Text patterns of filters with both. */
   readonly halves: Side;
-  /** Of all. */
+  /** Link patterns of all filters. */
   readonly links: Side;
 };
 
-/** What filters of a group ask of the text, or of the link. */
+/** Patterns of a group's filters for one field, the text or the link. */
 type Side = {
-  /** The least rank of the filters that ask for nothing else. */
+  /** Least rank of the filters that test this field only. */
   readonly least: number;
-  /** For most of the patterns, where they are many. */
+  /** Search for most of the patterns, if there are many. */
   readonly pass: WindowHash | null;
-  /** The other patterns where they are few, which is faster; else they are a set of the automaton. */
+  /** Remaining patterns if few, which is faster; otherwise null, and they are set `set`. */
   readonly few: readonly Pattern[] | null;
   readonly set: number;
-  /** By id, the patterns that are halves of pairs. */
+  /** Patterns that are halves of pairs, by id. */
   readonly halves: readonly string[];
   readonly pairs: Pairs;
-  /** By the id of a pattern: 1 while pairs are looked through, if it was found. */
+  /** By pattern id: 1 if the pattern was found, while pairs are scanned. */
   readonly found: Uint8Array;
 };
 
 type Pair = { readonly rank: number; readonly text: number; readonly link: number };
 
 /**
- * The pairs of pattern `id` are those from `from[id]` on and before `from[id + 1]`, by rising rank;
- * `other` is the id of their other half.
+ * Pairs by pattern. Those of pattern `id` are at `from[id]` up to before `from[id + 1]`, by
+ * ascending rank; `other` is the id of the pair's other pattern.
  */
 type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
 
@@ -166,13 +164,13 @@ const NOTHING_ASKED: Side = {
   found: new Uint8Array(0),
 };
 
-/** The rank of the only filter that asks for more, if it is below `bound` and matches, else `bound`. */
+/** Returns the rank of the only filter to search if it is below `bound` and matches, or `bound`. */
 function searchOne({ least, text, link }: Asking, bound: number): number {
   const matches = (text === "" || foldedOf(TEXT).includes(text)) && (link === "" || foldedOf(LINK).includes(link));
   return matches ? least : bound;
 }
 
-/** The least rank below `bound` of the filters of a group that match, else `bound`. */
+/** Returns the least rank below `bound` of the group's filters that match, else `bound`. */
 function searchGroup(automaton: Automaton, { texts, halves, links, leastPair }: Group, bound: number): number {
   let best = bound;
   const linkIds: number[] | null = leastPair < best ? [] : null;
@@ -188,7 +186,7 @@ function searchGroup(automaton: Automaton, { texts, halves, links, leastPair }: 
     : walkPairs(halves, textIds, links, linkIds, best);
 }
 
-/** As {@link Automaton.search}. */
+/** Searches one field, with the parameters and result of {@link Automaton.search}. */
 function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number, ids: number[] | null): number {
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
   if (side.few === null) return automaton.search(side.set, foldedOf(text), best, ids);
@@ -201,7 +199,7 @@ function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number,
   return best;
 }
 
-/** How many pairs hold one of the patterns. */
+/** Counts the pairs that contain one of the patterns. */
 function countPairs({ pairs }: Side, ids: readonly number[]): number {
   let count = 0;
   for (const id of ids) count += pairs.from[id + 1]! - pairs.from[id]!;
@@ -209,8 +207,8 @@ function countPairs({ pairs }: Side, ids: readonly number[]): number {
 }
 
 /**
- * The least rank below `bound` of the pairs that hold one of the patterns of a side, and whose
- * other half `isFound`, given its id.
+ * Returns the least rank below `bound` of a side's pairs that contain one of the patterns `ids` and
+ * whose other pattern satisfies `isFound`, else `bound`.
  */
 function searchPairs(
   { pairs }: Side,
@@ -227,7 +225,7 @@ function searchPairs(
   return best;
 }
 
-/** The same where the ids of the other halves that were found are known. */
+/** Searches pairs when the ids of the other patterns found are known. */
 function walkPairs(
   side: Side,
   ids: readonly number[],
@@ -241,7 +239,7 @@ function walkPairs(
   return best;
 }
 
-/** By folded tag, "" for none; pattern sets are added to `sets`. */
+/** Groups filters by folded tag, "" for none, and adds their pattern sets to `sets`. */
 function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<ReadonlyMap<string, Members>> {
   const index = new Map<string, Members>();
   const folded: Folded[] = [];
@@ -262,12 +260,12 @@ function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<
   return index;
 }
 
-/** Filters that are handled in one step. */
+/** Number of filters handled in one step. */
 const STEP_FILTERS = 128;
 
 function* sourcesOf(bySource: ReadonlyMap<string, Members>): Steps<Asking["bySource"]> {
   if (bySource.size === 0) return null;
-  // So few are worth no tables either.
+  // A hash table is not worthwhile for so few sources.
   return bySource.size <= FEW ? mapNames(bySource) : yield* compileNames(bySource);
 }
 
@@ -287,7 +285,7 @@ function form(text: string): string {
   return fold(wellFormed(text));
 }
 
-/** @param filters by rising rank */
+/** @param filters by ascending rank */
 function* toMembers(filters: readonly Folded[], bySource: Asking["bySource"], sets: Pattern[][]): Steps<Members> {
   const plain = filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE;
   const asks = filters.filter(({ text, link }) => text !== "" || link !== "");
@@ -302,7 +300,7 @@ function* toMembers(filters: readonly Folded[], bySource: Asking["bySource"], se
   };
 }
 
-/** @param asks by rising rank */
+/** @param asks by ascending rank */
 function* toGroup(asks: readonly Folded[], sets: Pattern[][]): Steps<Group> {
   yield* endStepAfter(asks.length);
   const both = asks.filter(({ text, link }) => text !== "" && link !== "");
@@ -327,7 +325,7 @@ function* toGroup(asks: readonly Folded[], sets: Pattern[][]): Steps<Group> {
 }
 
 /**
- * @param alone what filters ask of this side that ask for nothing else, by rising rank
+ * @param alone patterns of the filters that test this field only, by ascending rank
  * @param ids the patterns of the pairs
  */
 function* toSide(
@@ -363,7 +361,7 @@ function* toSide(
   };
 }
 
-/** @param pairs by rising rank, which they keep */
+/** @param pairs by ascending rank, an order the result keeps */
 function* bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): Steps<Pairs> {
   const from = new Int32Array(halves + 1);
   yield* forEachOf(pairs.length, (i) => void (from[pairs[i]![half] + 1]! += 1));
@@ -381,7 +379,7 @@ function* bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"):
   return { from, rank, other };
 }
 
-/** The number of a string; distinct ones are numbered from 0, in order of first appearance. */
+/** Returns the number of a string; distinct strings are numbered from 0 by first appearance. */
 function numberOf(numbers: Map<string, number>, string: string): number {
   const known = numbers.get(string);
   if (known !== undefined) return known;

@@ -6,53 +6,50 @@ import type { Matcher } from "./matcher.ts";
 import { patchMatcher } from "./patch.ts";
 import type { Patch, PatchedMatcher } from "./patch.ts";
 
-/** A log for whose filters no matcher is ready. */
+/** A log without a matcher for its current filters. */
 export type Missing = {
   readonly log: LogKey;
   readonly owner: string;
-  /** The very array that the catalog gave: another one has other filters. */
+  /** The array returned by the catalog. Its identity stands for its content. */
   readonly filters: readonly ClassFilter[];
 };
 
 /**
- * The compiled matchers of logs, in bounded memory. They are built beside the events, one at a time
- * and in small steps; the one that was built replaces the one before at once. It is used for the very
- * filters that it was built from, and for those that differ in a few, with a small one of these.
+ * Compiled matchers of logs, in bounded memory. Matchers are built in the background, one at a time
+ * and in small steps; a finished one replaces its predecessor at once. A matcher serves the filter
+ * array it was built from, and arrays that differ in a few filters, patched with a small matcher of
+ * these.
  *
- * Looking at all filters for an event costs far less than building a matcher. So one is built where
- * what a log's events have cost without it comes to what it costs: logs of thousands of filters and
- * few events make no work for the others. Of several that are wanted, the next is of the owner for
- * whom the least was built lately.
+ * Testing all filters for one event costs far less than building a matcher. So a matcher is built
+ * once the events of a log have cost as much without it: logs with thousands of filters and few
+ * events add no work for others. If several are due, the owner with the least recent building work
+ * comes first.
  */
 export type Matchers = {
   find(log: LogKey, filters: readonly ClassFilter[]): PatchedMatcher | null;
-  /** Counts an event for which there was none. */
+  /** Counts an event for which there was no matcher. */
   missed(missing: Missing): void;
-  /** Resolves once nothing more is to be built. */
+  /** Resolves once no matcher is left to build. */
   idle(): Promise<void>;
 };
 
 /**
- * How large matchers may be, counted by {@link sizeOf}: all together, some 200 MB, and those of one
- * owner. A log with as many filters as it may have, each as long as it may be, is within the
- * latter.
+ * Maximum size of all matchers, some 200 MB, and of those of one owner, in units of {@link sizeOf}.
+ * A log with the maximum number of filters of maximum length fits the owner's limit.
  */
 const MAX_SIZE = { all: 5_000_000, owner: 4_500_000 };
 
 type Kept = Missing & {
   readonly match: Matcher;
   readonly size: number;
-  /** For the filters that the log has now, where these are others. */
+  /** Matcher for the log's current filters, if they differ from `filters`. */
   patch: Patch | null;
 };
 
-/** What events of a log have cost without a matcher for its filters, in units of {@link sizeOf}. */
+/** Cost of a log's events without a matcher for its filters, in units of {@link sizeOf}. */
 type Spent = { readonly filters: readonly ClassFilter[]; readonly size: number; spent: number };
 
-/**
- * Logs of which costs are known. Of those beyond, the ones without events for longest are
- * forgotten.
- */
+/** Maximum number of logs with known costs. The logs without events for longest are dropped. */
 const MAX_COSTS = 10_000;
 
 export function createMatchers(
@@ -69,7 +66,7 @@ export function createMatchers(
   let held = 0;
   const costs = new Map<LogKey, Spent>();
   const wanted = new Map<LogKey, Missing & { readonly size: number }>();
-  /** What was built by owner, since nothing was wanted last. */
+  /** Size of the matchers built, by owner, since the queue was last empty. */
   const built = new Map<string, number>();
   let current: Missing | null = null;
   let building: Promise<void> | null = null;
@@ -94,8 +91,8 @@ export function createMatchers(
   };
 
   /**
-   * Whether another one than that of `except` was dropped, of `owner` or, where it has no other, of
-   * anybody.
+   * Drops the oldest matcher of `owner`, except that of log `except`. If the owner has no other and
+   * the limit of all is exceeded, drops the oldest of any owner. Returns whether one was dropped.
    */
   const dropOldest = (owner: string, except: LogKey): boolean => {
     const others = [...kept.values()].filter(({ log }) => log !== except);
@@ -137,7 +134,7 @@ export function createMatchers(
 
   const missed = (missing: Missing): void => {
     const { log, filters } = missing;
-    // What is being built is there soon.
+    // The matcher is being built.
     if (current?.log === log && current.filters === filters) return;
     const known = costs.get(log);
     const cost = known?.filters === filters ? known : { filters, size: sizeOf(filters), spent: 0 };
@@ -154,7 +151,7 @@ export function createMatchers(
     find(log, filters) {
       const entry = kept.get(log);
       if (entry === undefined) return null;
-      // The last one is where it belongs already.
+      // A single entry is in order already.
       if (kept.size > 1) {
         kept.delete(log);
         kept.set(log, entry);
@@ -170,12 +167,12 @@ export function createMatchers(
   };
 }
 
-/** Besides its filters, an event has to wait for its turn. */
+/** Fixed cost of an event without a matcher: it waits for its turn on the thread. */
 const EVENT_COST = 100;
 
 /**
- * Each character of a pattern may become a node, which has a table of its own near the roots, and
- * each filter a table.
+ * Estimates the size of a matcher: each character of a pattern may become a node, with a table if
+ * it is near the roots, and each filter a table.
  */
 function sizeOf(filters: readonly ClassFilter[]): number {
   const characters = filters.reduce((sum, { text, link }) => sum + text.length + link.length, 0);

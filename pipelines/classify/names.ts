@@ -4,48 +4,50 @@ import { foldFour, MIX } from "./four-bytes.ts";
 import { forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
 import type { Steps } from "./steps.ts";
 
-/** What belongs to a name, whatever its case. */
+/** Lookup by name, ignoring case. */
 export type Names<T> = {
   /** @param name need not be folded */
   readonly find: (name: string) => T | undefined;
 };
 
-/** So many bits there are for each name, at least, up to as many as there are values of {@link endsOf}. */
+/** Least number of bits per name, and the maximum in all: one per value of {@link endsOf}. */
 const BITS = 16;
 const ENDS = 2 ** 17;
-/** So many names there are in a bucket on average, and at most: those of a fuller one are left to the map. */
+/** Average and maximum number of names per bucket. The names of a fuller bucket stay in the map. */
 const CROWD = 4;
 const MOST_CROWD = 16;
-/** So many slots there are for each name. */
+/** Number of slots per name. */
 const ROOM = 1.1;
-/** So many buckets there are at most, and slots of a kind: which of them, 16 bits of a hash say. */
+/** Maximum number of buckets, and of slots of one size: 16 bits of a hash select one. */
 const MOST = 2 ** 16;
 /**
- * Factors of buckets are odd numbers from 3 on, as 1 leads names that share a bucket to one part of
- * the slots. Where none will do, they are left to the map, so that no choice of names makes the
- * table slow.
+ * Greatest bucket factor. Factors are odd numbers from 3 on: a factor of 1 would map the names of a
+ * bucket to one part of the slots. If no factor fits, the names stay in the map, so that no choice
+ * of names makes the table slow.
  */
 const LAST_FACTOR = 2_001;
 const LONGEST = 16;
-/** Slots that are looked at in one step. */
+/** Number of slots tried in one step. */
 const STEP_TRIES = 1_024;
 
 /**
- * Tags and sources come with each event as strings that nobody has seen before: a map has to hash
- * all of each, and to go through memory for it, before it can say of most that nothing belongs to
- * them. Here a bit says so of many, found by three units of a name and its length. What may belong
- * to something is compared with a single name, four units at a time. Which one, a hash says that is
- * perfect for the names there are: it puts them into buckets, each of which has a factor that leads
- * its names to slots of their own (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace,
- * and compress", 2009). Long names, and those that are not ASCII, are left to the map.
+ * Compiles a lookup by name that avoids hashing the whole name. Tags and sources arrive as new
+ * strings with each event, and a Map must hash each one and read main memory just to find that most
+ * are absent.
  *
- * @param byName by folded name; numbers are whole ones from 0 to 2^31 - 1
+ * A bit for three units of a name and its length rules out many names. Any other name is compared
+ * with a single candidate, four units at a time. A perfect hash of the known names selects the
+ * candidate: it assigns names to buckets, and each bucket has a factor that maps its names to
+ * distinct slots (after Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and compress",
+ * 2009). Long names and names that are not ASCII stay in the map.
+ *
+ * @param byName by folded name; numbers are integers from 0 to 2^31 - 1
  */
 export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps<Names<T | number>> {
   const names = [...byName.keys()];
   const lastWord = Math.min(2 ** Math.ceil(Math.log2(BITS * names.length + 32)), ENDS) / 32 - 1;
   const own: string[] = [];
-  /** By how many numbers a name is, how many such names there are. */
+  /** Number of names, by how many numbers a name takes. */
   const known = new Int32Array(5);
   yield* forEachOf(names.length, (i) => {
     const name = names[i]!;
@@ -55,7 +57,7 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
   });
   const factorsAt = lastWord + 1;
   const buckets = Math.max(1, Math.min(Math.ceil(own.length / CROWD), MOST));
-  /** By how many numbers a name is, 1 to 4: where the slots of such names begin, and how many there are. */
+  /** Start and count of the slots, by how many numbers a name takes, 1 to 4. */
   const begins = new Int32Array(5);
   const counts = new Int32Array(5);
   let end = factorsAt + buckets;
@@ -65,9 +67,10 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
     end += (numbers + 1) * counts[numbers]!;
   }
   /**
-   * Bits; the factors of buckets, 0 where their names are left to the map; and slots: the numbers
-   * of a name, and last what belongs to it, a number by its complement, else which of the values it
-   * is, 0 where the slot is free. All slots can be read as if they were of four numbers.
+   * Bits; then the factors of buckets, 0 if their names stay in the map; then slots. A slot holds
+   * the numbers of a name and its value: a number as its complement, otherwise an index into
+   * `values`, or 0 if the slot is free. The padding lets every slot be read as if it had four
+   * numbers.
    */
   const table = new Int32Array(end + 3);
   const values: (T | undefined)[] = [undefined];
@@ -77,17 +80,17 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
     table[(ends >>> 5) & lastWord]! |= 1 << ends;
   });
   const byBucket = yield* groupInSteps(own, (name) => bucketOf(hashOf(name)));
-  /** Slots that were looked at since the last step ended. */
+  /** Slots tried since the last step ended. */
   let tried = 0;
   const entries = [...byBucket];
-  // The fullest first, while there is room.
+  // Fullest buckets first, while most slots are free.
   for (const [bucket, crowd] of yield* sortInSteps(entries, ([, a], [, b]) => b.length - a.length)) {
     yield* settle(bucket, crowd);
   }
 
   /**
-   * Gives a bucket a factor that leads each of its names to a free slot of its own, and the slots
-   * to these, where there is one.
+   * Finds a factor that maps the names of a bucket to distinct free slots, and fills these slots.
+   * Without such a factor the names stay in the map.
    */
   function* settle(bucket: number, crowd: readonly string[]): Steps<void> {
     if (crowd.length > MOST_CROWD) return;
@@ -122,9 +125,9 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
   }
 
   return {
-    // Bucket and slot are found as above, but written out: below 460 bytecodes
-    // (--max-inlined-bytecode-size) V8 would take this into its callers, and call there what it
-    // takes in here.
+    // Bucket and slot are computed inline to keep this function above 460 bytecodes
+    // (--max-inlined-bytecode-size). V8 would inline a smaller one into its callers and then no
+    // longer inline the functions that it calls.
     find(name) {
       const ends = endsOf(name);
       if (ends >= 0 && ((table[(ends >>> 5) & lastWord]! >>> ends) & 1) === 0) return undefined;
@@ -156,17 +159,17 @@ function hasSlot(length: number): boolean {
   return length > 0 && length <= LONGEST;
 }
 
-/** How many numbers the units of a name fill. */
+/** Returns how many numbers the units of a name fill. */
 function numbersIn(length: number): number {
   return (length + 3) >> 2;
 }
 
 /**
- * A name as numbers of four units each, folded: its first four, its last four, those after the
- * first, those before the last. In a shorter name they overlap, and there are fewer numbers. ASCII
- * leaves the eighth bit of each unit free: two of the first number have the length by four, so that
- * names with the same numbers, and as many, are the same. A number is negative where a unit is not
- * ASCII.
+ * Returns a folded name as numbers of four units each: its first four, its last four, those after
+ * the first four, those before the last four. In shorter names they overlap, and there are fewer
+ * numbers. ASCII leaves the eighth bit of each unit free: two such bits of the first number hold
+ * the length modulo 4, so that equally many equal numbers mean equal names. A number is negative if
+ * one of its units is not ASCII.
  */
 function numbersOf(name: string): number[] {
   return [firstOf(name), secondOf(name), thirdOf(name), fourthOf(name)].slice(0, numbersIn(name.length));
@@ -182,7 +185,7 @@ function secondOf(name: string): number {
   return name.length < 4 ? 0 : four(name, name.length - 4);
 }
 
-/** Without a branch on whether a name has more than eight units: names go either way, which no processor foresees. */
+/** Avoids a branch on whether the name has more than eight units, which processors mispredict. */
 function thirdOf(name: string): number {
   const { length } = name;
   return length < 4 ? 0 : four(name, Math.min(4, length - 4)) & ((8 - length) >> 31);
@@ -200,7 +203,7 @@ function four(name: string, at: number): number {
   return (a | b | c | d) >= 0x80 ? -1 : foldFour(a | (b << 8) | (c << 16) | (d << 24));
 }
 
-/** Of a name of one to three units: its first, middle and last one. */
+/** Packs the first, middle and last unit of a name of one to three units. */
 function three(name: string): number {
   const a = name.charCodeAt(0);
   const b = name.charCodeAt(name.length >> 1);
@@ -218,17 +221,17 @@ function mix(first: number, second: number, third: number, fourth: number): numb
   return Math.imul(mixed ^ (mixed >>> 15), MIX);
 }
 
-/** Which of so many a hash says, by its upper 16 bits. */
+/** Maps the upper 16 bits of a hash to an index below `size`. */
 function partOf(hash: number, size: number): number {
   return Math.imul(hash >>> 16, size) >>> 16;
 }
 
-/** The same without tables, for a few names that are asked for seldom. */
+/** Builds the same lookup without tables, for a few names that are looked up rarely. */
 export function mapNames<T>(byName: ReadonlyMap<string, T>): Names<T> {
   return { find: (name) => findIn(byName, name) };
 }
 
-/** What is found as it is need not be folded: folded a second time, a folded name stays as it is. */
+/** Tries the name as it is first: a folded name is its own folded form. */
 function findIn<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const known = byName.get(name);
   if (known !== undefined) return known;
@@ -237,9 +240,9 @@ function findIn<T>(byName: ReadonlyMap<string, T>, name: string): T | undefined 
 }
 
 /**
- * 17 bits of the last two units of a name, its first and its length, whatever their case, those
- * that differ most from name to name in the lower ones; negative where one of them is not ASCII,
- * which may fold to one that is.
+ * Returns 17 bits of a name's last two units, first unit and length, ignoring case, or a negative
+ * number if one of these units is not ASCII, since it may fold to ASCII. The bits that differ most
+ * between names are the lower ones.
  */
 function endsOf(name: string): number {
   const first = name.charCodeAt(0);

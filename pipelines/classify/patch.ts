@@ -4,28 +4,28 @@ import { compileMatcher } from "./matcher.ts";
 import type { Matcher, Subject } from "./matcher.ts";
 
 /**
- * Filters that are gone, and new ones; a changed filter is both. A matcher of so few is built in
- * much less than a millisecond.
+ * Maximum number of removed and added filters; a changed filter counts as both. A matcher of so few
+ * is built in much less than a millisecond.
  */
 const MAX_DIFFERENCES = 16;
 
 /**
- * The key of the filter that gives an event its class, null where none matches; undefined where
- * only a look at all filters can tell.
+ * Returns the key of the filter that gives an event its class, null if none matches, or undefined
+ * if all filters have to be tested.
  */
 export type PatchedMatcher = (event: Subject) => string | null | undefined;
 
 export type Patch = {
   readonly filters: readonly ClassFilter[];
-  /** Null where too many differ. */
+  /** Null if too many filters differ. */
   readonly match: PatchedMatcher | null;
-  /** Whether so many differ that a matcher of all filters is due. */
+  /** Whether so many filters differ that a matcher of all filters is due. */
   readonly isLarge: boolean;
 };
 
 /**
- * A matcher of `filters` made of one for `base`, a list of which they differ in a few filters: the
- * heaviest match is that of the base or that of what was added.
+ * Derives a matcher of `filters` from one of `base`, which differs in a few filters: the heaviest
+ * match is that of the base or that of the added filters.
  */
 export function patchMatcher(
   base: { readonly filters: readonly ClassFilter[]; readonly match: Matcher },
@@ -37,7 +37,7 @@ export function patchMatcher(
   const matchAdded = compileMatcher([...added.values()]);
   const match: PatchedMatcher = (event) => {
     const before = base.match(event);
-    // What is gone may have hidden any other filter.
+    // A removed filter may have hidden any other filter.
     if (before !== null && removed.has(before)) return undefined;
     const after = matchAdded(event);
     if (before === null || after === null) return before ?? after;
@@ -48,8 +48,8 @@ export function patchMatcher(
 }
 
 /**
- * Filters of one list that the other has not, by key. Lists are sorted by key; in others more
- * counts as changed than is.
+ * Returns the filters that only one of two lists has, by key. Lists are sorted by key; in unsorted
+ * lists more filters count as changed.
  */
 function differences(before: readonly ClassFilter[], after: readonly ClassFilter[]) {
   const removed = new Map<string, ClassFilter>();

@@ -1,30 +1,30 @@
 import { fold } from "../../src/events/text.ts";
 
 /**
- * A text that is searched: folded, or by a byte for each UTF-16 unit, whichever is asked for first.
- * One is used for text after text, so that nothing is made for each. Bytes are written in a third
- * of the time that folding takes, and read in less than characters are.
+ * A text to search, folded or as one byte per UTF-16 unit, each computed on first use. One scan is
+ * reused for all texts to avoid allocations. Writing bytes takes less time than folding, and
+ * reading them less than reading characters.
  */
 export type Scan = {
   text: string;
-  /** Null until somebody asks, as `length` is -1 until bytes were written. */
+  /** Null until first used; likewise `length` is -1 until the bytes are written. */
   folded: string | null;
   length: number;
   /**
-   * Whether the bytes are the text's as it came, all ASCII, and not folded; else they are the lower
+   * Whether the bytes are those of the unfolded text, all ASCII; otherwise they are the lower
    * halves of the folded text's units.
    */
   isAscii: boolean;
   bytes: Buffer;
   view: DataView;
-  /** Takes as many numbers as there are bytes. */
+  /** Has room for one number per byte. */
   marks: Int32Array;
 };
 
 const SIZE = 1_024;
 /**
- * So much longer than the text is what bytes are written to: a text that is not ASCII takes more
- * bytes than it has units, and a character that has no room, of four at most, is left out.
+ * Extra bytes beyond the text's length. A text that is not ASCII takes more bytes than units, and a
+ * character of up to four bytes that does not fit is left out.
  */
 const MARGIN = 4;
 
@@ -37,7 +37,7 @@ function room(size: number): Pick<Scan, "bytes" | "view" | "marks"> {
   return { bytes, view: new DataView(bytes.buffer), marks: new Int32Array(size) };
 }
 
-/** From now on `text` is searched. */
+/** Sets the text to search. */
 export function take(scan: Scan, text: string): void {
   scan.text = text;
   scan.folded = null;
@@ -49,7 +49,7 @@ export function foldedOf(scan: Scan): string {
   return (scan.folded ??= scan.isAscii ? scan.text.toLowerCase() : fold(scan.text));
 }
 
-/** Sees to it that the bytes are written. */
+/** Writes the bytes unless they are written already. */
 export function write(scan: Scan): void {
   if (scan.length >= 0) return;
   const { text } = scan;

@@ -1,13 +1,13 @@
 /**
- * Work in steps, each of some tenths of a millisecond at most. Between two of them the caller of the
- * generator may run other work. Steps are bounded by counts of items, never by time.
+ * Work in steps, each of some tenths of a millisecond at most. The caller of the generator may run
+ * other work between steps. Steps are bounded by numbers of items, never by time.
  */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Items that are handled in one step, where each costs little more than a comparison. */
+/** Number of items handled in one step if each costs little more than a comparison. */
 export const STEP_ITEMS = 512;
 
-/** Does all steps at once. */
+/** Runs all steps at once. */
 export function finish<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -15,7 +15,7 @@ export function finish<T>(steps: Steps<T>): T {
   }
 }
 
-/** Does something with each of `count` indexes, so many in a step. */
+/** Calls `handle` for each of `count` indexes, `inStep` of them per step. */
 export function* forEachOf(count: number, handle: (index: number) => void, inStep = STEP_ITEMS): Steps<void> {
   for (let index = 0; index < count;) {
     const end = Math.min(index + inStep, count);
@@ -24,12 +24,12 @@ export function* forEachOf(count: number, handle: (index: number) => void, inSte
   }
 }
 
-/** Ends the step where what was just done at once was done with many items. */
+/** Ends the step if the operation before it handled many items at once. */
 export function* endStepAfter(count: number): Steps<void> {
   if (count > STEP_ITEMS) yield;
 }
 
-/** As `Map.groupBy`. */
+/** Groups items as `Map.groupBy` does. */
 export function* groupInSteps<K, T>(items: readonly T[], keyOf: (item: T) => K): Steps<Map<K, T[]>> {
   const groups = new Map<K, T[]>();
   yield* forEachOf(items.length, (i) => {
@@ -42,7 +42,7 @@ export function* groupInSteps<K, T>(items: readonly T[], keyOf: (item: T) => K):
   return groups;
 }
 
-/** As `toSorted`: runs are sorted, then merged. */
+/** Sorts as `toSorted` does, by sorting runs and merging them. */
 export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<readonly T[]> {
   const RUN = 128;
   if (items.length <= RUN) return items.toSorted(compare);
@@ -63,9 +63,7 @@ export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => nu
   return from;
 }
 
-/**
- * Merges the run at `start` with the one behind it; of equal items, those of the first come first.
- */
+/** Merges the run at `start` with the next one; equal items of the first run come first. */
 function* merge<T>(runs: {
   readonly from: readonly T[];
   readonly to: T[];
@@ -86,7 +84,7 @@ function* merge<T>(runs: {
 
 type Numbers = Int32Array | Uint16Array;
 
-/** The first `count` numbers, copied. */
+/** Copies the first `count` numbers. */
 export function* copyInSteps<T extends Numbers>(source: T, count: number): Steps<T> {
   const PIECE = 32_768;
   const copy = new (source.constructor as new (length: number) => T)(count);

@@ -9,40 +9,49 @@ import type { Steps } from "./steps.ts";
 import { addMark, createMarks, findMarked, HALF, hashAt, LONGEST, upper } from "./window-marks.ts";
 
 /**
- * The search of Karp and Rabin ("Efficient randomized pattern-matching algorithms", 1987), for many
- * patterns at once: the hash of each window of a text tells whether it may be part of a pattern. A
- * window costs the same few steps and a bit of a table that stays in the processor's caches, where
- * an automaton of thousands of patterns goes through memory.
+ * Searches for many patterns at once, after Karp and Rabin ("Efficient randomized pattern-matching
+ * algorithms", 1987). The hash of each window of a text says whether it may be part of a pattern. A
+ * window costs a few steps and a bit of a table that fits the processor's caches, whereas an
+ * automaton of thousands of patterns reads main memory.
  *
- * Each pattern is looked for by that one of its windows which the fewest others have: of thousands
- * that begin alike, each has one of its own. Where patterns are long enough they are looked for by
- * several, so that every second or fourth window of a text does (as Wu and Manber's search skips):
- * wherever a pattern stands, one of its own begins there.
+ * Each pattern is found by the one of its windows that the fewest other patterns have, so that
+ * patterns with a common prefix still have windows of their own. Patterns that are long enough are
+ * anchored at several windows, so that only every second or fourth window of a text is hashed, as
+ * Wu and Manber's search skips: wherever a pattern occurs, one of its anchors starts at such a
+ * place.
  */
 export type WindowHash = {
-  /** As that of an `Automaton`. */
+  /** Has the parameters and result of `Automaton.search`. */
   search(text: Scan, bound: number, ids: number[] | null): number;
 };
 
-/** So few patterns are found as fast one by one, and take less memory so. */
+/** Number of patterns up to which a search one by one is as fast and takes less memory. */
 export const FEW = 4;
 /**
- * So many patterns with the same hash are compared at most where it is found, so that chosen
- * patterns make an event cost some milliseconds and no more, however many groups it asks. With two,
- * it takes no choice: hashes of some thousands that are alike meet by chance.
+ * Maximum number of patterns with the same hash. The limit bounds the cost of an event to a few
+ * milliseconds even for chosen patterns, however many groups it tests. A limit of two would be too
+ * low: among thousands of similar patterns, hashes collide by chance.
  */
 const MOST_ALIKE = 8;
 
-/** What is looked at in a text: so many bytes, at every `step`-th place. */
+/** Windows of a text to hash: their length in bytes, at every `step`-th place. */
 type Window = { readonly length: number; readonly step: number };
 
-/** Shorter ones are so frequent in texts that leaving out places brings nothing. */
+/**
+ * Least length of windows with a step above 1. Shorter ones are too frequent for skipping to pay
+ * off.
+ */
 const SHORTEST_IN_STEPS = 6;
 
-/** With more windows to look for, more steps cost more than they spare: tables no longer fit the processor's caches. */
+/**
+ * Maximum number of windows with a step above 1. With more, tables no longer fit the processor's
+ * caches, which costs more than skipping saves.
+ */
 const MOST_IN_STEPS = 2 ** 16;
 
-/** The windows to look for so many patterns by, of which the shortest has `least` units, the fastest first. */
+/**
+ * Returns possible windows for a number of patterns, the shortest of `least` units, fastest first.
+ */
 function windowsFor(patterns: number, least: number): Window[] {
   return [4, 2, 1]
     .map((step) => ({ length: Math.min(least - step + 1, LONGEST), step }))
@@ -50,10 +59,11 @@ function windowsFor(patterns: number, least: number): Window[] {
 }
 
 /**
- * Compiles patterns, which are folded; linear in the sum of their lengths.
+ * Compiles folded patterns, in time linear in the sum of their lengths.
  *
- * @returns `rest` are the patterns that it does not look for: short ones, and those without windows
- * that few others have; all, and `pass` is null, where too few are left
+ * @returns `rest` holds the patterns that `pass` does not search for: short ones, and those without
+ * a rare enough window. If too few are left to search for, `pass` is null and `rest` holds all
+ * patterns.
  */
 export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
   readonly pass: WindowHash | null;
@@ -79,15 +89,18 @@ function isFit({ text }: Pattern): boolean {
   return text.length >= HALF && text.length <= MOST_UNITS;
 }
 
-/** A pattern, and of a window by which it is looked for the hash and the start, counted from the pattern's. */
+/** A pattern with the hash of one of its windows and the window's offset in the pattern. */
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
 
-/** `alike` are the patterns that would be looked for by a window that too many have, or one of them too often. */
+/**
+ * `alike` are the patterns whose anchor window too many patterns share, or that repeat it too
+ * often.
+ */
 type Anchors = { readonly window: Window; readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
 
 /**
- * Counters of windows for each pattern, and of all at most, which are 1 MB. Several windows may
- * share one: then they seem to be more frequent than they are, never rarer.
+ * Counters of windows per pattern, and the maximum of all (1 MB). Several windows may share a
+ * counter, which makes them look more frequent than they are, never rarer.
  */
 const COUNTERS = 64;
 const MOST_COUNTERS = 2 ** 18;
@@ -95,7 +108,7 @@ const MOST_COUNTERS = 2 ** 18;
 function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
   const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
   let handled = 0;
-  /** Whether this step has looked at as many units as it may, with those of `text`. */
+  /** Adds the units of `text` to this step's count and returns whether the step is full. */
   const isFull = ({ length }: string, times: number): boolean => {
     handled += length * times;
     if (handled < STEP_UNITS) return false;
@@ -114,7 +127,8 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
     for (let from = 0; from < window.step; from++) {
       const start = rarest(pattern.text, hashes, { from, window, counts });
       const hash = hashes[start]!;
-      // It repeats itself: a text that does so, too, would be compared with nearly all of it at each place.
+      // The pattern repeats its window. In a text that repeats it too, each place would need a long
+      // compare.
       if (timesIn(hashes, hash) > MOST_ALIKE) alike.add(pattern);
       all.push({ pattern, hash, start });
     }
@@ -130,7 +144,7 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
 }
 
 /**
- * How many have a hash. A table of numbers rather than a Map, which takes a millisecond where it
+ * Counts anchors by hash. Uses typed arrays, since a Map blocks for about a millisecond when it
  * grows.
  */
 function* countHashes(anchors: readonly Anchored[]): Steps<(hash: number) => number> {
@@ -150,7 +164,7 @@ function* countHashes(anchors: readonly Anchored[]): Steps<(hash: number) => num
   return (hash) => times[slotOf(hash)]!;
 }
 
-/** Units of patterns that are looked at in one step. */
+/** Number of pattern units handled in one step. */
 const STEP_UNITS = 4_096;
 
 function timesIn(hashes: Int32Array, hash: number): number {
@@ -159,12 +173,12 @@ function timesIn(hashes: Int32Array, hash: number): number {
   return times;
 }
 
-/** How many times rarer texts have two words of a pattern side by side than one of them. */
+/** Estimated factor by which a window across two words is rarer in texts than one within a word. */
 const RARER = 8;
 
 /**
- * Which of the windows at `from`, `from + step` and so on of a pattern is likely to be the rarest
- * in texts, and to lead to the fewest patterns.
+ * Returns which window of a pattern at `from`, `from + step` and so on is likely to be the rarest
+ * in texts and to be shared by the fewest patterns.
  */
 function rarest(
   text: string,
@@ -175,7 +189,7 @@ function rarest(
   let best = from;
   let least = Infinity;
   for (let i = 0; i < places; i++) {
-    // From the middle on, where two words meet as often as not.
+    // Start in the middle, where two words are likely to meet.
     const at = from + ((i + (places >>> 1)) % places) * step;
     const count = counts[counterOf(hashes[at]!, counts)]! * (spansWords(text, at, at + length) ? 1 : RARER);
     if (count >= least) continue;
@@ -185,18 +199,18 @@ function rarest(
   return best;
 }
 
-/** Whether some of a word, what ends it, and some of another lie between `from` and `to`. */
+/** Returns whether a separator lies inside the window, with a unit of it on either side. */
 function spansWords(text: string, from: number, to: number): boolean {
   for (let at = from + 1; at < to - 1; at++) if (text.charCodeAt(at) < ZERO) return true;
   return false;
 }
 
-/** Blanks, and nearly all that stands between words, come before it. */
+/** First code unit above blanks and nearly all separators of words. */
 const ZERO = 0x30;
 
 /**
- * Windows that differ alike have hashes that differ alike: mixed once more, those of many patterns
- * do not meet those of many others all at once.
+ * Returns the counter of a hash. Windows with similar differences have hashes with similar
+ * differences; mixing again keeps the windows of many patterns from colliding all at once.
  */
 function counterOf(hash: number, counts: Uint32Array): number {
   return upper(Math.imul(hash ^ (hash >>> 15), MIX), counts);
@@ -204,10 +218,10 @@ function counterOf(hash: number, counts: Uint32Array): number {
 
 const scanned = createScan();
 
-/** Of each window of `text`, from the first on. */
+/** Returns the hash of each window of `text`, in order. */
 function hashesOf(text: string, { length }: Window): Int32Array {
   take(scanned, text);
-  // As it is folded already.
+  // The text is folded already.
   scanned.folded = text;
   write(scanned);
   const hashes = new Int32Array(scanned.length - length + 1);
@@ -215,10 +229,10 @@ function hashesOf(text: string, { length }: Window): Int32Array {
   return hashes;
 }
 
-/** So many slots there are at least for each that is taken: with more of them, fewer stay in the processor's caches. */
+/** Least number of slots per entry. With more slots, fewer fit the processor's caches. */
 const ROOM = 3;
 
-/** @param anchors those of a pattern side by side, as many as a window's `step` */
+/** @param anchors in order of their patterns, `step` of them for each pattern */
 function* createPass(anchors: readonly Anchored[], { length, step }: Window): Steps<WindowHash> {
   const patterns = anchors.filter((_, i) => i % step === 0).map(({ pattern }) => pattern);
   const second = length - HALF;
@@ -226,8 +240,8 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
   const { entries, places, bytesAt } = yield* layOut(patterns, step);
   /**
-   * A slot tells by its upper bits which window of which entry it is for, and holds in the others
-   * the lower ones of the window's hash, mixed: 0 where it is free, as no entry is at 0.
+   * A slot's upper bits say which window of which entry it is for; its other bits hold the lower
+   * bits of the window's mixed hash. A free slot is 0, since no entry is at 0.
    */
   const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
   const hashBits = 32 - windowBits;
@@ -246,11 +260,11 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   });
   const floor = patterns.reduce((least, { value }) => Math.min(least, value), NO_VALUE);
   const lastId = patterns.reduce((last, { id }) => Math.max(last, id), -1);
-  /** By the id of a pattern, the last search that told it. */
+  /** By pattern id, the last search that reported the pattern. */
   const told = new Uint32Array(lastId + 1);
   let pass = 0;
 
-  /** Looks at the patterns that have the window at `place`. */
+  /** Tests the patterns that have the window at `place`. */
   function look(text: Scan, place: number, bound: number, ids: number[] | null): number {
     const mixed = Math.imul(hashAt(text.view, place, second), MIX);
     let found = bound;
@@ -274,7 +288,7 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
     return found;
   }
 
-  /** Whether the pattern of an entry stands at `start` of a text. */
+  /** Returns whether the pattern of an entry occurs at `start` of a text. */
   function stands(entry: number, text: Scan, start: number): boolean {
     if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
     const size = entries.getUint16(entry + LENGTH, true);
@@ -300,23 +314,23 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   };
 }
 
-/** Entries begin at multiples of so many bytes. */
+/** Alignment of entries, in bytes. */
 const UNIT = 4;
 /**
- * Where the numbers of an entry stand: its pattern's value and number, the length of its bytes, and
- * the start of each of its windows; behind them are its bytes.
+ * Offsets in an entry: its pattern's value and number, the length of its bytes, and the start of
+ * each of its windows. The bytes follow.
  */
 const VALUE = 0;
 const NUMBER = 4;
 const LENGTH = 8;
 const STARTS = 10;
-/** Starts and lengths are numbers of 16 bits. */
+/** Greatest length of a pattern: starts and lengths are 16-bit numbers. */
 const MOST_UNITS = 2 ** 16 - 1;
 
 /**
- * All that is asked of a pattern, side by side, and where in an entry its bytes begin. Of one that
- * is not ASCII there are no bytes: no text of which bytes are compared can have it. No entry is at
- * 0.
+ * Lays out everything needed of a pattern side by side, with the offset of the bytes in an entry. A
+ * pattern that is not ASCII has no bytes: a text that is compared by bytes cannot contain it. No
+ * entry is at 0.
  */
 function* layOut(
   patterns: readonly Pattern[],
@@ -342,7 +356,7 @@ function* layOut(
   return { entries: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), places, bytesAt };
 }
 
-/** Whether `size` bytes of a text, which are ASCII, are those of a pattern once they are folded. */
+/** Returns whether `size` ASCII bytes of a text equal those of a pattern once folded. */
 function isSame(text: DataView, start: number, pattern: DataView, from: number, size: number): boolean {
   const last = size - HALF;
   for (let i = 0; i < last; i += HALF) {

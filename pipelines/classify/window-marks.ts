@@ -1,42 +1,36 @@
 import { randomInt } from "node:crypto";
 
 /**
- * Hashes of windows, which are a few bytes of a text each, and marks of those that are looked for.
- * A text's windows that are marked are found here; `window-hash.ts` tells what they may be part of.
+ * Hashes of windows (runs of a few bytes of a text) and marks of those that patterns are found by.
+ * This module finds the marked windows of a text; `window-hash.ts` finds the patterns they belong
+ * to.
  */
 
-/** Odd numbers of this process's own, so that nobody can choose patterns whose hashes crowd. */
+/** Odd numbers random to this process, so that nobody can choose patterns whose hashes collide. */
 const FIRST = 2 * randomInt(2 ** 31) + 1;
 const SECOND = 2 * randomInt(2 ** 31) + 1;
 
-/**
- * A window is read as two numbers of so many bytes, which lie over each other as far as it is
- * shorter than both.
- */
+/** Bytes in each of the two numbers that a window is read as; in short windows they overlap. */
 export const HALF = 4;
-/** The longest window, in bytes. */
+/** Longest window, in bytes. */
 export const LONGEST = 7;
 
-/**
- * Bits that tell a capital ASCII letter from a small one: windows do without them, as they are of
- * texts that were not folded.
- */
+/** Bits that distinguish upper from lower case in ASCII. Hashes ignore them: texts are unfolded. */
 const CASE = 0x20202020;
 
-/** The hash of the window at `at`, whose second half begins `second` bytes behind. */
+/** Hashes the window at `at`, whose second half begins `second` bytes later. */
 export function hashAt(view: DataView, at: number, second: number): number {
   const first = view.getInt32(at, true) | CASE;
   return Math.imul(Math.imul(first, FIRST) + (view.getInt32(at + second, true) | CASE), SECOND);
 }
 
 /**
- * How many words of 32 bits the marks of windows have for each pattern, at least. A window has two
- * bits of one word: so a text of 70 characters has one that passes and is no part of a pattern in
- * every fifth or tenth, where one bit in twice as many words let one pass in every second or third.
+ * Least number of 32-bit words of marks per pattern. A window sets two bits of one word, which lets
+ * far fewer other windows pass than one bit in twice as many words.
  */
 const WORDS = 2;
 
-/** Makes room for the marks of so many patterns. */
+/** Allocates the marks for a number of patterns. */
 export function createMarks(patterns: number): Int32Array {
   return new Int32Array(WORDS * 2 ** Math.ceil(Math.log2(patterns)));
 }
@@ -47,11 +41,11 @@ export function addMark(marked: Int32Array, hash: number): void {
 }
 
 /**
- * Writes to `marks` which of the places 0, `step` and so on up to `last` have a window that is
- * marked. A function by itself, so that all it needs stays in registers, and without a branch on
- * what it finds: the processor would guess it wrong, which costs as much as ten places.
+ * Writes to `marks` which of the places 0, `step` and so on up to `last` have a marked window. It
+ * is a function of its own so that its variables stay in registers, and has no branch on the
+ * result, which the processor would mispredict at the cost of ten places.
  *
- * @returns how many
+ * @returns the number of marked places
  */
 export function findMarked(
   view: DataView,
@@ -73,14 +67,14 @@ export function findMarked(
 }
 
 /**
- * The place in a table that follows from the upper bits of a hash, which all of its window has a
- * part in. @param table as long as a power of two, at least two
+ * Returns the index in a table given by the upper bits of a hash, which all of its window affects.
+ * @param table its length is a power of two, at least two
  */
 export function upper(hash: number, table: Int32Array | Uint32Array): number {
   return hash >>> (Math.clz32(table.length) + 1);
 }
 
-/** The bits of a word that a window has, of which shifts take the lowest five bits. */
+/** First bit of a window in its word; shifts use the lowest five bits only. */
 function bitOf(hash: number): number {
   return hash >>> 10;
 }
