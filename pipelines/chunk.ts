@@ -2,8 +2,8 @@ import type { AcceptedEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
 
 /**
- * Cuts a list into runs of at most `max` items and `maxBytes` (one larger item stands alone), in
- * order. Nothing gives no run.
+ * Splits a list, in order, into chunks of at most `max` items and `maxBytes`. An item larger than
+ * that gets a chunk of its own. An empty list has no chunks.
  */
 export function chunk<T>(
   items: readonly T[],
@@ -26,20 +26,20 @@ export function chunk<T>(
   return chunks;
 }
 
-/** What an event without its texts takes, near enough. */
+/** Approximate size of an event without its texts. */
 const EVENT_BYTES = 300;
 
-/** What a deletion takes. */
+/** Approximate size of a deletion. */
 export const DELETION_BYTES = 200;
 
-/** About what an event takes in memory and on the way to a store: its strings in UTF-16 units, and a fixed part. */
+/** Estimates the size of an event in memory and on the wire: UTF-16 units plus a constant. */
 export function eventSize_bytes({ text, link, source, user, tags, data }: AcceptedEvent): number {
   let units = text.length + link.length + source.length + user.length + (data?.length ?? 0);
   for (const tag of tags) units += tag.length;
   return EVENT_BYTES + units;
 }
 
-/** The same of a visit. */
+/** Estimates the size of a visit in the same way. */
 export function visitSize_bytes({ user, email, page }: Visit): number {
   return EVENT_BYTES + user.length + email.length + page.length;
 }

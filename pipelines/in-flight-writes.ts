@@ -1,7 +1,7 @@
 /**
- * How many slices of all partitions may be under way at a time. Each partition may have one in any
- * case, so that none waits for another that is held up; more than one only while there are fewer
- * than `most` in all.
+ * Concurrency limit of slices in flight, shared by all partitions. Each partition may always have
+ * one, so that none waits for another that is held up. It may have more only while fewer than
+ * `most` are in flight in all.
  */
 export class Slots {
   readonly #most: number;
@@ -27,10 +27,10 @@ export class Slots {
 }
 
 /**
- * The slices of one batch that are under way. The first that fails stops the others.
+ * Slices of one batch that are in flight. The first that fails aborts the others.
  *
- * Invariant: when it is disposed of, none is under way any more; a batch that is delivered again
- * meets no writes of its former delivery.
+ * Invariant: once disposed of, no slice is in flight, so that a redelivered batch never runs
+ * concurrently with writes of its previous delivery.
  */
 export class InFlightWrites implements AsyncDisposable {
   readonly #slots: Slots;
@@ -38,9 +38,9 @@ export class InFlightWrites implements AsyncDisposable {
   readonly #underWay = new Set<Promise<void>>();
   /** Whether a slot is held for the next launch. */
   #isReserved = false;
-  /** Resolves when all slices that were launched so far are through, rejects as soon as one has failed. */
+  /** Resolves when all slices launched so far are done; rejects as soon as one fails. */
   earlier: Promise<void> = Promise.resolve();
-  /** Fires when the batch must be left as it is, or one of its slices has failed. */
+  /** Fires when the batch must be abandoned or one of its slices has failed. */
   readonly signal: AbortSignal;
 
   constructor(slots: Slots, signal: AbortSignal) {
@@ -50,7 +50,7 @@ export class InFlightWrites implements AsyncDisposable {
 
   /**
    * Resolves when one more slice may be launched.
-   * @throws why the batch is to be left
+   * @throws the reason why the batch is abandoned
    */
   async room(): Promise<void> {
     this.signal.throwIfAborted();
@@ -63,7 +63,7 @@ export class InFlightWrites implements AsyncDisposable {
     }
   }
 
-  /** Only after {@link room}. */
+  /** Starts tracking a slice. Call it only after {@link room}. */
   launch(slice: Promise<void>): void {
     this.#isReserved = false;
     const settled = slice
@@ -74,14 +74,14 @@ export class InFlightWrites implements AsyncDisposable {
       });
     this.#underWay.add(settled);
     this.earlier = through(this.earlier, slice);
-    // Whoever waits for it is told; nobody need.
+    // Prevents an unhandled rejection if nothing awaits `earlier`.
     this.earlier.catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isReserved) this.#slots.giveBack();
     this.#isReserved = false;
-    // Where the batch is left early, what is still under way ends soon.
+    // If the batch is abandoned, the remaining slices end soon.
     this.#failure.abort(new Error("the batch is left as it is"));
     await Promise.all(this.#underWay);
   }

@@ -3,28 +3,29 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../src/errors.ts";
 import type { WriteOutcome } from "../src/store/store.ts";
 
-/** How long to go on trying, and how eagerly. One for each batch. */
+/** How long and how often to retry. There is one policy for each batch. */
 export type RetryPolicy = {
-  /** Fires when the batch must be left as it is, at once. */
+  /** Fires when the batch must be abandoned at once. */
   readonly signal: AbortSignal;
-  /** Fires when there is no more time for waiting: what succeeds at once may still be finished. */
+  /** Fires when there is no time left for waiting; a write in progress may still finish. */
   readonly closing: AbortSignal;
-  /** The first wait, which doubles up to the last. */
+  /** Wait after the first failure; it doubles up to the last. */
   readonly first_ms: number;
   readonly last_ms: number;
   readonly log: Logger;
-  /** Counts items that are tried again. */
+  /** Counts items that are retried. */
   retried(count: number): void;
 };
 
-/** A single item that makes a write throw, other than by the engine being away, is refused after so many times. */
+/** Number of throws after which a single item is refused, unless the engine is unavailable. */
 const STRIKES = 5;
-/** So few items may all be at fault. Where more fail and none succeeds, the engine is. */
+/** Number of items that may all be at fault. If more fail and none succeeds, the engine is. */
 const FEW = 8;
 
 /**
  * Runs `work` until it succeeds.
- * @throws the reason of `retryPolicy.signal` once that fires, or of `retryPolicy.closing` where it would have to wait
+ * @throws the reason of `retryPolicy.signal` once it fires, or of `retryPolicy.closing` if a wait
+ * is due
  */
 export async function retryForever<T>(what: string, work: () => Promise<T>, retryPolicy: RetryPolicy): Promise<T> {
   for (let failures = 1; ; failures++) {
@@ -39,26 +40,26 @@ export async function retryForever<T>(what: string, work: () => Promise<T>, retr
 }
 
 export type RetriedWrite<T> = {
-  /** For the log. */
+  /** Description for the log. */
   readonly what: string;
   /** Written one after the other. */
   readonly groups: readonly (readonly T[])[];
-  /** @param rest whether these are all the items that are left, and none was rejected before */
+  /** @param rest whether these are all remaining items, and none was rejected before */
   readonly write: (items: readonly T[], rest: boolean) => Promise<readonly WriteOutcome[]>;
-  /** Rejects where the engine is away or ill. */
+  /** Rejects if the engine is unavailable or unhealthy. */
   readonly ping: () => Promise<void>;
 };
 
 /**
- * Writes items until each is done or rejected, and gives the rejected ones with their reasons.
+ * Writes items until each is done or rejected, and returns the rejected ones with their reasons.
  * Items that are done are not written again.
  *
- * An engine that is busy or away is waited for without end. A write that throws anything else is
- * split in halves until the item that causes it stands alone, so that it holds up no other; if the
- * engine is well and still throws at that item, the item is rejected.
+ * A busy or unavailable engine is retried without end. On any other error a group is split in
+ * halves until the faulty item stands alone and holds up no other. If the engine is healthy and
+ * still throws at that item, the item is rejected.
  *
- * @throws the reason of `retryPolicy.signal` once that fires, or of `retryPolicy.closing` where it would
- * have to wait
+ * @throws the reason of `retryPolicy.signal` once it fires, or of `retryPolicy.closing` if a wait
+ * is due
  */
 export async function writeWithRetry<T>(
   retriedWrite: RetriedWrite<T>,
@@ -85,16 +86,16 @@ export async function writeWithRetry<T>(
 
 type Ledger<T> = {
   readonly rejected: Map<T, string>;
-  /** How often the write of a single item threw. */
+  /** How often the write of a single item threw, by item. */
   readonly strikes: Map<T, number>;
   settled: number;
-  /** Whether this round came nearer to the end. */
+  /** Whether this round settled an item or split a group. */
   progress: boolean;
-  /** Why something is left, for the log. */
+  /** Why items are left, for the log. */
   cause: unknown;
 };
 
-/** Writes one group once. Returns what is left of it, in the groups to try next. */
+/** Writes one group once. Returns its remaining items, in the groups to try next. */
 async function attempt<T>(
   group: readonly T[],
   alone: boolean,
@@ -124,7 +125,7 @@ async function attempt<T>(
   }
 }
 
-/** Takes down an outcome; false where the item is to be tried again. */
+/** Records an outcome. Returns false if the item is to be retried. */
 function settle<T>(item: T, outcome: WriteOutcome, ledger: Ledger<T>): boolean {
   switch (outcome.kind) {
     case "retry":
@@ -151,8 +152,8 @@ async function isWell(ping: () => Promise<void>): Promise<boolean> {
 }
 
 /**
- * Waits after the `failures`-th failure in a row, at random between half of the full time and all
- * of it, so that processes do not come back at once.
+ * Waits after the `failures`-th failure in a row. The wait is random between half of the full time
+ * and all of it, so that processes do not retry in step.
  */
 async function pause(
   failures: number,
@@ -163,7 +164,7 @@ async function pause(
   const wait_ms = Math.round(full_ms * (0.5 + Math.random() / 2));
   log.warn({ ...why, failures, wait_ms }, "a write will be tried again");
   const cut = AbortSignal.any([signal, closing]);
-  // A timer that is cut short says so by an error of its own; the reason of the signal is what callers know.
+  // An aborted timer throws an error of its own; callers expect the reason of the signal.
   await sleep(wait_ms, undefined, { signal: cut }).catch(() => {});
   cut.throwIfAborted();
 }

@@ -25,45 +25,45 @@ export type PipelineOptions = {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly log: Logger;
-  /** Processes that share a group share the work. */
+  /** Consumer group; processes of one group share the work. */
   readonly group?: string;
-  /** A GeoIP database; without one, addresses stay addresses. */
+  /** GeoIP database; without one, events keep their addresses unresolved. */
   readonly locate?: Locate;
-  /** Whether events about which somebody wants mail go to the `alerts` topic too, see `notify/`; not unless given. */
+  /** Whether events to be mailed also go to topic `alerts` (see `notify/`). Default: false. */
   readonly notices?: boolean;
-  /** The time that is believed. Default: the host's */
+  /** Trusted clock. Default: the host's. */
   readonly now?: () => number;
-  /** Bounds of a slice, which is written as one: 5,000 events and 5 MB unless given. */
+  /** Bounds of a slice, which is written as one. Defaults: 5,000 events and 5 MB. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
   /**
-   * Slices under way at a time, in all partitions together: 4 unless given. Each partition may have
-   * one in any case.
+   * Maximum number of slices in flight, in all partitions together. Default: 4. Each partition may
+   * always have one.
    */
   readonly maxSlices?: number;
   /**
-   * Whether the events of a partition are written in its order, one slice after the other, and the
-   * position with the last of them: for a store that keeps offsets, and where readers go by what is
-   * there. So it is unless given; otherwise several writes of a partition are under way at a time.
+   * Whether the slices of a partition are written in order, with the position in the last one: for
+   * stores that keep offsets and readers that rely on the order. Otherwise several writes of a
+   * partition are in flight at a time. Default: true.
    */
   readonly inOrder?: boolean;
-  /** The wait after a first failed write, which doubles up to the last. */
+  /** Wait after the first failed write; it doubles up to the last. */
   readonly retryFirst_ms?: number;
   readonly retryLast_ms?: number;
 };
 
 export type Pipeline = {
   /**
-   * Lets the batches in flight finish, at most so long; what waits to be tried again is left at
-   * once. What was left is delivered at the next start.
+   * Waits for the batches in flight to finish, at most `timeout_ms`; a write waiting for a retry is
+   * abandoned at once. Unfinished batches are delivered again at the next start.
    */
   close(timeout_ms?: number): Promise<void>;
-  /** Rejects when the pipeline has died for good and cannot mend itself; resolves when it was closed. */
+  /** Resolves when the pipeline has closed; rejects on a failure that it cannot recover from. */
   readonly done: Promise<void>;
-  /** Why nothing comes from the bus at the moment; null where nothing is in the way. */
+  /** Returns why nothing arrives from the bus at the moment, or null if it works. */
   fault(): string | null;
   stats(): PipelineStats;
-  /** How far behind the bus it is, for each partition. */
+  /** Returns the lag behind the bus for each partition. */
   lag(): Promise<PartitionLag[]>;
 };
 
@@ -73,17 +73,17 @@ const MAX_BYTES = 5_000_000;
 const MAX_SLICES = 4;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
-/** The bus wants a sign of life every 3 s. */
+/** The bus expects a heartbeat every 3 s. */
 const HEARTBEAT_MS = 1_000;
 
 /**
- * Takes what was accepted from the bus through all stages into the store.
+ * Starts a pipeline that takes accepted events from the bus through all stages into the store.
  *
- * Invariant: a batch is acknowledged only when each of its events, with all that is derived from
- * it, is durable in the store or a durable dead letter. Whatever happens before, the same batch
- * comes again, and as all writes are create-only, doing it again changes nothing.
+ * Invariant: a batch is acknowledged only when each of its events, with everything derived from it,
+ * is durable in the store or a durable dead letter. After any failure before that, the batch is
+ * delivered again; as all writes are create-only, repeating them changes nothing.
  *
- * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
+ * @throws LoggiaError `bus_unavailable` if the subscription to the bus fails
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
   const { bus, store, group = GROUP, maxEvents = MAX_EVENTS, maxBytes = MAX_BYTES } = options;
@@ -139,8 +139,8 @@ type Context = PipelineOptions & {
 };
 
 /**
- * One batch, from its records to its acknowledgement.
- * @throws whatever keeps it from being acknowledged, so that the bus delivers it again
+ * Processes one batch, from its records to its acknowledgement.
+ * @throws whatever prevents the acknowledgement, so that the bus delivers the batch again
  */
 async function handle(batch: Batch, context: Context): Promise<void> {
   const { stats } = context;
@@ -165,10 +165,7 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   stats.batch("acked");
 }
 
-/**
- * Brings all of a batch to where it is durable, and then its position: several slices at a time,
- * and the position after all of them.
- */
+/** Makes a batch durable, with several slices in flight, and then its position. */
 async function carry(batch: Batch, retryPolicy: RetryPolicy, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let covered = false;
@@ -197,19 +194,19 @@ async function carry(batch: Batch, retryPolicy: RetryPolicy, context: Context): 
     );
 }
 
-/** As much of a batch as is written at a time. */
+/** The part of a batch that is written at a time. */
 type Slice = {
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
-  /** Lines that became nothing to write, by the stage that refused them. */
+  /** Lines that yield nothing to write, by the stage that refused them. */
   readonly refused: ReadonlyMap<StageName, readonly Failure[]>;
   readonly writings: readonly { readonly name: StageName; readonly writing: Writing }[];
-  /** How many events went into `writings`. */
+  /** Number of events in `writings`. */
   readonly events: number;
   readonly isLast: boolean;
 };
 
-/** Takes the events of a slice through all that is done before anything is written, a part at a time. */
+/** Takes the events of a slice through all stages up to the writes, a part at a time. */
 async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, context: Context): Promise<Slice> {
   const { stats, stages } = context;
   const visits: VisitItem[] = [];
@@ -223,7 +220,7 @@ async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, co
   let events = 0;
   for (;;) {
     const next = await timed("decode", stats, () => parts.next());
-    // There always is a part that ends the batch, and nobody asks for another.
+    // The loop ends with the part that ends the batch, so there always is a next part.
     const part = next.value!;
     signal.throwIfAborted();
     visits.push(...part.visits);
@@ -275,7 +272,7 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
   await refuse("delete", undeleted);
   for (const { name, writing } of slice.writings) {
     if (slice.events === 0) return;
-    // Each stage holds the thread for milliseconds; who waits for an answer comes in between.
+    // Each stage holds the thread for milliseconds; pending requests run in between.
     await yieldToRequests();
     if (name === "index" && work.turn !== null) await work.turn;
     work.retryPolicy.signal.throwIfAborted();
@@ -295,8 +292,8 @@ async function timed<T>(stage: StageName, stats: StatsKeeper, work: () => Promis
 }
 
 /**
- * Sends signs of life for a batch until disposed of. `lost` fires when the bus takes no more of
- * them: then the partition may already be another's.
+ * Sends heartbeats for a batch until disposed of. `lost` fires when the bus rejects one: another
+ * consumer may own the partition by then.
  */
 function keepAlive(batch: Batch): Disposable & { readonly lost: AbortSignal } {
   const lost = new AbortController();

@@ -7,82 +7,82 @@ import type { Failure } from "./deadletters/codec.ts";
 import type { RetryPolicy } from "./retry.ts";
 
 /**
- * An event that stages change in its place. A copy for each change is most of what they would leave
- * to be collected.
+ * An event that stages change in place. Copying it for each change would cause most of the garbage
+ * of the stages.
  */
 export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
 
 /**
- * An event on its way, with the place that it came from. Before `enrich` its pattern is "", before
- * `classify` its class is null.
+ * An event in the pipeline, with the record and line it was read from. Its pattern is "" before
+ * `enrich`, and its class is null before `classify`.
  *
- * Invariant: nobody holds an event once the writers have taken it, but for who still has to tell of
- * it. What lives on is copied and looked at again and again by the collector of garbage, at the
- * cost of concurrent posts.
+ * Invariant: nothing references an event after the writers have taken it, unless it is still to be
+ * reported. The garbage collector copies and scans surviving objects repeatedly, at the cost of
+ * concurrent posts.
  */
 export type Item = { readonly record: BusRecord; readonly line: number; readonly event: EventInWork };
 
-/** A visit on its way, with the place that it came from. */
+/** A visit in the pipeline, with the record and line it was read from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
 
-/** A deletion on its way, with the place that it came from. */
+/** A deletion in the pipeline, with the record and line it was read from. */
 export type DeletionItem = { readonly record: BusRecord; readonly line: number; readonly deletion: Deletion };
 
-/** What the stages share while they write one slice of a batch. */
+/** State that the stages share while they write one slice of a batch. */
 export type Work = {
   readonly retryPolicy: RetryPolicy;
   /**
-   * The position that goes along with the last rows of a batch; null where more of it follows, or
-   * where it is moved by itself.
+   * Position to commit with the last rows of a batch; null if more of the batch follows, or if the
+   * position is moved by a write of its own.
    */
   readonly position: Position | null;
   /**
-   * Resolves when all slices before, of the same batch, are durable: for events that are written in
-   * order. null where they need not be.
+   * Resolves when all earlier slices of the batch are durable, for events that are written in
+   * order. Null if they need not be.
    */
   readonly turn: Promise<void> | null;
-  /** Called by the stage that had `position` committed together with the last rows. */
+  /** Called by the stage that committed `position` together with the last rows. */
   covered(): void;
   /** Counts alerts that are durable. */
   alerted(count: number): void;
 };
 
-/** A stage that changes events. One on which `change` throws is refused; the others are not concerned. */
+/** A stage that changes events. If `change` throws, that event is refused and the others go on. */
 export type Transform = {
   readonly name: "enrich" | "classify";
-  /** A promise only where it can't be done at once. The next event of the stage waits for it. */
+  /** Returns a promise only if it has to wait; the next event of the stage waits for it too. */
   readonly change: (event: EventInWork) => void | Promise<void>;
 };
 
 /**
- * A stage that writes something about events.
+ * A stage that writes something derived from events.
  *
- * Invariant: what it refuses is a durable dead letter before the next one writes.
+ * Invariant: what a stage refuses is a durable dead letter before the next stage writes.
  */
 export type Writer = {
   readonly name: "alert" | "notify" | "index";
-  /** For the events of one slice. */
+  /** Starts the writes of one slice. */
   begin(): Writing;
 };
 
 /**
- * What is to be written of one slice: found out of its events a part at a time, while they are at
- * hand, and written when all were.
+ * Writes of one slice: collected from its events part by part, while these are in memory, and
+ * written when all parts have been taken.
  */
 export type Writing = {
-  /** @returns what cannot be written, and why: then no stage writes anything of it. */
+  /** @returns the events that cannot be written, and why; no stage writes anything of them */
   take(items: readonly Item[]): Promise<readonly Failure[]>;
   /**
-   * Resolves once all of it is durable, but for what is given back: that is refused.
-   * @param without what stages before have refused, and is not to be written
+   * Resolves once everything is durable except the failures returned, which are refused.
+   * @param without lines refused by earlier stages, which are not written
    */
   write(work: Work, without: Refused): Promise<readonly Failure[]>;
 };
 
-/** Events of one step: between two of them, whatever else this process serves may have its turn. */
+/** Number of events per step; between steps the process may serve other work. */
 export const TURN_ITEMS = 64;
 
-/** Changes an event after the other, and gives those that went and those that were refused. */
+/** Changes one event after the other. Returns the changed and the refused events. */
 export async function changeEach(
   items: readonly Item[],
   change: Transform["change"],
@@ -103,7 +103,7 @@ export async function changeEach(
   return { passed: failed.size === 0 ? items : items.filter((item) => !failed.has(item)), refused };
 }
 
-/** Lines of one slice that were refused. */
+/** Refused lines of one slice. */
 export class Refused {
   readonly #lines = new Set<string>();
 

@@ -12,9 +12,9 @@ import type { Transform, Writer } from "./stage.ts";
 export type Stages = { readonly transforms: readonly Transform[]; readonly writers: readonly Writer[] };
 
 /**
- * What happens to an event between bus and store, in order.
+ * Creates the stages between bus and store, in order.
  *
- * Invariant: derived writes come before the event itself, so that whatever a list shows is complete.
+ * Invariant: derived writes precede the event itself, so that any event a list shows is complete.
  */
 export function createStages({
   bus,
@@ -30,9 +30,9 @@ export function createStages({
   readonly catalog: Catalog;
   readonly store: Store;
   readonly locate: Locate | null;
-  /** Whether events about which somebody wants mail are told to whoever mails. */
+  /** Whether events to be mailed are published to the notifier. */
   readonly notices: boolean;
-  /** The time that is believed. Default: the host's */
+  /** Trusted clock. Default: the host's. */
   readonly now?: (() => number) | undefined;
   readonly maxEvents: number;
   readonly maxBytes: number;

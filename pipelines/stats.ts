@@ -1,8 +1,8 @@
 import type { StageName } from "./deadletters/codec.ts";
 
-/** What a pipeline has done since it started. Counters only rise; an event that is delivered again is counted again. */
+/** Counters of a pipeline since its start. They only rise; a redelivered event is counted again. */
 export type PipelineStats = {
-  /** Batches begun, those acknowledged, and those left to be delivered again. */
+  /** Batches begun, acknowledged, and left for redelivery. */
   readonly batches: { readonly started: number; readonly acked: number; readonly failed: number };
   readonly records: number;
   readonly events: {
@@ -10,19 +10,19 @@ export type PipelineStats = {
     readonly decoded: number;
     /** Durable in the store. */
     readonly done: number;
-    /** Tries beyond the first, of events, alerts or dead letters. */
+    /** Retries of events, alerts or dead letters. */
     readonly retried: number;
   };
   readonly alerts: number;
   /** Visits that are durable in the store. */
   readonly visits: number;
-  /** Durable on the `dead-letters` topic, by the stage that refused. */
+  /** Durable on topic `dead-letters`, by the stage that refused them. */
   readonly deadLetters: Readonly<Record<StageName, number>>;
-  /** How many slices had at most so many events: a histogram, cumulative, whose last bound is null (any number). */
+  /** Cumulative histogram of events per slice. The last bound is null (any number). */
   readonly sliceSizes: readonly { readonly atMost: number | null; readonly count: number }[];
-  /** Time spent in each stage, in milliseconds, dead letters included. */
+  /** Time spent in each stage, dead letters included, in milliseconds. */
   readonly busy_ms: Readonly<Record<StageName, number>>;
-  /** When the last batch was acknowledged, in milliseconds since the Unix epoch; null before the first. */
+  /** Time of the last acknowledgement, in ms since the Unix epoch; null before the first. */
   readonly lastAck: number | null;
 };
 
@@ -41,7 +41,7 @@ const SIZE_BOUNDS = [1, 10, 100, 1_000, 5_000] as const;
 export type StatsKeeper = {
   batch(what: "started" | "acked" | "failed"): void;
   records(count: number): void;
-  /** A slice of so many events. */
+  /** Counts a slice by its number of events. */
   slice(events: number): void;
   done(count: number): void;
   retried(count: number): void;

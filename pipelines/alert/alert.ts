@@ -6,11 +6,11 @@ import { writeWithRetry } from "../retry.ts";
 import type { Item, Writer, Writing } from "../stage.ts";
 
 /**
- * Writes an alert for each user who wants alerts for the class of an event.
+ * Writes an alert for each user who subscribes to alerts of the event's class.
  *
- * An event one of whose alerts is rejected is refused as a whole, and not indexed: an event that
- * lists show has had all its alerts, and what has not is found in one place, the dead letters. Its
- * other alerts stand; sending the letter through again completes it, as all writes are create-only.
+ * If one of its alerts is rejected, the event is refused as a whole and not indexed: an event in a
+ * list has had all its alerts, and any other event is in one place, the dead letters. Its other
+ * alerts remain. Redriving the dead letter completes them, as all writes are create-only.
  */
 export function createAlert({
   catalog,

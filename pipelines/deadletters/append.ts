@@ -10,10 +10,9 @@ const APPEND_MAX_RECORDS = 1_000;
 const APPEND_MAX_BYTES = 1024 * 1024;
 
 /**
- * Appends what failed to the `dead-letters` topic. Resolves once all of it is durable; a bus that
- * does not take it is asked again and again, because a letter that is given up would be an event
- * that is lost.
- * @throws what `retryPolicy` fired with
+ * Appends failures to the `dead-letters` topic. Resolves once all are durable. An append that fails
+ * is retried without end, because giving up a dead letter would lose an event.
+ * @throws the reason of `retryPolicy.signal` or `retryPolicy.closing`
  */
 export async function deadLetter(
   bus: Bus,

@@ -2,21 +2,20 @@ import { isUtf8 } from "node:buffer";
 import type { BusRecord, NewRecord, Topic } from "../../src/bus/bus.ts";
 
 /**
- * A dead letter: something of the `events` topic that the pipeline could not take, why, and what it
- * takes to send it through again. On the `dead-letters` topic it is one JSON object in UTF-8:
+ * A dead letter: content of the `events` topic that the pipeline refused, the reason, and what is
+ * needed to redrive it. On the `dead-letters` topic it is one JSON object in UTF-8:
  *
  *     {"v":1,"time":1308491673911,"stage":"decode","reason":"the line is not a JSON object",
  *      "origin":{"topic":"events","partition":0,"offset":17,"line":3},
  *      "key":"shop","part":1,"parts":1,"encoding":"utf8","content":"{\"v\":1,\"log\":\"shop\"}\n{oops"}
  *
- * `content` is a whole record once more: the record's first line and the one line that failed, or
- * all of a record whose first line cannot be read. So a letter is sent through again by appending
- * {@link recordOf} to `events`; as all writes are create-only, doing that too often does no harm.
- * Content too large for one record of the bus is spread over several letters, which differ in
- * `part` alone.
+ * `content` is a complete record: the first line of the original record and the line that failed,
+ * or the whole record if its first line is malformed. Appending {@link recordOf} to `events`
+ * redrives a letter; as all writes are create-only, repeating that does no harm. Content too large
+ * for one bus record is split into several letters that differ in `part` and `content` only.
  *
- * Letters may come twice where the pipeline was cut off between writing them and moving its offset:
- * `origin` and `part` tell.
+ * A letter can occur twice if the pipeline stopped between writing it and moving its offset;
+ * `origin` and `part` identify duplicates.
  */
 export type DeadLetter = {
   /** When the pipeline gave up, in milliseconds since the Unix epoch. */
@@ -24,7 +23,7 @@ export type DeadLetter = {
   readonly stage: StageName;
   readonly reason: string;
   readonly origin: Origin;
-  /** The key of the record that it came from. */
+  /** Key of the original record. */
   readonly key: string;
   /** From 1. */
   readonly part: number;
@@ -38,20 +37,20 @@ type Origin = {
   readonly topic: Topic;
   readonly partition: number;
   readonly offset: number;
-  /** From 1, the first line after the record's head; 0 stands for the whole record. */
+  /** Line number from 1, the first line after the record's head; 0 means the whole record. */
   readonly line: number;
 };
 
-/** What failed: a line of a record (0: all of it), and why. */
+/** A line of a record that failed (0: the whole record), and why. */
 export type Failure = { readonly record: BusRecord; readonly line: number; readonly reason: string };
 
 const VERSION = 1;
-/** A reason may quote what an engine said about a large document. */
+/** Maximum length of a reason. A reason may quote an engine's message about a large document. */
 const REASON_MAX_CHARACTERS = 1_000;
-/** Grows by a third in base64; the bus takes records of up to 1 MB. */
+/** Base64 adds a third; the bus accepts records of up to 1 MB. */
 const PART_MAX_BYTES = 256 * 1024;
 
-/** The records that hold the letters of failures: one each, or several where the content is large. */
+/** Encodes failures as records: one each, or several if the content is large. */
 export function encodeLetters(failures: readonly Failure[], stage: StageName, time: number): NewRecord[] {
   const starts = new Map<BusRecord, readonly number[]>();
   return failures.flatMap(({ record, line, reason }) => {
@@ -76,7 +75,7 @@ export function encodeLetters(failures: readonly Failure[], stage: StageName, ti
   });
 }
 
-/** The letter that a record of the `dead-letters` topic holds, or null where it holds none. */
+/** Decodes a record of the `dead-letters` topic; returns null if it is not a dead letter. */
 export function decodeLetter(value: Buffer): DeadLetter | null {
   try {
     const { v, time, stage, reason, origin, key, part, parts, encoding, content } = JSON.parse(value.toString("utf8"));
@@ -88,7 +87,7 @@ export function decodeLetter(value: Buffer): DeadLetter | null {
 }
 
 /**
- * The record to append to `events` to send something through the pipeline again.
+ * Returns the record to append to `events` to redrive a letter.
  * @param letters all parts of one failure, in any order
  */
 export function recordOf(letters: readonly [DeadLetter, ...DeadLetter[]]): NewRecord {
@@ -98,7 +97,7 @@ export function recordOf(letters: readonly [DeadLetter, ...DeadLetter[]]): NewRe
 
 const LINE_BREAK = 0x0a;
 
-/** Where each line of a record starts, and where one more would. */
+/** Returns the start of each line of a record, and of the line after the last. */
 function findLines(value: Buffer): number[] {
   const starts = [0];
   for (let at = value.indexOf(LINE_BREAK); at >= 0; at = value.indexOf(LINE_BREAK, at + 1)) starts.push(at + 1);
@@ -106,15 +105,15 @@ function findLines(value: Buffer): number[] {
   return starts;
 }
 
-/** The bytes of a record's head and of one of its lines: bytes, because what failed may not be text at all. */
+/** Returns the bytes of a record's head and of one line. These need not be valid text. */
 function contentOf(value: Buffer, line: number, lineStarts: readonly number[]): Buffer {
   if (line === 0) return value;
   return Buffer.concat([value.subarray(0, lineStarts[1]), value.subarray(lineStarts[line], lineStarts[line + 1]! - 1)]);
 }
 
 /**
- * Text as text where it is, for people who read it; base64 where it is not, or where JSON's
- * escapes would swell it more.
+ * Encodes content as text for readability, or as base64 if it is not UTF-8 or JSON escapes would
+ * make it larger.
  */
 function encodeContent(content: Buffer): { encoding: "utf8" | "base64"; content: string } {
   if (isUtf8(content)) {

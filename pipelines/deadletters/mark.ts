@@ -1,7 +1,7 @@
 import type { NewRecord } from "../../src/bus/bus.ts";
 
 /**
- * A mark on the `dead-letters` topic, behind the letters that it concerns: they were sent through the pipeline again.
+ * A record of the `dead-letters` topic that marks earlier letters as redriven.
  *
  *     {"v":1,"redriven":["17","1-4"],"time":1308491673911}
  */
@@ -14,7 +14,7 @@ export function encodeMark({ ids, time }: Mark): NewRecord {
   return { key: KEY, value: Buffer.from(JSON.stringify({ v: VERSION, redriven: ids, time })) };
 }
 
-/** The mark that a record of the topic holds, or null where it holds none. */
+/** Decodes a record of the topic; returns null if it is not a mark. */
 export function decodeMark({ key, value }: NewRecord): Mark | null {
   if (key !== KEY) return null;
   try {

@@ -9,16 +9,16 @@ import { decodeLetter, recordOf } from "./codec.ts";
 import type { DeadLetter } from "./codec.ts";
 import { decodeMark, encodeMark } from "./mark.ts";
 
-/** Bounds of what is read at a time, and of what is appended at a time. */
+/** Bounds of one read and of one append. */
 const BATCH = { maxRecords: 500, maxBytes: 1024 * 1024 } as const;
 const CONTENT_MAX_CHARACTERS = 200;
-/** Letters that wait for further parts, all together. */
+/** Maximum size of incomplete letters in memory. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * The dead letters of a bus, for those who look after them. What was sent through again stays on
- * the topic, with a mark behind it; as all writes of the pipeline are create-only, sending a letter
- * through twice changes nothing.
+ * Creates the administration of a bus's dead letters. Redriven letters stay on the topic and are
+ * marked by a later record. As all writes of the pipeline are create-only, redriving a letter twice
+ * changes nothing.
  */
 export function createDeadLetters(ports: DeadLetterPorts): DeadLetters {
   return {
@@ -33,7 +33,7 @@ export type DeadLetterPorts = {
   readonly deletions: DeletionLog;
 };
 
-/** Twice through the topic, for letters come before their marks: no more than a page of letters is held. */
+/** Reads the topic twice, since marks follow their letters, to hold only a page of letters. */
 async function list(
   bus: Pick<Bus, "read">,
   { after, limit, state }: Parameters<DeadLetters["list"]>[0],
@@ -80,12 +80,12 @@ async function readMarks(bus: Pick<Bus, "read">): Promise<Marks> {
       else if (decodeLetter(record.value)?.part === 1) total += 1;
     }
   }
-  // Of marks whose letters the bus has removed since, nobody wants to know.
+  // Ignores marks of letters that the bus has removed since.
   const marked = [...times.keys()].filter((id) => first === null || (parseId(id)?.offset ?? 0) >= first.offset);
   return { times, open: Math.max(0, total - marked.length), total };
 }
 
-/** The first parts of letters, each with its id. */
+/** Yields the first parts of letters with their ids. */
 async function* firstParts(
   bus: Pick<Bus, "read">,
   from: { partition: number; offset: number } | null,
@@ -121,7 +121,8 @@ async function redrive(
       waiting.map(({ record }) => record),
     );
     await deletions.append(await deletionsOf(store, waiting));
-    // Only then: cut off in between, they would be sent once more, which does no harm.
+    // The mark comes last: if the process stops before it, the letters are redriven again, which is
+    // harmless.
     await bus.append("dead-letters", [encodeMark({ ids: waiting.map(({ id }) => id), time: Date.now() })]);
     for (const { id } of waiting) found.add(id);
     waiting = [];
@@ -140,8 +141,8 @@ async function redrive(
 }
 
 /**
- * What people have deleted of these since: a deletion must live as long as what it deletes, and so
- * lie behind it.
+ * Returns the deletions of redriven events. A deletion must live as long as what it deletes, so it
+ * is appended again behind the event.
  */
 async function deletionsOf(
   store: DeadLetterPorts["store"],
@@ -159,10 +160,7 @@ async function deletionsOf(
 
 type Parts = [DeadLetter, ...DeadLetter[]];
 
-/**
- * Letters with all their parts, each under the id of its first part. A letter not all of whose
- * parts are there does not come.
- */
+/** Yields letters with all their parts, by the id of the first part. Skips incomplete letters. */
 async function* wholeLetters(bus: Pick<Bus, "read">): AsyncGenerator<{ id: string; letters: Parts }> {
   const waiting = new Map<string, { id: string; letters: Parts }>();
   let waiting_bytes = 0;
@@ -177,7 +175,7 @@ async function* wholeLetters(bus: Pick<Bus, "read">): AsyncGenerator<{ id: strin
     const name = [topic, partition, offset, line, letter.time].join();
     const whole = waiting.get(name);
     if (whole === undefined) {
-      // Parts are written in order: one without the first before it will never be whole.
+      // Parts are written in order: without a first part before it, a letter is never complete.
       if (letter.part === 1) waiting.set(name, { id: idOf(position), letters: [letter] });
     } else if (letter.part === whole.letters.length + 1) {
       whole.letters.push(letter);
@@ -189,7 +187,7 @@ async function* wholeLetters(bus: Pick<Bus, "read">): AsyncGenerator<{ id: strin
     }
     if (waiting.size === 0) waiting_bytes = 0;
     if (waiting_bytes > WAITING_MAX_BYTES) {
-      // Whatever waits since then was cut off while it was written; it was written anew.
+      // The letters pending here were cut off while being written, and were written again.
       waiting.clear();
       waiting_bytes = 0;
     }
@@ -200,7 +198,7 @@ function idOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}-${offset}`;
 }
 
-/** Where a letter lies, or null where `id` is none. */
+/** Returns the position of a letter, or null if `id` is malformed. */
 function parseId(id: string): { partition: number; offset: number } | null {
   const [, partition = "0", offset = ""] = /^(?:(\d{1,9})-)?(\d{1,15})$/.exec(id) ?? [];
   return offset === "" ? null : { partition: Number(partition), offset: Number(offset) };

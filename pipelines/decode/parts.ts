@@ -8,32 +8,32 @@ import { TURN_ITEMS } from "../stage.ts";
 import type { DeletionItem, Item, VisitItem } from "../stage.ts";
 
 /**
- * As much of a batch as is decoded at a time: so few events that none outlives the next collection
- * of what is young, and enough of them to fill columns at once.
+ * Number of lines decoded at a time: few enough that no event survives the next collection of the
+ * young generation, and enough to fill columns in bulk.
  */
 const PART_LINES = 256;
 
-/** A part of a slice; a slice is as much of a batch as is written at a time. */
+/** A part of a slice. A slice is the part of a batch that is written at a time. */
 export type Part = {
   readonly items: readonly Item[];
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
   readonly broken: readonly Failure[];
-  /** Of what it is the last part. There always is a last one of a batch, be it empty. */
+  /** What the part is the last of. The last part of a batch always occurs, even if it is empty. */
   readonly ends: "nothing" | "slice" | "batch";
 };
 
 /**
- * Decodes records one after the other, as far as the next part needs it: a batch is bounded in
- * records, and a record may hold any number of events. Lines that are none of what a record holds
- * come out as failures of the part in which they stand.
+ * Decodes records one after the other, as far as the next part needs: a batch is bounded in
+ * records, and a record may hold any number of events. Malformed lines are failures of the part
+ * that contains them.
  */
 export async function* partsOf(
   records: readonly BusRecord[],
   { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
 ): AsyncGenerator<Part, void> {
   let part = emptyPart();
-  /** Lines of this part. */
+  /** Number of lines in this part. */
   let lines = 0;
   const slice = { lines: 0, bytes: 0 };
   let since = 0;

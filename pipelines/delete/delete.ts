@@ -5,9 +5,8 @@ import type { RetryPolicy } from "../retry.ts";
 import type { DeletionItem } from "../stage.ts";
 
 /**
- * Carries out the deletions of a slice, and returns those that were refused. It does not matter
- * whether they come before or after what they delete: a deletion leaves a marker, into which later
- * writes run.
+ * Carries out the deletions of a slice and returns the refused ones. Their order relative to the
+ * writes of what they delete does not matter: a deletion leaves a marker that later creates meet.
  */
 export async function carryOutDeletions(
   items: readonly DeletionItem[],

@@ -3,12 +3,12 @@ import { patternOf } from "../../src/events/pattern.ts";
 import { wellFormed } from "../../src/events/text.ts";
 import type { EventInWork, Transform } from "../stage.ts";
 
-/** Where an IP address is, or null where nobody knows: a GeoIP database. */
+/** Returns the location of an IP address, or null if it is unknown. A GeoIP database. */
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
 
 /**
- * Gives an event its pattern, replaces what no engine can hold in its texts, and places its
- * address on the map where `locate` can.
+ * Sets an event's pattern, replaces ill-formed UTF-16 in its texts, which no engine can store, and
+ * resolves its address to coordinates if `locate` can.
  */
 export function createEnrich({ locate }: { readonly locate: Locate | null }): Transform {
   return { name: "enrich", change: (event) => enrich(event, locate) };

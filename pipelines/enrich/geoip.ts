@@ -7,27 +7,27 @@ import type { Logger } from "pino";
 import { StartError } from "../../src/errors.ts";
 import type { Locate } from "./enrich.ts";
 
-/** A GeoIP database that is open. It follows its file: a new one that is put in its place is taken within seconds. */
+/** An open GeoIP database. It follows its file: a replacement is loaded within seconds. */
 export type Geoip = Disposable & { readonly locate: Locate };
 
 export type GeoipOptions = {
-  /** A database of MaxMind's format (`.mmdb`) that knows places, such as GeoLite2 City. */
+  /** A database in MaxMind's format (`.mmdb`) with locations, such as GeoLite2 City. */
   readonly file: string;
-  /** Begins messages about the file: the setting that names it. */
+  /** Name of the setting, with which messages about the file begin. */
   readonly setting: string;
   readonly log: Logger;
-  /** How often the file is looked at; 5 s unless given. */
+  /** How often the file is checked. Default: 5 s. */
   readonly watch_ms?: number;
 };
 
 const WATCH_MS = 5_000;
 
-/** @throws StartError that names the setting and the file, where it can't be read or holds no such database */
+/** @throws StartError with the setting and the file if it can't be read or is no such database */
 export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: GeoipOptions): Promise<Geoip> {
   let database: Database;
   let seen: string;
   try {
-    // Before it is read, so that whatever replaces it from now on is another one.
+    // Read first, so that any later replacement has another version.
     seen = await versionOf(file);
     database = await readDatabase(file);
   } catch (error) {
@@ -46,8 +46,8 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
       database = await readDatabase(file);
       log.info({ file, ...aboutOf(database) }, "geoip: a new database was taken");
     } catch (error) {
-      // While it is being replaced the file may be away or half written: then the one in memory
-      // stays until it is whole.
+      // During a replacement the file may be missing or incomplete. The database in memory stays
+      // until the new one is complete.
       log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays");
     }
   }
@@ -55,7 +55,7 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
   return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => clearInterval(looking) };
 }
 
-/** Differs where the file was written or replaced. */
+/** Returns a string that changes when the file is written or replaced. */
 async function versionOf(file: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(file);
   return `${ino} ${size} ${mtimeMs}`;
@@ -74,17 +74,17 @@ async function readDatabase(file: string): Promise<Database> {
   return database;
 }
 
-/** What stands before the metadata, which is the end of every database. */
+/** Marker before the metadata, which is at the end of every database. */
 const METADATA_MARK = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 const METADATA_MAX_BYTES = 128 * 1024;
-/** Databases of these would open and place nothing. */
+/** Types of databases that would open but locate nothing. */
 const WITHOUT_PLACES = /Country|ASN|ISP|Domain|Anonymous|Connection-Type/i;
 
 function aboutOf({ metadata }: Database): object {
   return { type: metadata.databaseType, built: metadata.buildEpoch };
 }
 
-/** An IPv4 address that is written as one of IPv6 is looked up as what it is. */
+/** An IPv4 address in IPv6 notation, which is looked up as IPv4. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
 function find(database: Database, address: string): ReturnType<Locate> {

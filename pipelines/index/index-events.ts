@@ -7,9 +7,9 @@ import type { Item, Refused, Writer, Writing } from "../stage.ts";
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
 
 /**
- * Writes events to the store: the last stage. Where the slice completes its batch, the position
- * goes along with the rows, so that a store that keeps offsets commits both in one transaction; but
- * only in a write after which nothing of the batch is owed.
+ * Writes events to the store, as the last stage. If the slice completes its batch, the position is
+ * written with the rows, so that a store that keeps offsets commits both in one transaction. The
+ * position goes only with a write after which the batch has nothing left to write.
  */
 export function createIndex({ store }: { readonly store: EventStore }): Writer {
   return { name: "index", begin: () => beginIndex(store) };
@@ -19,7 +19,7 @@ function beginIndex(store: EventStore): Writing {
   const prepared = store.prepareEvents();
   const origins = new Origins();
 
-  /** @returns how many have been added, and why it was not all of them, if so */
+  /** @returns how many were added, and the error if not all of them were */
   async function add(items: readonly Item[]): Promise<{ readonly added: number; readonly error: Error | null }> {
     let error: Error | null = null;
     await prepared.add(items.map(({ event }) => event)).catch((thrown: Error) => (error = thrown));
@@ -35,9 +35,9 @@ function beginIndex(store: EventStore): Writing {
         const all = await add(left);
         left = left.slice(all.added);
         if (all.error === null) break;
-        // An engine that is away, or whatever else may pass: the batch will come again.
+        // An unavailable engine or another temporary error: the batch is delivered again.
         if (left.length === 0 || !isOfItem(all.error)) throw all.error;
-        // One that cannot be prepared holds up no other.
+        // An event that cannot be prepared holds up no other.
         const [item] = left;
         const one = await add([item!]);
         left = left.slice(1);
@@ -73,17 +73,17 @@ function beginIndex(store: EventStore): Writing {
   };
 }
 
-/** Events that came from one record, line after line: the line of the first of them, and its place. */
+/** Consecutive lines of one record: the first line and the place of its event. */
 type Run = { readonly record: BusRecord; readonly line: number; readonly place: number };
 
-/** The line of the event that has a place, if the run reaches so far. */
+/** Returns the line of the event at a place, if the run extends that far. */
 function lineAt(run: Run, place: number): number {
   return run.line + place - run.place;
 }
 
 /**
- * Where events came from, by their places. Few runs say so of thousands of events; a pair for each
- * of these would grow old while they are written.
+ * Origins of events by place. A few runs describe thousands of events; an object for each event
+ * would reach the old generation while they are written.
  */
 class Origins {
   readonly #runs: Run[] = [];
@@ -117,7 +117,7 @@ class Origins {
   }
 }
 
-/** Whether it is what code throws at a value, and no engine. */
+/** Whether an error was caused by a value in code rather than by an engine. */
 function isOfItem(error: Error): boolean {
   return error instanceof TypeError || error instanceof RangeError;
 }

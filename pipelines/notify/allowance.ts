@@ -1,17 +1,17 @@
 import type { UserId } from "../../src/events/event.ts";
 
-/** How many mails a user got on a day (UTC): a small durable document. */
+/** Number of mails to a user on a day (UTC), as a small durable document. */
 export type Allowance = {
   readonly v: 1;
   readonly user: UserId;
   /** `2026-11-21` */
   readonly day: string;
   readonly count: number;
-  /** Whether the user was told that there will be no more on this day. */
+  /** Whether the user was notified that no more mails follow on this day. */
   readonly told: boolean;
 };
 
-/** `mail`: one more. `tell`: no more, and the user is to be told so. `spent`: no more. */
+/** `mail`: send a mail. `tell`: send the notice that no more follow. `spent`: send nothing. */
 type Verdict = "mail" | "tell" | "spent";
 
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ export function allowanceOf(user: UserId): Allowance {
   return { v: 1, user, day: "", count: 0, told: false };
 }
 
-/** Takes one mail of today's, before it is sent. */
+/** Takes one mail of today's allowance, before it is sent. */
 export function take(allowance: Allowance, now_ms: number, most: number): { verdict: Verdict; after: Allowance } {
   const day = dayOf(now_ms);
   const today = allowance.day === day ? allowance : { ...allowance, day, count: 0, told: false };
@@ -28,14 +28,14 @@ export function take(allowance: Allowance, now_ms: number, most: number): { verd
   return today.told ? { verdict: "spent", after: today } : { verdict: "tell", after: { ...today, told: true } };
 }
 
-/** Gives back what was taken on `day` for a mail that did not go out. */
+/** Returns what was taken on a day for a mail that did not go out. */
 export function giveBack(allowance: Allowance, verdict: Verdict, taken_ms: number): Allowance {
   if (allowance.day !== dayOf(taken_ms)) return allowance;
   if (verdict === "tell") return { ...allowance, told: false };
   return { ...allowance, count: Math.max(0, allowance.count - 1) };
 }
 
-/** When the next day begins. */
+/** Returns when the next day begins. */
 export function nextDay(now_ms: number): number {
   return (Math.floor(now_ms / DAY_MS) + 1) * DAY_MS;
 }

@@ -2,12 +2,12 @@ import type { Allowance } from "./allowance.ts";
 import type { Digest, Gathered } from "./digest.ts";
 import type { Line } from "./notice.ts";
 
-/** The words of a mail. What producers posted stands in them as one line, without control characters. */
+/** Subject and text of a mail. Producers' texts are one line each, without control characters. */
 export type Words = { readonly subject: string; readonly text: string };
 
 const SUBJECT_TEXT_MAX_CHARACTERS = 80;
 
-/** A mail about what was gathered of one class. */
+/** Composes a mail about the events collected for one class. */
 export function describeDigest({ log, class: classKey }: Digest, { count, doubtful, lines }: Gathered): Words {
   const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
   const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
@@ -27,7 +27,7 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
   return { subject, text: `${paragraphs.join("\n\n")}\n` };
 }
 
-/** The last mail of a day. */
+/** Composes the last mail of a day. */
 export function describeEnd({ day }: Allowance, most: number): Words {
   return {
     subject: `No more mail about events on ${day}`,
@@ -50,7 +50,7 @@ function counted(count: number): string {
   return count === 1 ? "1 event" : `${count} events`;
 }
 
-/** One line of what may hold line breaks, terminal escapes or directions of writing. */
+/** Reduces text with line breaks, terminal escapes or direction marks to one line. */
 function oneLine(text: string, characters = Infinity): string {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ").trim();
   const all = [...line];

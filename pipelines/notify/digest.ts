@@ -3,30 +3,30 @@ import { acceptedAt, type EventId } from "../../src/events/id.ts";
 import type { Line, Notice } from "./notice.ts";
 
 /**
- * What one user is to be told about one class: a small durable document, and the functions that
- * change it. They are plain: no clock, no I/O.
+ * Pending and sent mail for one user and class: a small durable document, and the pure functions
+ * that change it. They use no clock and no I/O.
  *
  *     gather ──▶ pending ──begin──▶ sending ──succeed──▶ (gone)
  *                   ▲                  ├──────fail─────▶ back to pending: it certainly did not go out
  *                   └── doubtful ◀─────┴─────doubt─────  it may have gone out: counted, never sent again
  *
- * Invariant: a mail is sent only after `sending` is durable, and what is in `sending` returns to
- * `pending` only where the mail certainly did not go out. So whatever ends a process in between, no
- * mail goes out twice.
+ * Invariant: a mail is sent only after `sending` is durable, and `sending` returns to `pending`
+ * only if the mail certainly did not go out. So no mail is sent twice, whatever ends a process in
+ * between.
  */
 export type Digest = {
   readonly v: typeof VERSION;
   readonly user: UserId;
   readonly log: LogKey;
   readonly class: string;
-  /** The partition of `alerts` that its notices come from: whoever is given that mails it. */
+  /** Partition of `alerts` with the digest's notices; the partition's consumer sends the mails. */
   readonly partition: number;
-  /** How far each partition of `events` has been gathered: what comes again is known by it. */
+  /** Progress in each partition of `events`, by which redelivered notices are recognized. */
   readonly marks: Readonly<Record<string, Mark>>;
   readonly pending: Gathered;
-  /** How many mails went out, the one being sent included: it makes the Message-ID. */
+  /** Number of mails sent, including the current one. Part of the Message-ID. */
   readonly serial: number;
-  /** When the last mail had gone out, or begins to; 0 before the first. Milliseconds since the Unix epoch. */
+  /** When the last mail was sent or its attempt began, in ms since the epoch; 0 if none was. */
   readonly sent_ms: number;
   readonly sending: Sending | null;
 };
@@ -35,36 +35,36 @@ type Mark = { readonly offset: number; readonly line: number; readonly id: Event
 
 export type Gathered = {
   readonly count: number;
-  /** Events of earlier mails of which nobody knows whether they went out. */
+  /** Number of events of earlier mails that may or may not have gone out. */
   readonly doubtful: number;
-  /** When the first of them was gathered. */
+  /** When the first event was collected. */
   readonly since_ms: number;
-  /** The first few. */
+  /** The first few events. */
   readonly lines: readonly Line[];
 };
 
 type Sending = {
-  /** Of the attempt, so that each process knows its own. */
+  /** Identifies the attempt, so that a process recognizes its own. */
   readonly token: string;
   readonly gathered: Gathered;
-  /** By then the attempt has ended, or its process has. */
+  /** Time by which the attempt, or its process, has ended. */
   readonly until_ms: number;
-  /** `sent_ms` as it was before. */
+  /** Previous value of `sent_ms`. */
   readonly before_ms: number;
 };
 
 export type Rhythm = {
   /** How long the first event waits for others. */
   readonly gather_ms: number;
-  /** The least time between two mails to one user about one class. */
+  /** Least time between two mails to one user about one class. */
   readonly interval_ms: number;
-  /** How many events a mail shows. */
+  /** Maximum number of events that a mail shows. */
   readonly lines: number;
 };
 
 const VERSION = 1;
 const NOTHING: Gathered = { count: 0, doubtful: 0, since_ms: 0, lines: [] };
-/** Ids of one partition rise, but for the clocks of the processes that gave them. */
+/** Ids of one partition rise, except for differences between the clocks of the processes. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 export function emptyDigest({ user, log, class: classKey }: Pick<Digest, "user" | "log" | "class">): Digest {
@@ -82,10 +82,7 @@ export function emptyDigest({ user, log, class: classKey }: Pick<Digest, "user" 
   };
 }
 
-/**
- * Takes in notices, in their order, but for those that it has taken in before: the same digest
- * where there is nothing new.
- */
+/** Adds notices in order, except those added before. Returns the same digest if none is new. */
 export function gather(
   digest: Digest,
   notices: readonly Notice[],
@@ -104,18 +101,18 @@ export function gather(
   return { ...digest, partition: at.partition, marks, pending: join(digest.pending, gathered, at.lines) };
 }
 
-/** The mark after a notice; the very same where it was passed before. */
+/** Returns the mark after a notice, or the same object if the notice was seen before. */
 function advance(mark: Mark | undefined, { id, origin: { offset, line } }: Notice): Mark {
   if (mark === undefined) return { offset, line, id };
   const isAhead = offset > mark.offset || (offset === mark.offset && line > mark.line);
   if (isAhead) return { offset, line, id: id > mark.id ? id : mark.id };
-  // Behind the mark, and yet accepted after all that went before it: the topic was lost and began anew.
+  // Behind the mark, but accepted after everything before it: the topic was lost and started again.
   return acceptedAt(id) > acceptedAt(mark.id) + CLOCKS_DIFFER_MS ? { offset, line, id } : mark;
 }
 
 /**
- * When there is something to do about a digest, in milliseconds since the Unix epoch; null: not
- * before more is gathered.
+ * Returns when the digest is due, in milliseconds since the Unix epoch, or null if it is not due
+ * before more is collected.
  */
 export function readyAt({ sending, pending, sent_ms }: Digest, { gather_ms, interval_ms }: Rhythm): number | null {
   if (sending !== null) return sending.until_ms;
@@ -123,21 +120,21 @@ export function readyAt({ sending, pending, sent_ms }: Digest, { gather_ms, inte
   return Math.max(pending.since_ms + gather_ms, sent_ms + interval_ms);
 }
 
-/** All that is pending is about to be mailed. */
+/** Begins an attempt to mail everything pending. */
 export function begin(digest: Digest, attempt: { token: string; now_ms: number; until_ms: number }): Digest {
   const { token, now_ms, until_ms } = attempt;
   const sending = { token, gathered: digest.pending, until_ms, before_ms: digest.sent_ms };
   return { ...digest, pending: NOTHING, serial: digest.serial + 1, sent_ms: now_ms, sending };
 }
 
-/** The mail went out, or never will. */
+/** Records that the mail went out or never will. */
 export function succeed(digest: Digest, now_ms: number): Digest {
   return { ...digest, sent_ms: now_ms, sending: null };
 }
 
 /**
- * The mail certainly did not go out: its events are told together with those that came meanwhile,
- * under the same Message-ID.
+ * Records that the mail certainly did not go out. Its events are mailed with later ones, under the
+ * same Message-ID.
  */
 export function fail(digest: Digest, lines: number): Digest {
   const { sending, pending } = digest;
@@ -147,7 +144,7 @@ export function fail(digest: Digest, lines: number): Digest {
   return { ...digest, pending: both, serial: digest.serial - 1, sent_ms: before_ms, sending: null };
 }
 
-/** The mail may have gone out: it is not sent again, and the next one says so. */
+/** Records that the mail may have gone out. It is not sent again, and the next mail says so. */
 export function doubt(digest: Digest, now_ms: number): Digest {
   const { sending, pending } = digest;
   if (sending === null) return digest;
@@ -155,7 +152,7 @@ export function doubt(digest: Digest, now_ms: number): Digest {
   return { ...digest, pending: { ...pending, doubtful }, sent_ms: now_ms, sending: null };
 }
 
-/** Nobody wants to know any more. What was gathered is forgotten; how far it was gathered is not. */
+/** Drops pending events that nobody subscribes to any more, but keeps the marks. */
 export function drop(digest: Digest): Digest {
   return { ...digest, pending: NOTHING };
 }

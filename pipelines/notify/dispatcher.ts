@@ -18,39 +18,36 @@ export type DispatcherOptions = {
   readonly mailer: Mailer;
   readonly log: Logger;
   readonly rhythm: Rhythm;
-  /** How many mails a user gets on a day, UTC; then one more that says so. */
+  /** Maximum number of mails to a user per day (UTC), before one more that says so. */
   readonly dailyMost: number;
-  /** The wait after a first failure, of the server or of one mail, which doubles up to the last. */
+  /** Wait after the first failure of the server or of a mail; it doubles up to the last. */
   readonly retryFirst_ms: number;
   readonly retryLast_ms: number;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 };
 
-/** Counts of mails by outcome since the start. `dropped`: no recipient wanted them any more. */
+/** Mails since the start, by outcome. `dropped`: no recipient subscribes to them any more. */
 export type MailCounts = Readonly<Record<MailOutcome["kind"] | "dropped", number>>;
 
-/** How many mails may be on their way at a time. */
+/** Maximum number of concurrent mails. */
 const CONNECTIONS = 4;
-/** The longest wait that a timer takes is 24.8 days. */
+/** Longest timer. Node.js timers are limited to 24.8 days. */
 const TIMER_MAX_MS = 3_600_000;
 
 type Taken = ReturnType<typeof take>;
 type Hold = { readonly failures: number; readonly until_ms: number };
 
 /**
- * Mails digests when they are due. It holds in memory only when to look at which; what is true is
- * read from the state at that moment, and every step is a guarded write. So it does not matter how
- * many processes look at the same digest: one of them mails it.
+ * Mails digests when they are due. Memory holds only when to check which digest; the state is read
+ * at that moment, and every step is a guarded write. So any number of processes may check the same
+ * digest: one of them mails it.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #agenda = new Map<DigestId, number>();
   readonly #busy = new Map<DigestId, Promise<void>>();
-  /**
-   * Digests that are not to be tried before a time: the server deferred them, or their user has had
-   * enough for a day.
-   */
+  /** Digests on hold: the server deferred them, or the user's daily limit is reached. */
   readonly #holds = new Map<DigestId, Hold>();
   readonly #counts = { sent: 0, refused: 0, deferred: 0, unavailable: 0, unknown: 0, dropped: 0 };
   readonly #closing = new AbortController();
@@ -63,7 +60,7 @@ export class Dispatcher {
     this.#options = options;
   }
 
-  /** Looks at a digest at `due_ms` (since the Unix epoch), or earlier. */
+  /** Schedules a check of a digest at `due_ms` (since the Unix epoch) or earlier. */
   schedule(id: DigestId, due_ms: number): void {
     const known = this.#agenda.get(id);
     if (known !== undefined && known <= due_ms) return;
@@ -75,7 +72,7 @@ export class Dispatcher {
     return { ...this.#counts };
   }
 
-  /** Begins no more mails, and waits for those on their way. */
+  /** Starts no more mails, and waits for those in progress. */
   async close(timeout_ms: number): Promise<void> {
     this.#closing.abort(new Error("the notifier is closing"));
     clearTimeout(this.#timer);
@@ -129,7 +126,7 @@ export class Dispatcher {
     this.#wake();
   }
 
-  /** Does what is to be done about a digest now. Returns when to look again. */
+  /** Does what is due for a digest. Returns when to check it again. */
   async #attempt(id: DigestId): Promise<number | null> {
     const { state, rhythm, now } = this.#options;
     const now_ms = now();
@@ -157,7 +154,7 @@ export class Dispatcher {
     }
   }
 
-  /** The recipient's address; null if they may not read the class any more, or want no mail. */
+  /** Returns the recipient's address, or null if they lost access to the class or unsubscribed. */
   #addressOf({ log, class: classKey, user }: Digest): string | null {
     const { catalog } = this.#options;
     if (!catalog.subscribers(log, classKey, "notify").includes(user)) return null;
@@ -175,7 +172,7 @@ export class Dispatcher {
     return tries.at(-1)!;
   }
 
-  /** A mail that was begun, and whose end nobody wrote down in time. */
+  /** Handles a mail that was begun and whose outcome was not recorded in time. */
   async #abandon(id: DigestId, token: string): Promise<number | null> {
     const { state, rhythm, log } = this.#options;
     const after = await state.changeDigest(id, (digest) =>
@@ -185,10 +182,7 @@ export class Dispatcher {
     return readyAt(after, rhythm);
   }
 
-  /**
-   * Mails a digest for which one mail of the day was taken: writes down that it will, does, and
-   * records the outcome.
-   */
+  /** Mails a digest within the daily limit: records the attempt, sends, records the outcome. */
   async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
     const { state, rhythm, mailer } = this.#options;
     const token = randomBytes(8).toString("hex");
@@ -198,7 +192,7 @@ export class Dispatcher {
       return begin(digest, { token, now_ms, until_ms: this.#options.now() + 2 * mailer.deadline_ms });
     });
     if (begun.sending?.token !== token) {
-      // Another process was faster.
+      // Another process began first.
       await state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms));
       return readyAt(begun, rhythm);
     }
@@ -213,7 +207,7 @@ export class Dispatcher {
     return this.#after(id, outcome, readyAt(after, rhythm));
   }
 
-  /** The mail that says that there will be no more on this day. */
+  /** Sends the mail that says that no more follow on this day. */
   async #tell(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
     const { state, mailer, dailyMost } = this.#options;
     const { user, day } = allowance;
@@ -242,7 +236,7 @@ export class Dispatcher {
     }
   }
 
-  /** Takes note of an outcome. Returns when to look at its digest again, where that would be at `ready_ms`. */
+  /** Counts an outcome. Returns when to check the digest again if it is due at `ready_ms`. */
   #after(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
     const { log } = this.#options;
     this.#counts[outcome.kind] += 1;
@@ -278,7 +272,7 @@ export class Dispatcher {
     return until_ms;
   }
 
-  /** Writes what must not be forgotten, again and again while the state is away. */
+  /** Runs a write that must not be lost, and retries it while the state store is unavailable. */
   #keep<T>(write: () => Promise<T>): Promise<T> {
     const { log, retryFirst_ms, retryLast_ms } = this.#options;
     const retryPolicy: RetryPolicy = {
@@ -293,7 +287,7 @@ export class Dispatcher {
   }
 }
 
-/** Whether a mail certainly did not go out, and may be tried again. */
+/** Whether a mail certainly did not go out and may be retried. */
 function isOut(outcome: MailOutcome): boolean {
   return outcome.kind === "deferred" || outcome.kind === "unavailable";
 }

@@ -6,18 +6,18 @@ import { gather, readyAt, type Digest, type Rhythm } from "./digest.ts";
 import { decodeNotice, isStale, type Notice } from "./notice.ts";
 import { digestIdOf, type DigestId, type State } from "./state.ts";
 
-/** How many digests are written at a time. */
+/** Number of digests written concurrently. */
 const WRITES = 8;
-/** Between two batches of a partition: what comes meanwhile is gathered by one write for each digest. */
+/** Pause between two batches of a partition, so that later notices of a digest share one write. */
 const PAUSE_MS = 200;
 
-/** The way of notices from the bus into digests. */
+/** Collects notices from the bus into digests. */
 export type Gathering = {
-  /** Schedules what an earlier owner of the partition left to be mailed. */
+  /** Schedules the pending digests that the partition's previous consumer left. */
   takeOver(partition: number): Promise<void>;
-  /** One batch, from its records to its acknowledgement. */
+  /** Processes one batch, from its records to its acknowledgement. */
   handle(batch: Batch): Promise<void>;
-  /** Records since the start, and how many of them were left out. */
+  /** Numbers of records read and skipped since the start. */
   counts(): { readonly notices: number; readonly skipped: number };
 };
 
@@ -67,14 +67,14 @@ export function createGathering(parts: {
       await batch.ack();
       notices += batch.records.length;
       skipped += left;
-      // A timer that is cut short says so by an error; closing is none.
+      // An aborted timer rejects; closing is not an error.
       await sleep(PAUSE_MS, undefined, { signal: AbortSignal.any([batch.signal, closing]) }).catch(() => {});
     },
     counts: () => ({ notices, skipped }),
   };
 }
 
-/** Notices in their order, for each user and class. */
+/** Groups notices by user and class, in order. */
 function byDigest(notices: readonly Notice[]): Map<DigestId, Notice[]> {
   const groups = new Map<DigestId, Notice[]>();
   for (const notice of notices) {

@@ -3,14 +3,14 @@ import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "../../src/event
 import { acceptedAt, parseEventId, type EventId } from "../../src/events/id.ts";
 
 /**
- * A record of the `alerts` topic: an event, who wants mail about it, and where on the `events`
- * topic it came from. One JSON object in UTF-8:
+ * A record of the `alerts` topic: an event, the users who subscribe to mail about it, and its
+ * origin on the `events` topic. One JSON object in UTF-8:
  *
  *     {"v":1,"log":"shop","id":"…","created":1308491673911,"class":"failure","text":"Disk full",
  *      "source":"web-3","value":97.5,
  *      "users":["0123456789abcdef"],"origin":{"partition":0,"offset":17,"line":1}}
  *
- * It may come twice, as events do; `origin` tells.
+ * It may occur twice, as events do; `origin` identifies duplicates.
  */
 export type Notice = Line & {
   readonly log: LogKey;
@@ -20,20 +20,20 @@ export type Notice = Line & {
   readonly origin: Origin;
 };
 
-/** What a mail says about an event. */
+/** Fields of an event that a mail shows. */
 export type Line = Pick<AcceptedEvent, "created" | "text" | "source" | "value">;
 
-/** A place on the `events` topic; places of one partition rise in the order of delivery. */
+/** A place on the `events` topic. Places of one partition rise in the order of delivery. */
 export type Origin = { readonly partition: number; readonly offset: number; readonly line: number };
 
 const VERSION = 1;
-/** Enough to tell what happened; the rest is in the log. */
+/** Maximum lengths of texts in a notice. The full texts are in the log. */
 const TEXT_MAX_CHARACTERS = 300;
 const SOURCE_MAX_CHARACTERS = 100;
-/** What happened longer ago is no news: a replay of old events mails nobody. */
+/** Age from which events are not mailed, so that a replay of old events sends no mail. */
 const STALE_MS = 24 * 3_600_000;
 
-/** @param event with its class */
+/** @param event classified event */
 export function encodeNotice(
   { log, id, created, text, source, value, class: classKey }: StoredEvent,
   users: readonly UserId[],
@@ -54,7 +54,7 @@ export function encodeNotice(
   return { key: log, value: Buffer.from(JSON.stringify(notice)) };
 }
 
-/** The notice that a record holds, or null where it holds none that this process can read. */
+/** Decodes a record; returns null if it is malformed or of another version. */
 export function decodeNotice(value: Buffer): Notice | null {
   let fields: Record<string, unknown>;
   try {

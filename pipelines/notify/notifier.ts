@@ -12,40 +12,40 @@ export type NotifierOptions = {
   readonly bus: Bus;
   readonly catalog: Catalog;
   readonly mailer: Mailer;
-  /** Where it remembers what it gathered and sent. Of the same cluster for all processes; the caller disposes of it. */
+  /** State store of digests and allowances, shared by all processes; the caller disposes of it. */
   readonly documents: StateDocuments;
   readonly log: Logger;
-  /** How long the first event of a mail waits for others: 5 s unless given. */
+  /** How long the first event of a mail waits for others. Default: 5 s. */
   readonly gather_ms?: number;
-  /** The least time between two mails to one user about one class: a minute. */
+  /** Least time between two mails to one user about one class. Default: 1 minute. */
   readonly interval_ms?: number;
-  /** How many events a mail shows: 20. The others are counted. */
+  /** Maximum number of events that a mail shows; the others are counted. Default: 20. */
   readonly lines?: number;
-  /** How many mails a user gets on a day (UTC): 50; then one more that says so. */
+  /** Maximum number of mails to a user per day (UTC), before one more that says so. Default: 50. */
   readonly dailyMost?: number;
-  /** The wait after a first failure, which doubles up to the last: from a second to a minute. */
+  /** Wait after the first failure, doubling up to the last. Defaults: a second and a minute. */
   readonly retryFirst_ms?: number;
   readonly retryLast_ms?: number;
-  /** Milliseconds since the Unix epoch; days end by it. */
+  /** Milliseconds since the Unix epoch. Determines when a day ends. */
   readonly now?: () => number;
 };
 
 export type Notifier = {
   /**
-   * Begins no more mails, and lets those on their way finish, at most so long. What is pending goes
+   * Starts no more mails and waits for those in progress, at most `timeout_ms`. Pending mail goes
    * out after the next start.
    */
   close(timeout_ms?: number): Promise<void>;
-  /** Rejects when it has died for good; resolves when it was closed. */
+  /** Rejects on a failure that it cannot recover from; resolves when it has closed. */
   readonly done: Promise<void>;
   stats(): NotifierStats;
   lag(): Promise<PartitionLag[]>;
 };
 
 export type NotifierStats = {
-  /** Notices read from the bus, those that come again included. */
+  /** Notices read from the bus, redelivered ones included. */
   readonly notices: number;
-  /** Of these, what no process of this release can read, or is too old to be news. */
+  /** Notices skipped because they are malformed, of an unknown version, or too old. */
   readonly skipped: number;
   readonly mails: MailCounts;
 };
@@ -56,14 +56,14 @@ const BATCH_MAX_BYTES = 4 * 1024 * 1024;
 const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
- * Gathers what the pipeline tells on the `alerts` topic into digests, one for each user and class,
- * and mails them. Mails go out beside the subscription: however slow or dead the mail server is,
- * notices are gathered, and events are not concerned at all.
+ * Starts a notifier, which collects notices of topic `alerts` into digests, one per user and class,
+ * and mails them. Mails are sent independently of the subscription: a slow or unavailable mail
+ * server delays neither the collecting nor any event.
  *
- * Invariant: a batch is acknowledged only when all its notices are in durable digests; one that
- * comes again changes nothing.
+ * Invariant: a batch is acknowledged only when all its notices are in durable digests; a
+ * redelivered batch changes nothing.
  *
- * @throws LoggiaError `bus_unavailable` where the bus can't be subscribed to
+ * @throws LoggiaError `bus_unavailable` if the subscription to the bus fails
  */
 export async function startNotifier(options: NotifierOptions): Promise<Notifier> {
   const { bus, log, gather_ms = 5_000, interval_ms = 60_000, lines = 20, now = Date.now } = options;
@@ -93,7 +93,7 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
       group: GROUP,
       maxRecords: BATCH_MAX_RECORDS,
       maxBytes: BATCH_MAX_BYTES,
-      // The bus keeps the offset; being asked for it says that the partition is ours.
+      // The bus keeps the offset; this call says that the partition was assigned to this process.
       from: async (partition) => {
         await gathering.takeOver(partition);
         return null;

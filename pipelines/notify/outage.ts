@@ -1,14 +1,14 @@
-/** Keeps from asking a mail server that is away again and again: the wait doubles with each failure in a row. */
+/** Back-off of an unavailable mail server: the wait doubles with each failure in a row. */
 export type Outage = {
-  /** 0 while all is well; otherwise one mail at a time is tried. */
+  /** Number of failures in a row. Unless it is 0, one mail at a time is tried. */
   readonly failures: number;
-  /** Nothing is tried before then. */
+  /** No mail is tried before this time. */
   readonly until_ms: number;
 };
 
 export const NO_OUTAGE: Outage = { failures: 0, until_ms: 0 };
 
-/** The state after one more failure. Failures of mails that were on their way together count once. */
+/** Returns the state after one more failure. Failures of concurrent mails count once. */
 export function prolong(
   outage: Outage,
   now_ms: number,

@@ -10,8 +10,8 @@ const APPEND_MAX_RECORDS = 1_000;
 const APPEND_MAX_BYTES = 1024 * 1024;
 
 /**
- * Appends a notice to the `alerts` topic for each event about which somebody wants mail. Mails are
- * gathered and sent from there, so that no mail server holds up an event. Refuses nothing.
+ * Appends a notice to topic `alerts` for each event with subscribers to mail. The notifier collects
+ * and mails notices, so that no mail server delays an event. This stage refuses nothing.
  */
 export function createNotify({
   catalog,
@@ -20,7 +20,7 @@ export function createNotify({
 }: {
   readonly catalog: Pick<Catalog, "subscribers">;
   readonly bus: Pick<Bus, "append">;
-  /** The time that is believed. */
+  /** Trusted clock. */
   readonly now?: (() => number) | undefined;
 }): Writer {
   return {

@@ -5,32 +5,32 @@ import { allowanceOf, type Allowance } from "./allowance.ts";
 import { emptyDigest, type Digest } from "./digest.ts";
 
 /**
- * What the notifier needs of a document store: small bodies under an id, each write guarded by the
- * version that it was based on.
+ * The part of a document store that the notifier needs: small bodies by id, with each write guarded
+ * by the version it was based on.
  */
 export type StateDocuments = AsyncDisposable & {
   create(id: string, body: Body): Promise<Written>;
   replace(id: string, body: Body, expected: string): Promise<Written>;
   read(id: string): Promise<{ readonly version: string; readonly body: Body | null } | null>;
-  /** All documents there are. */
+  /** Returns all documents. */
   changes(since: null): Promise<{ readonly documents: readonly { readonly id: string; readonly body: Body | null }[] }>;
 };
 
 type Body = Readonly<Record<string, unknown>>;
 type Written = { readonly kind: "done" | "conflict" };
 
-/** Names a digest: it holds no slash in any of its parts. */
+/** Identifies a digest. None of its parts contains a slash. */
 export type DigestKey = Pick<Digest, "user" | "log" | "class">;
 export type DigestId = string & { readonly brand: "DigestId" };
 
 export type State = {
-  /** @throws LoggiaError `store_unavailable`, as all of these */
+  /** @throws LoggiaError `store_unavailable`, as all methods do */
   digest(id: DigestId): Promise<Digest | null>;
-  /** The digests of one partition of `alerts`. */
+  /** Returns the digests of one partition of `alerts`. */
   digestsOf(partition: number): Promise<{ id: DigestId; digest: Digest }[]>;
   /**
-   * Writes what `change` makes of a document, once it is sure that nobody changed it meanwhile;
-   * `change` may be called several times. Returning what was given writes nothing.
+   * Writes the result of `change` if the document has not changed meanwhile, otherwise calls
+   * `change` again. Nothing is written if `change` returns its argument.
    */
   changeDigest(id: DigestId, change: (digest: Digest) => Digest): Promise<Digest>;
   changeAllowance(user: UserId, change: (allowance: Allowance) => Allowance): Promise<Allowance>;

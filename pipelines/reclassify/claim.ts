@@ -5,21 +5,21 @@ import type { OrderDocuments, OrderVersion, StoredReclassification } from "../..
 
 type Guarded = Pick<OrderDocuments, "read" | "replace">;
 
-/** The holder writes at least so often, and whenever it got further. */
+/** Longest time between writes of the holder, and until its progress is written. */
 const BEAT_MS = 3_000;
 const PROGRESS_MS = 1_000;
 /** A process that has seen no new version for this long, by its own clock, may take over. */
 export const LEASE_MS = 15_000;
-/** A holder that could not write for so long changes nothing more before it has written. */
+/** A holder without a successful write for this long must write before it changes anything. */
 const SURE_MS = LEASE_MS / 2;
 
-/** Another process has it. */
+/** Thrown when another process holds the order. */
 export class ClaimLost extends Error {}
 
 /**
- * The right of one process to carry out an order. Each write of the document is guarded by the
- * version before it: a holder that stalled learns that another process took over. Each write is also
- * a sign of life.
+ * The exclusive right of a process to carry out an order. Each write of the document is guarded by
+ * the version before it, so that a holder that stalled detects a take-over. Each write also serves
+ * as a heartbeat.
  */
 export class Claim {
   readonly #documents: Guarded;
@@ -40,7 +40,7 @@ export class Claim {
     this.#timer = setInterval(() => this.#beat(), PROGRESS_MS).unref();
   }
 
-  /** @returns null where somebody else was faster */
+  /** @returns null if another process was faster */
   static async take(
     documents: Guarded,
     found: { readonly record: StoredReclassification; readonly version: OrderVersion },
@@ -55,7 +55,7 @@ export class Claim {
     return this.#record;
   }
 
-  /** Notes how far it is, to be written before long. */
+  /** Records progress, which is written shortly afterwards. */
   note(changes: Partial<StoredReclassification>): void {
     this.#record = { ...this.#record, ...changes };
     this.#isWritten = false;
@@ -67,7 +67,10 @@ export class Claim {
     await this.#inTurn(() => this.#write());
   }
 
-  /** Makes sure that nobody else may have taken over. @throws ClaimLost; LoggiaError `store_unavailable` */
+  /**
+   * Ensures that no other process may have taken over. @throws ClaimLost; LoggiaError
+   * `store_unavailable`
+   */
   async confirm(): Promise<void> {
     if (this.#isLost) throw new ClaimLost();
     if (performance.now() - this.#written_ms > SURE_MS) await this.save({});
@@ -92,24 +95,24 @@ export class Claim {
     });
   }
 
-  /** Lets others go on with it at once. */
+  /** Releases the order, so that another process can continue it at once. */
   async release(): Promise<void> {
     this.stop();
     if (!this.#isLost) await this.save({ holder: null }).catch(() => {});
   }
 
-  /** Ends the signs of life. */
+  /** Stops the heartbeats. */
   stop(): void {
     clearInterval(this.#timer);
   }
 
   #beat(): void {
     const isDue = !this.#isWritten || performance.now() - this.#written_ms >= BEAT_MS;
-    // Whatever fails is met again by the next write; without one, others take over.
+    // The next write meets any error again; without writes, another process takes over.
     if (isDue && !this.#isLost) void this.save({}).catch(() => {});
   }
 
-  /** @returns false where, another version having been found, `isWanted` says so */
+  /** @returns false if the version had changed and `isWanted` then returned false */
   async #write(isWanted: () => boolean = () => true): Promise<boolean> {
     if (this.#isLost) throw new ClaimLost();
     for (;;) {
@@ -127,7 +130,10 @@ export class Claim {
     }
   }
 
-  /** The version has changed: it was ordered again, or an own write got no answer; or it is somebody else's. */
+  /**
+   * Adopts a changed version: the order was repeated, or a write of this holder got no response.
+   * @throws ClaimLost if another process holds the order
+   */
   async #adopt(): Promise<void> {
     const document = await this.#documents.read(this.#record.log);
     const now = document === null ? null : reclassificationOf(document.body);

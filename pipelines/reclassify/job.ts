@@ -18,11 +18,11 @@ export type ReclassifyingOptions = {
   readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
   readonly catalog: Pick<Catalog, "log" | "classFilters" | "ownerOf" | "refresh">;
   readonly bus: Pick<Bus, "lag">;
-  /** The group of those who classify what is posted. */
+  /** Consumer group of the pipelines that classify posted events. */
   readonly group: string;
-  /** By now, every process knows the filters that any of them knew so long ago: 0 where there is one process alone. */
+  /** Time after which every process knows a changed filter; 0 if there is only one process. */
   readonly known_ms: number;
-  /** Whether the store or the catalog waits for a person's decision: then nothing is changed. */
+  /** Whether the store or the catalog awaits an operator's decision. Nothing changes meanwhile. */
   readonly isHeld: () => boolean;
   readonly now: () => number;
   readonly log: Logger;
@@ -30,20 +30,23 @@ export type ReclassifyingOptions = {
 
 type JobOptions = ReclassifyingOptions & {
   readonly claim: Claim;
-  /** Pieces of all jobs of the process, one at a time. */
+  /** Runs the pieces of all jobs of the process one at a time. */
   readonly inTurn: Turns;
-  /** Ends it between two steps, with its reason. */
+  /** Ends the job between two steps, with the signal's reason. */
   readonly signal: AbortSignal;
 };
 
-/** Events whose class is found out before other work has its turn. */
+/** Number of events classified before the thread is yielded. */
 const EVENTS_A_TURN = 16;
-/** After each piece, others have the store to themselves for as long as it took. */
+/** Least pause after a piece, which is as long as the piece took, to leave the store to others. */
 const REST_LEAST_MS = 5;
 const RETRY_FIRST_MS = 200;
 const RETRY_LAST_MS = 10_000;
 const HELD_MS = 1_000;
-/** A pipeline that is further behind is waited for at the end, and then all is looked at once more. */
+/**
+ * Longest wait for the pipeline before a pass. If the pipeline is further behind, the job waits for
+ * it after the pass and then makes another pass.
+ */
 const SETTLE_MS = 20_000;
 const SETTLE_EVERY_MS = 200;
 
@@ -51,12 +54,13 @@ class FiltersChanged extends Error {}
 class LogGone extends Error {}
 
 /**
- * Carries out an order: goes through the events of a log and gives each the class of today's
- * filters. It begins again where the filters change meanwhile, so that all events have been judged
- * by one set of filters at its end.
+ * Carries out an order: gives each event of a log the class by its current filters. The job starts
+ * again if the filters change meanwhile, so that in the end one set of filters has classified all
+ * events.
  *
- * Invariant: no class of newer filters is replaced by one of older filters. The filters are read
- * after the events, so that they are no older than those of the pipeline that wrote the events.
+ * Invariant: a class by newer filters is never replaced by one of older filters. The filters are
+ * read after the events, so that they are no older than those of the pipeline that wrote the
+ * events.
  * @throws ClaimLost; the reason of `signal`
  */
 export async function reclassifyLog(options: JobOptions): Promise<void> {
@@ -83,7 +87,7 @@ class ReclassifyingJob {
   readonly #options: JobOptions;
   readonly #key: LogKey;
   readonly #classOf: ReturnType<typeof createClassifier>;
-  /** The array that the catalog gave last, and what tells these filters from others. */
+  /** The array last returned by the catalog, and the fingerprint of its filters. */
   #known: { readonly filters: unknown; readonly name: string } | null = null;
 
   constructor(options: JobOptions) {
@@ -100,7 +104,7 @@ class ReclassifyingJob {
       const { asked } = claim.record;
       try {
         await this.#walk();
-        // What was ordered again while the last piece was under way may have been ordered for other filters.
+        // An order repeated during the last piece may be for other filters.
         await this.#retrying(() => this.#requireSameFilters());
         await this.#retrying(() => store.refresh());
         const end = { state: "done", finished: now(), done: claim.record.total ?? 0 } as const;
@@ -113,7 +117,7 @@ class ReclassifyingJob {
     }
   }
 
-  /** From the first event on. */
+  /** Starts from the first event. */
   async #begin(filters: string): Promise<void> {
     const { claim, log } = this.#options;
     const isSettled = await this.#settle(SETTLE_MS);
@@ -139,7 +143,7 @@ class ReclassifyingJob {
     }
   }
 
-  /** @returns whether it was the last */
+  /** @returns whether it was the last step */
   async #step(): Promise<boolean> {
     const { claim, signal } = this.#options;
     await this.#whileHeld();
@@ -147,7 +151,7 @@ class ReclassifyingJob {
     const { done, changed } = claim.record;
     const piece = await this.#piece();
     const looked = done + piece.looked;
-    // The last piece has no place behind it: should it have to be looked at again, it counts once.
+    // The last piece has no position behind it: if it is repeated, it still counts once.
     const progress = piece.last === null ? { total: looked } : { done: looked, upTo: piece.last };
     claim.note({ changed: changed + piece.changed, ...progress });
     await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
@@ -176,7 +180,7 @@ class ReclassifyingJob {
         },
       });
     } catch (error) {
-      // A store takes whatever it does not know for a fault of its engine.
+      // A store reports any unknown error as one of its engine.
       throw stop ?? error;
     }
   }
@@ -221,9 +225,9 @@ class ReclassifyingJob {
   }
 
   /**
-   * Waits until the pipeline has passed all that lies on the bus now: what it had classified by earlier filters is in
-   * the store by then.
-   * @returns false where that took too long
+   * Waits until the pipeline has passed the current end of the bus. By then the store holds
+   * everything that was classified by earlier filters.
+   * @returns false if that took longer than `limit_ms`
    */
   async #settle(limit_ms: number): Promise<boolean> {
     const { bus, group, known_ms, signal } = this.#options;
@@ -244,7 +248,7 @@ class ReclassifyingJob {
     while (isHeld()) await sleep(HELD_MS, undefined, { signal });
   }
 
-  /** An engine that is away or busy is waited for without end. */
+  /** Retries without end while an engine is unavailable or busy. */
   async #retrying<T>(work: () => Promise<T>): Promise<T> {
     const { signal, log } = this.#options;
     for (let wait_ms = RETRY_FIRST_MS; ; wait_ms = Math.min(2 * wait_ms, RETRY_LAST_MS)) {

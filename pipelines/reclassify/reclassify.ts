@@ -13,28 +13,28 @@ import { reclassifyLog } from "./job.ts";
 import type { ReclassifyingOptions } from "./job.ts";
 
 export type Reclassifying = {
-  /** How many orders this process carries out now. */
+  /** Returns the number of orders that this process is carrying out. */
   running(): number;
-  /** Ends what is under way between two steps, and waits for that: other processes go on with it, or the next start. */
+  /** Ends running jobs between two steps and waits for them. They resume elsewhere or later. */
   close(): Promise<void>;
 };
 
 export type StartOptions = ReclassifyingOptions & {
   readonly documents: OrderDocuments;
-  /** How often it is looked for new orders. */
+  /** How often to look for new orders. */
   readonly poll_ms?: number;
-  /** An order whose holder gave no sign of life for so long is taken over; 0 where no other process can be at it. */
+  /** Time without heartbeats until an order is taken over; 0 if no other process can hold it. */
   readonly takeOver_ms?: number | undefined;
 };
 
 const POLL_MS = 1_000;
-/** At a time in one process. They take turns, piece by piece. */
+/** Maximum number of concurrent jobs of a process. They take turns piece by piece. */
 const MAX_JOBS = 8;
 
-/** An order that has not ended, and when its version was first seen, by a clock of this process. */
+/** A pending order, and when this process first saw its version, by its own monotonic clock. */
 type Seen = { readonly record: StoredReclassification; readonly version: OrderVersion; readonly seen_ms: number };
 
-/** Carries out orders to reclassify, beside the pipeline. Of any number of processes one is at an order at a time. */
+/** Carries out orders to reclassify, beside the pipeline. One process works on an order. */
 export function startReclassifying(options: StartOptions): Reclassifying {
   const { documents, log, poll_ms = POLL_MS, takeOver_ms = LEASE_MS } = options;
   const closing = new AbortController();
@@ -60,7 +60,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
   }
 
   async function claim(id: string, found: Seen): Promise<void> {
-    // Taken or not, the feed tells what became of it.
+    // Taken or not, the change feed brings the order's next version.
     seen.delete(id);
     const claimed = await Claim.take(documents, found);
     if (claimed === null) return;

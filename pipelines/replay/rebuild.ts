@@ -12,12 +12,12 @@ export type RebuildOptions = Omit<ReplayOptions, "store" | "report"> & {
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * Builds the store anew beside the one that is there, of what the bus holds and of what it does
- * not, and then switches. All events get the classes that today's filters give them, be they on the
- * bus or copied; what people did stays as it is; old events raise no new alerts.
+ * Builds a new store beside the current one, from the bus and from what the bus no longer holds,
+ * and then switches to it. All events, read or copied, are classified by the current filters.
+ * Changes made by users are kept, and old events raise no new alerts.
  *
- * @throws LoggiaError `conflict` where somebody is at it; `bus_unavailable`, `store_unavailable`;
- * the reason of `signal`. Then the store is as it was.
+ * @throws LoggiaError `conflict` if a rebuild is running; `bus_unavailable`, `store_unavailable`;
+ * the reason of `signal`. The store is unchanged then.
  */
 export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> {
   const { store, catalog, since, signal } = options;
@@ -25,7 +25,7 @@ export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> 
   let built: RebuildProgress | null = null;
   const report = (): void => options.report?.({ ...read, rebuild: built });
   const classOf = createClassifier(catalog);
-  // Filters that were just changed through another process count.
+  // Picks up filters just changed through another process.
   await catalog.refresh();
   built = await store.rebuild({
     since,

@@ -14,18 +14,18 @@ export type ReplayOptions = {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly log: Logger;
-  /** The time that is believed, by which events expire. */
+  /** Trusted clock, by which events expire. */
   readonly now: () => number;
-  /** As the pipeline has it. */
+  /** As in the pipeline's options. */
   readonly locate?: Locate;
-  /** What was appended to the bus before is left out: milliseconds since the Unix epoch. */
+  /** Records appended before this time are skipped, in milliseconds since the Unix epoch. */
   readonly since: number;
   readonly report?: (progress: BusProgress) => void;
-  /** Ends it between two batches, with the signal's reason. */
+  /** Ends the replay between two batches, with the signal's reason. */
   readonly signal: AbortSignal;
 };
 
-/** Smaller than the pipeline's own, so that it never waits long for a write of the replay. */
+/** Smaller than the pipeline's bounds, so that it never waits long for a write of the replay. */
 const BATCH = { maxEvents: 2_000, maxBytes: 2_000_000 } as const;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
@@ -34,11 +34,11 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
 
 /**
- * Sends what the bus still holds through the pipeline once more, beside the running one and at its
- * leisure. As all writes are create-only, that brings back what the store has lost and changes
- * nothing else: what people deleted stays deleted, bookmarks stay, and what the bus no longer holds
- * stays in the store. Nobody gets mail, no group's offset moves, and a line that is refused makes
- * no new dead letter, for it stays on the bus.
+ * Sends the content of the bus through the pipeline again, throttled, beside the running one. As
+ * all writes are create-only, this restores what the store has lost and changes nothing else:
+ * deletions and bookmarks stay, and so does what the bus no longer holds. No mail is sent, no
+ * consumer group's offset moves, and a refused line makes no new dead letter, since it stays on the
+ * bus.
  *
  * @throws LoggiaError `bus_unavailable`; the reason of `signal`
  */
@@ -48,7 +48,7 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   let refused = 0;
   const once = onceThrough(bus, since, signal, (letters) => (refused += letters));
   const fresh = withRetentionFilter({
-    // The pipeline's own position is not the replay's to move.
+    // The replay must not move the pipeline's position.
     store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
     catalog,
     now,
@@ -70,7 +70,10 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   return progress();
 }
 
-/** The bus as a replay sees it: a subscription brings what there is, once, and ends; appending changes nothing. */
+/**
+ * Wraps the bus for a replay: a subscription reads the present content once and ends, and appends
+ * have no effect.
+ */
 function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (letters: number) => void): Bus {
   return {
     append: async (topic, records) => {
@@ -83,7 +86,7 @@ function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (lett
         for await (const records of bus.read({ topic, maxRecords, maxBytes, since, signal: either })) {
           const start_ms = performance.now();
           await deliver(records, handler, either);
-          // As long as it took, others have all of the store.
+          // Pauses for as long as the batch took, to leave the store to others.
           await sleep(performance.now() - start_ms, undefined, { signal: either });
         }
       };
@@ -108,7 +111,7 @@ function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (lett
   };
 }
 
-/** Hands records to the handler until it acknowledges them. */
+/** Delivers records to the handler until it acknowledges them. */
 async function deliver(
   records: readonly BusRecord[],
   handler: (batch: Batch) => Promise<void>,
@@ -126,7 +129,7 @@ async function deliver(
   };
   for (let wait_ms = RETRY_FIRST_MS; ; wait_ms = Math.min(2 * wait_ms, RETRY_LAST_MS)) {
     signal.throwIfAborted();
-    // The pipeline has told why in its own log.
+    // The pipeline logs the reason itself.
     await handler(batch).catch(() => {});
     if (isAcked) return;
     await sleep(wait_ms, undefined, { signal });

@@ -3,15 +3,12 @@ import type { Expiry } from "../../src/store/store.ts";
 
 const DAY_MS = 86_400_000;
 
-/**
- * The moment before which a log keeps nothing, by what its events say of their creation; null where
- * it keeps everything.
- */
+/** Returns the time before which a log keeps no events, by `created`, or null if it keeps all. */
 export function expiresBefore({ retentionDays }: Pick<Log, "retentionDays">, now_ms: number): number | null {
   return retentionDays === null ? null : now_ms - retentionDays * DAY_MS;
 }
 
-/** What may go now. Logs that the catalog does not know keep what they have. */
+/** Returns what may be removed now. Logs unknown to the catalog keep everything. */
 export function expiryOf(logs: readonly Log[], now_ms: number): Expiry {
   const moments = logs.map((log) => [log.key, expiresBefore(log, now_ms)] as const);
   const before = new Map(moments.flatMap(([key, moment]) => (moment === null ? [] : [[key, moment] as const])));

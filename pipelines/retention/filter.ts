@@ -7,21 +7,21 @@ import { expiresBefore } from "./expiry.ts";
 export type RetentionFilterOptions = {
   readonly store: Store;
   readonly catalog: Pick<Catalog, "log">;
-  /** The time that is believed: one that is ahead would leave out what has not expired. */
+  /** Trusted clock. A clock that is ahead would skip events that have not expired. */
   readonly now: () => number;
-  /** Told how many events and visits were left out. */
+  /** Called with the number of events and visits skipped. */
   readonly left?: (count: number) => void;
 };
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * The store, but what has expired is not written to it: an event that was redelivered, replayed or
- * sent in late would only go again with the next sweep, after it had raised alerts. To the writer
- * it is done.
+ * Wraps a store so that expired events are not written. An expired event that is redelivered,
+ * replayed or posted late would raise alerts, only to be removed by the next retention run. To the
+ * writer, such an event is done.
  */
 export function withRetentionFilter({ store, catalog, now, left }: RetentionFilterOptions): Store {
-  /** Which of the items have not expired. */
+  /** Returns which of the items have not expired. */
   function areFresh(items: readonly { readonly log: LogKey; readonly created: number }[]): boolean[] {
     const now_ms = now();
     const bounds = new Map<LogKey, number>();
@@ -66,13 +66,13 @@ export function withRetentionFilter({ store, catalog, now, left }: RetentionFilt
 
 type FreshRule = {
   readonly areFresh: (events: readonly StoredEvent[]) => readonly boolean[];
-  /** Told how many are left out. */
+  /** Called with the number of events skipped. */
   readonly left: (count: number) => void;
 };
 
-/** Events of which some had expired when they were added. */
+/** Prepared events of which some had expired when they were added. */
 class FreshEvents implements PreparedEvents {
-  /** By their places. */
+  /** Ids of expired events by place. */
   readonly #expired: Map<number, EventId>;
   readonly fresh: PreparedEvents;
   readonly #rule: FreshRule;
@@ -118,8 +118,8 @@ class FreshEvents implements PreparedEvents {
   }
 
   /**
-   * Puts what there is of the fresh ones among what there is of the others. @param ofFresh is the
-   * answer where there are no others
+   * Merges results of fresh events with those of expired ones, by place.
+   * @param ofFresh returned as it is if there are no expired events
    */
   spread<T>(ofFresh: T[], ofExpired: (id: EventId) => T): T[] {
     if (this.#expired.size === 0) return ofFresh;

@@ -11,14 +11,11 @@ export type RetentionOptions = {
   readonly store: Pick<Store, "deleteExpired">;
   readonly catalog: Pick<Catalog, "logs" | "refresh">;
   readonly log: Logger;
-  /**
-   * The time that is believed, and whether what is old may be removed now. Default: the host's
-   * clock
-   */
+  /** Trusted clock, and whether removal is allowed now. Default: the host's clock. */
   readonly clock?: RemovalClock;
   /**
-   * The first sweep comes so long after the start, the others so long after the one before; each up
-   * to a fifth later, at random.
+   * Delay of the first run after the start, and interval of the others; each is extended by a
+   * random part of up to a fifth.
    */
   readonly first_ms?: number;
   readonly interval_ms?: number;
@@ -26,11 +23,11 @@ export type RetentionOptions = {
 
 export type Retention = {
   /**
-   * Deletes what has expired by now, unless the clock is in doubt. @returns how many events and
-   * visits went
+   * Deletes what has expired, unless the clock is in doubt.
+   * @returns the number of events and visits deleted
    */
   sweep(): Promise<number>;
-  /** Ends a sweep under way between two of its steps, and waits for that. */
+  /** Ends a run between two of its steps, and waits for that. */
   close(): Promise<void>;
 };
 
@@ -38,8 +35,8 @@ const FIRST_MS = 60_000;
 const INTERVAL_MS = 3_600_000;
 
 /**
- * Keeps each log to its `retentionDays`, by `created`: sweeps once an hour. Any number of processes
- * may sweep at once; a sweep that fails, or is cut off, leaves the rest to the next one.
+ * Enforces each log's `retentionDays`, by `created`, once an hour. Any number of processes may run
+ * this concurrently. A run that fails or is cut off leaves the rest to the next one.
  */
 export function startRetention(options: RetentionOptions): Retention {
   const { store, catalog, log, clock = HOST_CLOCK, first_ms = FIRST_MS, interval_ms = INTERVAL_MS } = options;
@@ -47,7 +44,7 @@ export function startRetention(options: RetentionOptions): Retention {
   const { signal } = closing;
 
   async function sweep(): Promise<number> {
-    // What another process has just allowed to stay, stays.
+    // Picks up settings just changed by another process.
     await catalog.refresh();
     const now_ms = clock.now();
     if (!clock.mayRemove()) return 0;

@@ -7,9 +7,9 @@ import type { RetryPolicy } from "../retry.ts";
 import type { VisitItem } from "../stage.ts";
 
 /**
- * Writes the visits of a slice, and gives those that were refused. Visits go past the stages of
- * events, and before them: the position of a batch goes along with its last events, when nothing
- * else of the batch is owed.
+ * Writes the visits of a slice and returns the refused ones. Visits bypass the stages of events and
+ * are written before them: the position of a batch goes with its last events, when nothing else of
+ * the batch is left to write.
  */
 export async function track(
   items: readonly VisitItem[],
@@ -28,7 +28,7 @@ export async function track(
   return [...rejected].map(([{ record, line }, reason]) => ({ record, line, reason }));
 }
 
-/** Makes texts such that every engine can hold them. */
+/** Replaces ill-formed UTF-16, which not every engine can store. */
 function clean(visit: Visit): Visit {
   return { ...visit, user: wellFormed(visit.user), email: wellFormed(visit.email), page: wellFormed(visit.page) };
 }
