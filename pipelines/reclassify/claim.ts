@@ -68,8 +68,8 @@ export class Claim {
   }
 
   /**
-   * Ensures that no other process may have taken over. @throws ClaimLost; LoggiaError
-   * `store_unavailable`
+   * Ensures that no other process may have taken over.
+   * @throws ClaimLost; LoggiaError `store_unavailable`
    */
   async confirm(): Promise<void> {
     if (this.#isLost) throw new ClaimLost();

@@ -31,10 +31,10 @@ const POLL_MS = 1_000;
 /** Maximum number of concurrent jobs of a process. They take turns piece by piece. */
 const MAX_JOBS = 8;
 
-/** A pending order, and when this process first saw its version, by its own monotonic clock. */
+/** An unfinished order, and when this process first saw its version, by its monotonic clock. */
 type Seen = { readonly record: StoredReclassification; readonly version: OrderVersion; readonly seen_ms: number };
 
-/** Carries out orders to reclassify, beside the pipeline. One process works on an order. */
+/** Carries out orders to reclassify, beside the pipeline, each by one process at a time. */
 export function startReclassifying(options: StartOptions): Reclassifying {
   const { documents, log, poll_ms = POLL_MS, takeOver_ms = LEASE_MS } = options;
   const closing = new AbortController();

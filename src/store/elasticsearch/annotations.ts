@@ -27,7 +27,7 @@ import type { Operation } from "./write/bulk-encoding.ts";
 
 const BATCH = 1000;
 
-/** The `_id` of somebody's copy of an event. */
+/** Returns the `_id` of a user's copy of an event. */
 export function copyId(id: EventId, owner: UserId): string {
   return `${id}-${owner}`;
 }
@@ -35,13 +35,13 @@ export function copyId(id: EventId, owner: UserId): string {
 type Stored = { readonly document: Document; readonly seqNo: number; readonly primaryTerm: number };
 type SourceFilter = { includes: string[] } | { excludes: string[] };
 
-/** A document as it is now, also where no search shows it yet. Null where there is none, or its marker. */
+/** Reads the current document, searchable or not. Returns null if there is none but a marker. */
 async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
   const get = () => patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
   let answer = await get();
-  // A missing index answers without `found`: none was made yet, or a later generation replaces it
-  // just now, and is there a moment later.
+  // A missing index answers without `found`. Either it was never created, or a later generation is
+  // replacing it right now and exists a moment later.
   if (answer.found === undefined) answer = await get();
   const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
@@ -88,7 +88,7 @@ export async function data(client: Client, names: Names, log: LogKey, id: EventI
   return stored === null ? undefined : (stored.document.data ?? null);
 }
 
-/** Who marked events. One search for a page, as a rule: it goes on where marks are more than one search gives. */
+/** Returns the users who marked events, by one search unless the marks exceed a batch. */
 export async function marks(
   client: Client,
   names: Names,
@@ -117,15 +117,15 @@ function gather(found: Gathered, names: Names, { _index: index, _source: source 
   entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
 }
 
-/** More marks than this are not gathered along the way. */
+/** Maximum number of marks that are read together with a page. */
 const FEW_MARKS = 200;
-/** A page waits for them no longer than this: among many copies it takes less to ask by ids. */
+/** Longest wait of a page for its marks. With many copies, a request by ids is faster. */
 const ALONG_MS = 250;
 
 /**
- * Who marked what a query of events finds: a copy has all fields of its event but today's class, so
- * that the same query finds it, at the same time, and no second request has to wait for the ids.
- * Null where the copies are many, or could not be asked: then {@link marks} tells.
+ * Returns the marks of what a query of events finds. A copy has all fields of its event except the
+ * current class, so the same query finds it, concurrently and without waiting for the ids. Returns
+ * null if there are too many copies or the request failed; then {@link marks} is used.
  */
 export async function marksAmong(
   client: Client,
@@ -157,8 +157,8 @@ export async function marksAmong(
 type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
 
 /**
- * Takes a document away that was read before, by a request that holds for that version alone.
- * @returns false where somebody else was faster
+ * Removes a document that was read before, by a request that is conditional on its version.
+ * @returns false if somebody else was faster
  */
 async function takeAway(
   place: { readonly client: Client; readonly index: string; readonly id: string },
@@ -168,13 +168,14 @@ async function takeAway(
   const { client, index, id } = place;
   const { seqNo, primaryTerm } = stored;
   if (await patiently(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
-  // Another version: it was taken away or has another class, or a later generation of the index numbers anew.
+  // The version differs: the document was removed or has another class, or a later generation of
+  // the index numbers its documents anew.
   const now = await read(client, index, id, { includes: ["log"] });
   const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
   return now !== null && !isSame && takeAway(place, now, request);
 }
 
-/** Puts the marker in place of a document. @returns false where somebody else did */
+/** Replaces a document by the marker. @returns false if somebody else did */
 async function bury(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
   return takeAway({ client, index, id }, stored, async (version) => {
     const request = { index, id, document: {}, ...version, refresh: true };
@@ -184,8 +185,9 @@ async function bury(client: Client, index: string, id: string, stored: Stored): 
 }
 
 /**
- * Deletes an event and everybody's copies. Copies go first, so that a failure on the way leaves an
- * event that can be deleted again; and once more after it, for those that were made meanwhile.
+ * Deletes an event and all users' copies. Copies are deleted first, so that after a failure the
+ * event is still there to be deleted again, and once more after the event, for copies made
+ * meanwhile.
  */
 export async function deleteEvent(client: Client, names: Names, log: LogKey, id: EventId): Promise<boolean> {
   const index = names.eventsOf(id);
@@ -197,7 +199,7 @@ export async function deleteEvent(client: Client, names: Names, log: LogKey, id:
   return deleted;
 }
 
-/** Deletes everybody's alerts and bookmarks of some events. */
+/** Deletes all users' alerts and bookmarks of some events. */
 export async function deleteCopies(client: Client, names: Names, ids: readonly EventId[]): Promise<void> {
   const indices = [...new Set(ids.map(names.alertsOf)), names.bookmarks].join();
   await refresh(client, indices);
@@ -206,7 +208,7 @@ export async function deleteCopies(client: Client, names: Names, ids: readonly E
   );
 }
 
-/** Writes an operation for each document that a query finds now, and shows the result. */
+/** Writes an operation for each document that a query finds now, and makes the result visible. */
 async function forEachHit(
   client: Client,
   indices: string,
@@ -237,8 +239,8 @@ export async function addBookmark(
   if (event === null) return false;
   const bookmark = JSON.stringify({ ...event.document, owner: user });
   await writeNow(client, [createOperation(names.bookmarks, copyId(id, user), bookmark)]);
-  // Who deletes the event meanwhile may have looked for bookmarks before this one was there. They
-  // bury the event first, so we see it.
+  // A concurrent deletion of the event may have looked for bookmarks before this one existed. It
+  // replaces the event by a marker first, so this read detects it.
   const isStill = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
   if (!isStill) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
   await refresh(client, names.bookmarks);
@@ -277,7 +279,7 @@ export async function deleteAlert(
 const NO_INDEX = "index_not_found_exception";
 const NO_SHARD = "no_shard_available_action_exception";
 
-/** Which of these events were deleted: those with a marker. */
+/** Returns which of these events were deleted, i.e. have a marker. */
 export async function deletedAmong(
   client: Client,
   names: Names,
@@ -294,7 +296,7 @@ export async function deletedAmong(
         return found;
       });
     let answer = await get();
-    // As in `read`.
+    // See `read`.
     if (answer.docs.some((doc) => "error" in doc && doc.error.type === NO_INDEX)) answer = await get();
     for (const doc of answer.docs) {
       if ("error" in doc && doc.error.type !== NO_INDEX) {
@@ -310,7 +312,7 @@ export async function deletedAmong(
   return deleted;
 }
 
-/** Makes what was written visible to searches. @throws LoggiaError `store_unavailable` where a shard did not */
+/** Makes writes visible to searches. @throws LoggiaError `store_unavailable` if a shard fails */
 export async function refresh(client: Client, indices: string): Promise<void> {
   const { _shards: shards } = await client.indices.refresh({
     index: indices,

@@ -3,28 +3,28 @@ import { fold } from "../../events/text.ts";
 import type { AttributeField, ComparisonOp } from "../../query/plan.ts";
 
 /**
- * How attributes lie in an index. All of them are found by terms of one field, `terms`, whatever
- * their names; those that have columns are sorted, grouped and aggregated by these. Whether a
- * document has the columns of an attribute is up to who wrote it, and the document says so.
+ * Attributes of an event in the index. All attributes are found by terms of one field, `terms`,
+ * whatever their names. Attributes with columns are sorted, grouped and aggregated by these. The
+ * writer decides whether a document has the columns of an attribute, and the document records it.
  */
 export type AttributeIndex = {
-  /** The key of each attribute. */
+  /** Key of each attribute. */
   readonly keys: readonly string[];
   /** Key and kind of each value. */
   readonly kinds: readonly string[];
-  /** Key and folded text of each value; key and number too where the attribute has no columns. */
+  /** Key and folded text of each value; also key and number if the attribute has no columns. */
   readonly terms: readonly string[];
-  /** Columns by key: texts as they are, texts folded that spell no number, numbers. */
+  /** Columns by key: original texts, folded texts that are not numbers, and numbers. */
   readonly texts?: Columns<string>;
   readonly folded?: Columns<string>;
   readonly numbers?: Columns<number>;
-  /** The keys of attributes without columns. */
+  /** Keys of attributes without columns. */
   readonly rest?: readonly string[];
-  /** The keys of attributes with columns that hold numbers and other texts too: these do not sort by columns. */
+  /** Keys of attributes whose columns hold numbers and other texts, and so cannot sort them. */
   readonly mixed?: readonly string[];
 };
 
-/** Where all of it lies in a document. */
+/** Field of a document that contains the index of its attributes. */
 export const ATTRIBUTES = "indexed";
 /** Fields by which attributes are found, see {@link AttributeIndex}. */
 export const ATTRIBUTE_PATHS = {
@@ -40,12 +40,12 @@ type Columns<T> = { readonly [key: string]: readonly T[] };
 export const COLUMN_KINDS = ["texts", "folded", "numbers"] as const;
 export type ColumnKind = (typeof COLUMN_KINDS)[number];
 
-/** Separates a key, which holds neither, from a text and from a number. */
+/** Separators between a key, which contains neither, and a text or a number. */
 const TEXT = "\0";
 const NUMBER = "\u0001";
 const BEHIND_NUMBERS = "\u0002";
 
-/** A name in the characters that names of fields may have; no dot, which would make objects of it. */
+/** Encodes a name for use as a field name. Dots are encoded, since they would create objects. */
 export function keyOf(name: string): string {
   let key = keysKnown.get(name);
   if (key === undefined) {
@@ -56,7 +56,7 @@ export function keyOf(name: string): string {
   return key;
 }
 
-/** Events of a log have the same names, again and again. */
+/** Cache of keys: events of a log repeat the same names. */
 const keysKnown = new Map<string, string>();
 const MAX_KNOWN = 10_000;
 
@@ -68,7 +68,7 @@ export function keyOfField(field: AttributeField): string {
   return keyOf(field.slice(1));
 }
 
-/** Where a column of an attribute lies. */
+/** Returns the path of a column of an attribute. */
 export function columnOf(kind: ColumnKind, key: string): string {
   return `${ATTRIBUTES}.${kind}.${key}`;
 }
@@ -79,18 +79,18 @@ function kindTerm(key: string, kind: ValueKind): string {
   return `${key}${TEXT}${kind}`;
 }
 
-/** Takes a term of `kinds` apart. */
+/** Splits a term of `kinds`. */
 export function readKindTerm(term: string): { readonly key: string; readonly kind: ValueKind } {
   const [key = "", kind] = term.split(TEXT);
   return { key, kind: kind as ValueKind };
 }
 
-/** The terms of a text, and how all texts of an attribute begin. */
+/** Returns the term of a text, which is also the prefix of longer texts of the attribute. */
 export function textTerm(key: string, folded: string): string {
   return `${key}${TEXT}${folded}`;
 }
 
-/** Terms of an attribute's values whose folded texts compare so with another. */
+/** Returns the range of an attribute's terms whose folded texts compare to `folded` by `op`. */
 export function textRange(key: string, op: Exclude<ComparisonOp, "=">, folded: string): Record<string, string> {
   const bound = textTerm(key, folded);
   switch (op) {
@@ -106,7 +106,7 @@ export function textRange(key: string, op: Exclude<ComparisonOp, "=">, folded: s
   throw op satisfies never;
 }
 
-/** Terms of an attribute's numbers that compare so with another, where it has no columns. */
+/** Returns the range of an attribute's numeric terms that compare to `value`, without columns. */
 export function numberRange(key: string, op: ComparisonOp, value: number): Record<string, string> {
   const bound = numberTerm(key, value);
   switch (op) {
@@ -126,9 +126,9 @@ export function numberRange(key: string, op: ComparisonOp, value: number): Recor
 
 const bits = new DataView(new ArrayBuffer(8));
 
-/** The term of a number: terms are in the order of the numbers. */
+/** Returns the term of a number. Terms sort in the order of the numbers. */
 function numberTerm(key: string, number: number): string {
-  // Zero has one form.
+  // Turns -0 into 0.
   bits.setFloat64(0, number + 0);
   const raw = bits.getBigUint64(0);
   const ordered = raw >> 63n === 0n ? raw | (1n << 63n) : ~raw & 0xffff_ffff_ffff_ffffn;
@@ -140,7 +140,7 @@ function hex(number: number, digits: number): string {
 }
 
 /**
- * What an index holds of an event's attributes.
+ * Returns what the index holds of an event's attributes.
  *
  * @param hasColumns whether an attribute, by its key, has columns in the log
  */
@@ -167,7 +167,7 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
       texts.push(text);
       if (number === null) words.push(folded);
       else numbers.push(number);
-      // What stands there twice is found once.
+      // Elasticsearch indexes duplicate terms once.
       kinds.push(kindTerm(key, kindOf(text, number)));
       terms.push(textTerm(key, folded));
       if (number !== null && !hasOwn) terms.push(numberTerm(key, number));
@@ -191,7 +191,7 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
   };
 }
 
-/** `__proto__` is a name like any other. */
+/** An object without a prototype, so that `__proto__` is a name like any other. */
 function newColumns<T>(): Record<string, T[]> {
   return Object.create(null) as Record<string, T[]>;
 }

@@ -7,35 +7,35 @@ import { FIELD_LIMIT } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { searcherOf } from "./search/scan.ts";
 
-/** So many attributes of a log get columns. */
+/** Maximum number of attributes of a log with columns. */
 const MAX_OF_LOG = 256;
 /**
- * Names that an index has room for: each may get a field of every kind, and some fields are not
- * those of attributes.
+ * Number of names that an index has room for. Each may get a field of every kind; 150 fields are
+ * reserved for others.
  */
 const ROOM = Math.floor((FIELD_LIMIT - 150) / COLUMN_KINDS.length);
-/** The logs of one person may take this part of the room that others leave, so that there is always some left. */
+/** Part of the room left by others that one user's logs may take, so that some is always left. */
 const PART_OF_PERSON = 1 / 4;
-/** What other processes have put into an index is read again after this. */
+/** Time after which an index is read again for columns added by other processes. */
 const KNOWN_MS = 60_000;
-/** Indices whose columns are remembered: events of a month go into one of them. */
+/** Maximum number of indices with cached columns. The events of a month go to one index. */
 const MAX_INDICES = 8;
 
 /**
- * Which attributes of each log get columns: the first {@link MAX_OF_LOG} that it is seen to have, as
- * long as its owner takes no more than a part of the room. Names beyond are found by terms like all
- * others, and grouped by a look at each event. So nobody fills an index, which all logs share.
+ * Decides which attributes of each log get columns: the first {@link MAX_OF_LOG} seen, as long as
+ * the owner takes no more than a part of the room. Other names are found by terms like all names,
+ * and grouped by testing each event. So no user can fill an index, which all logs share.
  *
- * Nothing depends on it being the same everywhere: each document says which columns it lacks.
+ * Processes may decide differently: each document records which columns it lacks.
  */
 export class ColumnsOfLogs {
   readonly #client: Client;
   readonly #names: Names;
   readonly #personOf: (log: LogKey) => string;
-  /** By index, the one that was asked for last at the end. */
+  /** By index, the most recently used last. */
   readonly #indices = new Map<string, ColumnsOfIndex>();
 
-  /** @param personOf whom the use of a log counts for */
+  /** @param personOf returns the user to whom a log is charged */
   constructor(client: Client, names: Names, personOf: (log: LogKey) => string) {
     this.#client = client;
     this.#names = names;
@@ -43,8 +43,9 @@ export class ColumnsOfLogs {
   }
 
   /**
-   * Says of the key of an attribute whether it has columns in the events of a log that an index gets.
-   * @throws LoggiaError `store_unavailable` where it has to ask, and gets no answer
+   * Returns whether an attribute, by its key, has columns in the events of a log written to an
+   * index.
+   * @throws LoggiaError `store_unavailable` if the answer is not cached and a request fails
    */
   of(log: LogKey, index: string): Promise<(key: string) => boolean> {
     let columns = this.#indices.get(index);
@@ -57,7 +58,7 @@ export class ColumnsOfLogs {
   }
 }
 
-/** Of names that are in an index, and of which nobody's logs are known to have them. */
+/** Stands for the owner of names in an index that no known log has. */
 const NOBODY = "";
 
 class ColumnsOfIndex {
@@ -65,7 +66,7 @@ class ColumnsOfIndex {
   readonly #names: Names;
   readonly #index: string;
   readonly #logs = new Map<LogKey, Promise<Set<string>>>();
-  /** By the key of each name that has columns, the person for whose logs it got them. */
+  /** By the key of each name with columns, the user to whom it is charged. */
   readonly #takers = new Map<string, string>();
   readonly #taken = new Map<string, number>();
   #known: Promise<void> | null = null;
@@ -91,7 +92,7 @@ class ColumnsOfIndex {
     return (key) => columns.has(key) || (isNew(key) && columns.add(key).has(key));
   }
 
-  /** Gives a name columns, where it has none yet and there is room for its person. @returns whether it has them */
+  /** Gives a name columns if the user has room. @returns whether it has columns */
   #take(key: string, person: string): boolean {
     if (this.#takers.has(key)) return true;
     const own = this.#taken.get(person) ?? 0;
@@ -106,7 +107,7 @@ class ColumnsOfIndex {
     this.#taken.set(person, (this.#taken.get(person) ?? 0) + 1);
   }
 
-  /** Those that the index has already, then those that most events have. */
+  /** Reads the names of a log: those with columns in the index first, then the most frequent. */
   async #readLog(log: LogKey, person: string): Promise<Set<string>> {
     const terms = { field: ATTRIBUTE_PATHS.keys, size: MAX_OF_LOG };
     const { aggregations } = await translated(() =>
@@ -136,7 +137,7 @@ class ColumnsOfIndex {
     return columns;
   }
 
-  /** Reads which names the index has. Where that fails, what was known before counts. */
+  /** Reads the names in the index. If that fails, the previous ones remain. */
   #know(): void {
     const isFirst = this.#known === null;
     this.#knownAt_ms = performance.now();

@@ -8,9 +8,9 @@ import type { AttributeIndex } from "./attributes.ts";
 import { digitsOf, isOdd } from "./text-index/words.ts";
 
 /**
- * What an index holds: an event, or with `owner` somebody's copy of one. Absent values are left
- * out. Instead of a document that was deleted for good there is the marker `{}`: without `log` no
- * query finds it, and a write that creates runs into it.
+ * Document of an index: an event, or with `owner` a user's copy of one. Absent values are left out.
+ * A permanently deleted document is replaced by the marker `{}`: without `log` no query finds it,
+ * and a create conflicts with it.
  */
 export type Document = {
   id: EventId;
@@ -25,11 +25,11 @@ export type Document = {
   user?: string;
   value?: number;
   geo?: NonNullable<StoredEvent["geo"]>;
-  /** `geo` as a point, where it is none but an address. */
+  /** `geo` as a point, unless it is an address. */
   place?: string;
   data?: string;
   attributes?: string;
-  /** Of the attributes. */
+  /** Index of the attributes. */
   indexed?: AttributeIndex;
   /** Absent in documents of earlier releases. */
   pattern?: string;
@@ -37,49 +37,48 @@ export type Document = {
   owner?: UserId;
   folded?: Partial<Record<"text" | "link" | "hash" | "pattern" | "source" | "class" | "user", string>> & {
     tags?: readonly string[];
-    /** Of an event's text, see `words.ts`. */
+    /** Runs of digits of an event's text, see `words.ts`. */
     digits?: string;
   };
 };
 
 type Mark = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof SEEN | SeenBy;
-/** Marks an alert that its person has seen; also, by which change of many. */
+/** Marks an alert that its user has seen. `SeenBy` also names the bulk change that marked it. */
 export const SEEN = "seen";
 export type SeenBy = `${typeof SEEN}:${string}`;
-/** Marks an event whose `geo` is an address. Documents of earlier releases have no such mark. */
+/** Marks an event whose `geo` is an address. Documents of earlier releases lack the mark. */
 export const ADDRESS = "geo-address";
-/** Marks a text that the index of words may hold otherwise than it is. */
+/** Marks a text that the index of words may tokenize differently. */
 export const ODD_TEXT = "odd-text";
 
 export const MARKER = "{}";
-/** What is read of documents to make rows of many: no row has their folded forms, or their data. */
+/** Source filter for many rows. Rows contain neither folded forms nor data. */
 export const ROW_SOURCE = { excludes: ["data", "folded", ATTRIBUTES, "place"] };
 
 /**
- * What is read of the documents of a few rows. To leave something out Elasticsearch takes each
- * document apart, which costs more than sending the folded forms; but `data` may be large, and what
- * is indexed of attributes. So all is asked for of logs until a document of theirs has come with
- * it.
+ * Returns the source filter for a few rows. A filter makes Elasticsearch parse each document, which
+ * costs more than sending the folded forms. But `data` and indexed attributes may be large, so
+ * whole documents are requested only from logs of which none with these has been read.
  */
 export function sourceOfFewRows(logs: readonly LogKey[]): true | typeof ROW_SOURCE {
   return logs.some((log) => logsWithMore.has(log)) ? ROW_SOURCE : true;
 }
 
-/** Those of which this process has read a document with `data` or attributes. */
+/** Logs of which this process has read a document with `data` or attributes. */
 const logsWithMore = new Set<LogKey>();
 
-/** Copies are few: none of their attributes has columns. */
+/** Copies are few, so their attributes have no columns. */
 export const NO_COLUMNS = (): boolean => false;
 
 /**
- * The document of an event, as JSON.
+ * Encodes the document of an event as JSON.
  * @param hasColumns see {@link indexAttributes}
  */
 export function encodeDocument(event: StoredEvent, hasColumns: (key: string) => boolean, owner?: UserId): string {
   return encode(event, { hasColumns, owner, seen: [] });
 }
 
-/** The document of a person's copy of an event anew, as this release writes it. */
+/** Encodes the document of a user's copy again, in the form of this release. */
 export function encodeCopy(event: StoredEvent, { owner, has = [] }: Pick<Document, "owner" | "has">): string {
   const seen = has.filter((mark) => mark === SEEN || mark.startsWith(`${SEEN}:`));
   return encode(event, { hasColumns: NO_COLUMNS, owner, seen });
@@ -130,7 +129,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
   });
 }
 
-/** The row of a document, which may have been read without what no row has. */
+/** Converts a document to a row. The document may lack the fields that no row has. */
 export function toRow(document: Document): EventRow {
   if (document.data !== undefined || document.attributes !== undefined) logsWithMore.add(document.log);
   return {

@@ -8,42 +8,42 @@ import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
 import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
 
-/** Raised when documents or mappings change so that an older release could not live with them. */
+/** Incremented when documents or mappings become incompatible with earlier releases. */
 const LAYOUT_VERSION = 3;
-/** Above the templates that come with Elasticsearch (`logs-*-*`, 100), so that any namespace gets plain indices. */
+/** Above the templates of Elasticsearch (`logs-*-*`, 100): any namespace gets plain indices. */
 const TEMPLATE_PRIORITY = 500;
 
 /**
- * Where things lie. Events, alerts and visits lie in an index for each month of acceptance, which
- * the event's id tells: a redelivered event meets its own document, and whoever has an id asks one
- * index.
+ * Names of indices. Events, alerts and visits are in monthly indices by the month of acceptance,
+ * which the event's id contains: a redelivered event meets its own document, and a read by id asks
+ * one index.
  *
- * Each of these names is a place: an index made by its first document, or, once that was rebuilt
- * (`rebuild.ts`), an alias of an index of a later generation. Searches tell the index that they
- * looked into; who writes goes by the place, which may have another index by then.
+ * Each name is a place: either the index created by its first document or, after a rebuild
+ * (`rebuild.ts`), an alias of an index of a later generation. Search hits contain index names;
+ * writes go to the place, which may stand for another index by then.
  */
 export type Names = {
-  /** Aliases over all months. */
+  /** Aliases of all months. */
   readonly events: string;
   readonly alerts: string;
-  /** One index. */
+  /** A single index. */
   readonly bookmarks: string;
-  /** An alias over all months. */
+  /** Alias of all months. */
   readonly visits: string;
   readonly eventsOf: (id: EventId) => string;
   readonly alertsOf: (id: EventId) => string;
   readonly visitsOf: (id: EventId) => string;
-  /** Indices of events that know no words, see {@link wordlessIndices}. Whatever is made from now on knows them. */
+  /** Indices of events without words, see {@link wordlessIndices}. New indices have them. */
   readonly wordless: readonly string[];
   /** Indices of which some documents have no pattern and no point, see {@link earlierIndices}. */
   readonly earlier: readonly string[];
-  /** Who rebuilds now, see `lock.ts`. */
+  /** Index of the rebuild lock, see `lock.ts`. */
   readonly rebuild: string;
-  /** The alias of all indices that are being built. */
+  /** Alias of all indices that are being built. */
   readonly building: string;
 };
 
-/** Under each of these names all that is of one kind is read. */
+/** Returns the name under which each kind of documents is read. */
 export function kindsOf(names: Names): readonly string[] {
   return [names.events, names.alerts, names.bookmarks, names.visits];
 }
@@ -68,14 +68,14 @@ export function namesIn(namespace: string): Names {
 }
 
 /**
- * The place that an index stands for, be it the first or a later generation:
- * `logs-events.g2-2026.11` is one of `logs-events-2026.11`.
+ * Returns the place that an index of any generation stands for: `logs-events.g2-2026.11` stands for
+ * `logs-events-2026.11`.
  */
 export function placeOfIndex(index: string): string {
   return index.replace(GENERATION, "");
 }
 
-/** 0 for the index that the first document made. */
+/** Returns the generation of an index; 0 for the index that the first document created. */
 export function generationOf(index: string): number {
   return Number(GENERATION.exec(index)?.[1] ?? 0);
 }
@@ -83,15 +83,15 @@ export function generationOf(index: string): number {
 const GENERATION = /\.g(\d+)/;
 
 /**
- * The index of a generation of a place. Its name keeps it out of the templates that show an index
- * to readers as soon as it is made.
+ * Returns the index of a generation of a place. Its name does not match the templates that make an
+ * index visible to readers at once.
  */
 export function indexOfGeneration(names: Names, place: string, generation: number): string {
   const kind = kindOf(names, place);
   return `${kind}.g${generation}${place.slice(kind.length)}`;
 }
 
-/** The name under which the readers of a place find it, among all that is of its kind. */
+/** Returns the kind of a place, which is the name that readers use. */
 export function kindOf(names: Names, place: string): string {
   const kind = kindsOf(names).find((kind) => place === kind || place.startsWith(`${kind}-`));
   if (kind === undefined) throw new Error(`${place} is no place of ours`);
@@ -99,8 +99,8 @@ export function kindOf(names: Names, place: string): string {
 }
 
 /**
- * The start of the month that a place is for, in milliseconds since the Unix epoch, and its end;
- * null for what is not kept by months.
+ * Returns the start and end of a place's month, in milliseconds since the Unix epoch, or null if
+ * the place is not monthly.
  */
 export function monthAt(names: Names, place: string): { readonly start: number; readonly end: number } | null {
   const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(place.slice(kindOf(names, place).length)) ?? [];
@@ -108,12 +108,12 @@ export function monthAt(names: Names, place: string): { readonly start: number; 
   return { start: Date.UTC(Number(year), Number(month) - 1), end: Date.UTC(Number(year), Number(month)) };
 }
 
-/** What a plan's source is read from. */
+/** Returns the name from which a plan's source is read. */
 export function indexOf(names: Names, from: Source): string {
   return names[from.kind];
 }
 
-/** `2026.11`: the month, in UTC, in which an event was accepted. */
+/** Returns the month of acceptance of an event in UTC, such as `2026.11`. */
 function monthOf(id: EventId): string {
   const moment = id.slice(0, SAME_MONTH_DIGITS);
   if (moment !== latest.moment) {
@@ -123,26 +123,26 @@ function monthOf(id: EventId): string {
 }
 
 /**
- * Ids that begin alike so far were accepted within the same 16 seconds, of which each month is a
- * multiple; whoever writes has many of them in a row.
+ * Ids with these first digits in common were accepted within the same 16 seconds, of which each
+ * month is a multiple. Writers have many such ids in a row.
  */
 const SAME_MONTH_DIGITS = 7;
 let latest = { moment: "", month: "" };
 
 export type IndexOptions = {
-  /** Primary shards of each index; 1 unless given. */
+  /** Primary shards of each index. Default: 1. */
   readonly shards?: number;
-  /** Copies of each shard; unless given, one as soon as the cluster has a second node. */
+  /** Replicas of each shard. Default: one as soon as the cluster has a second node. */
   readonly replicas?: number;
 };
 
 /**
- * Tells the cluster how to make our indices, once they are first written to. Safe to run by any
- * number of processes at once.
- * @throws StartError where a later release has changed the layout
+ * Puts the index templates, by which the cluster creates indices on their first write. Any number
+ * of processes may run this at once.
+ * @throws StartError if a later release has changed the layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
-  // All before any is put. Then at once: the cluster makes one change of changes that come together.
+  // All checks precede the first change. Then all at once: the cluster batches concurrent changes.
   await Promise.all(kindsOf(names).map((kind) => refuseLaterLayout(client, kind)));
   await Promise.all(kindsOf(names).flatMap((kind) => putTemplatesOf(client, names, kind, options)));
 }
@@ -159,7 +159,7 @@ function putTemplatesOf(client: Client, names: Names, kind: string, options: Ind
       index_patterns: [isMonthly ? `${kind}-*` : kind],
       template: { ...template, ...(isMonthly && { aliases: { [kind]: {} } }) },
     }),
-    // Later generations of the same; nobody sees them before they are whole.
+    // Later generations of the same kind, which have no alias until they are complete.
     client.indices.putIndexTemplate({
       ...common,
       name: `${kind}.generations`,
@@ -174,7 +174,7 @@ function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
   return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
 }
 
-/** The indices of events that an earlier release has made, without an index of words. */
+/** Returns the indices of events that an earlier release made without an index of words. */
 export async function wordlessIndices(client: Client, names: Names): Promise<string[]> {
   const found = await client.indices.getMapping({
     index: names.events,
@@ -188,8 +188,8 @@ export async function wordlessIndices(client: Client, names: Names): Promise<str
 }
 
 /**
- * Lets indices that an earlier release has made take what documents hold today. Those documents that
- * they have already stay as they are.
+ * Updates the mappings of indices of an earlier release to take current documents. Their existing
+ * documents stay as they are.
  * @returns these indices
  */
 export async function earlierIndices(client: Client, names: Names): Promise<string[]> {
@@ -203,7 +203,7 @@ export async function earlierIndices(client: Client, names: Names): Promise<stri
   const earlier = Object.entries(found).filter(([, { mappings }]) => layoutOf(mappings) < LAYOUT_VERSION);
   const lacking = earlier.filter(([, { mappings }]) => mappings.properties?.["place"] === undefined);
   for (const [index] of lacking) {
-    // One that retention removes meanwhile needs nothing any more.
+    // An index that retention removes meanwhile needs no update.
     const ignoring = { ignore: [404] };
     await client.indices.putSettings({ index, settings: FIELD_LIMITS }, ignoring);
     await client.indices.putMapping({ index, ...ADDED_MAPPINGS }, ignoring);
@@ -232,19 +232,20 @@ function settings({ shards = 1, replicas }: IndexOptions): estypes.IndicesIndexS
   return {
     number_of_shards: shards,
     ...(replicas === undefined ? { auto_expand_replicas: "0-1" } : { number_of_replicas: replicas }),
-    // Said explicitly: an index that relies on the standard stops refreshing when nobody has searched it for a while.
+    // Explicit, since an index with the default stops refreshing when it is not searched for a
+    // while.
     refresh_interval: "1s",
     max_regex_length: MAX_EXPRESSION_LENGTH,
     ...FIELD_LIMITS,
   };
 }
 
-/** Fields that an index may get. */
+/** Maximum number of fields of an index. */
 export const FIELD_LIMIT = 6000;
 
 /**
- * Attributes have up to three fields each. Of a document that has more than its index may get, those
- * beyond are named by `_ignored`.
+ * Attributes have up to three fields each. Fields beyond the limit are listed in `_ignored` of
+ * their document.
  */
 const FIELD_LIMITS = {
   "mapping.total_fields.limit": FIELD_LIMIT,
@@ -253,14 +254,13 @@ const FIELD_LIMITS = {
 
 const keyword: estypes.MappingProperty = { type: "keyword" };
 /**
- * Kept by document alone, without an index of all terms: for grouping, sorting, and expressions,
- * which then look at the texts of the events that the other conditions leave over and not at every
- * text of the month. Measured over 300,000 distinct texts: finding takes as long as with an index,
- * 10 ms instead of 24 where the time is narrowed, and writing has less to do.
+ * Doc values without an inverted index, for grouping, sorting and expressions. An expression then
+ * tests the texts of the events left by the other conditions rather than all terms of the month:
+ * finding takes no longer, less in a narrow range of time, and writing costs less.
  */
 const column: estypes.MappingProperty = { type: "keyword", index: false };
 
-/** Words are looked up and nothing else: see `words.ts`. */
+/** A field for looking up words only, see `words.ts`. */
 function words(analyzer: "simple" | "whitespace"): estypes.MappingProperty {
   return { type: "text", analyzer, index_options: "docs", norms: false };
 }
@@ -271,7 +271,7 @@ function columnsLike(kind: ColumnKind, mapping: estypes.MappingProperty) {
   return { [kind]: { path_match: columnOf(kind, "*"), mapping } };
 }
 
-/** What an index of an earlier release lacks; see `attributes.ts`. */
+/** Mappings that an index of an earlier release lacks; see `attributes.ts`. */
 const ADDED_MAPPINGS = {
   dynamic_templates: [
     columnsLike("texts", column),
@@ -280,7 +280,7 @@ const ADDED_MAPPINGS = {
   ],
   properties: {
     pattern: column,
-    /** `geo`, where that is a place and no address. */
+    /** `geo`, unless it is an address. */
     place: { type: "geo_point" },
     geo: { properties: { lat: { type: "double" }, lon: { type: "double" } } },
     folded: { properties: { pattern: keyword } },
@@ -300,8 +300,8 @@ const ADDED_MAPPINGS = {
 } satisfies estypes.MappingTypeMapping;
 
 /**
- * Fields are posted values as they were; `folded` holds the forms that are compared. Absent values
- * are left out of a document. What is not listed (`data`, `attributes`) is kept and never indexed.
+ * Fields hold posted values; `folded` holds the forms that are compared. Absent values are left out
+ * of a document. Unlisted fields (`data`, `attributes`) are stored and never indexed.
  */
 const MAPPINGS = {
   dynamic: false,
@@ -336,7 +336,7 @@ const MAPPINGS = {
   },
 } satisfies estypes.MappingTypeMapping;
 
-/** Of events alone, and not of people's copies: by these, few are found among all. */
+/** Word fields, which find few among many. Only events have them, not users' copies. */
 const WORDS = { text: { ...column, fields: { letters: words("simple") } }, digits: words("whitespace") };
 const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
   ...MAPPINGS,
@@ -346,7 +346,7 @@ const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
   },
 };
 
-/** Visits are only counted and grouped by user; the rest is read from the last of a group. */
+/** Visits are counted and grouped by user only; other fields are read from a group's last visit. */
 const VISIT_MAPPINGS: estypes.MappingTypeMapping = {
   dynamic: false,
   properties: {

@@ -48,29 +48,26 @@ import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
   /**
-   * Begins the names of all indices, so that several services can share a cluster: lower-case
-   * letters, digits and hyphens.
+   * Prefix of all index names, so that several services can share a cluster: lower-case letters,
+   * digits and hyphens.
    */
   readonly namespace: string;
   readonly log: Logger;
-  /**
-   * Called before retention removes a part, and awaited. A call for a part that then stays is
-   * harmless.
-   */
+  /** Called and awaited before retention removes a part, which may then be kept after all. */
   readonly removing?: (part: StorePart) => Promise<void>;
-  /** Whom the use of a log counts for; each log for itself unless given. */
+  /** Returns the user to whom a log is charged. Default: each log by itself. */
   readonly personOf?: (log: LogKey) => string;
 };
 
-/** How long a question may take in all. */
+/** Longest duration of a query in all. */
 const QUESTION_MS = 30_000;
 
 /**
- * The store in Elasticsearch: plain indices by month, made from templates, for any number of
- * processes. The bus keeps the offsets. The client stays the caller's, to be closed after the
- * store.
+ * Opens the store in Elasticsearch: plain monthly indices, made from templates, for any number of
+ * processes. The bus keeps the offsets. The caller keeps ownership of the client and closes it
+ * after the store.
  *
- * @throws StartError where a later release has changed the layout; LoggiaError `store_unavailable`
+ * @throws StartError if a later release has changed the layout; LoggiaError `store_unavailable`
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
   const { client, namespace, log, removing = async () => {}, personOf = (key) => key } = options;
@@ -150,12 +147,12 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   };
 }
 
-/** What callers ask, however many requests it takes. */
+/** Runs a query of a caller within the time limit, however many requests it takes. */
 function question<T>(ask: () => Promise<T>): Promise<T> {
   return translated(() => inTime(QUESTION_MS, ask, askerGone()));
 }
 
-/** Writes that meet an index that takes none: somebody is rebuilding it, or was. */
+/** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */
 function noticing(recovery: Recovery) {
   return {
     written: async (outcomes: Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
@@ -175,9 +172,9 @@ function noticing(recovery: Recovery) {
 }
 
 /**
- * Writes alerts, and then looks whether their events were deleted: by then whoever deletes an event
- * has either seen the alert or buried the event where we see it. Alerts of deleted events are
- * buried too, also those that a replay would make anew.
+ * Writes alerts, then checks whether their events were deleted: a concurrent deletion either saw
+ * the alert or left a marker that this check sees. Alerts of deleted events are replaced by markers
+ * too, including alerts that a replay would create again.
  */
 async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
   const outcomes = await writeBulk(

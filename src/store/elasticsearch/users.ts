@@ -16,15 +16,15 @@ import type { Searcher } from "./search/scan.ts";
 import { Look } from "./search/look.ts";
 import { testOfUsers } from "./search/verify.ts";
 
-/** Users asked for in one request. */
+/** Number of users read in one request. */
 const PAGE = 10_000;
-/** Users held in memory at once. */
+/** Maximum number of users in memory. */
 const MAX_USERS = 1_000_000;
-/** More visits than this are not read to put their users together. Measured: 60,000 a second and more. */
+/** Maximum number of visits that are read to compute users. */
 const MAX_VISITS = 1_000_000;
 const BATCH = 5000;
 
-/** What an index of visits holds. Absent texts are left out; `has` names those that are there. */
+/** Document of an index of visits. Absent texts are left out; `has` lists the present ones. */
 export type VisitDocument = {
   readonly id: EventId;
   readonly log: LogKey;
@@ -57,9 +57,9 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
 }
 
 /**
- * Puts users together from their visits, and then filters, sorts and cuts them: conditions are on
- * users, not on visits. The cluster counts visits; what they tell is read of the page's users
- * alone, unless a condition or the order asks for it: then of all.
+ * Computes users from their visits, then filters, sorts and pages them: conditions apply to users,
+ * not to visits. The cluster counts visits. Texts are read only for the users of the page, unless a
+ * condition or the order needs them for all users.
  */
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
@@ -77,8 +77,8 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
 }
 
 /**
- * Whether a condition asks for more than the folded name and what is counted. An expression may
- * mind the case of a name.
+ * Whether a condition needs more than the folded name and the counts. An expression may be
+ * case-sensitive about a name.
  */
 function asksForTexts(where: UserCondition): boolean {
   return someComparison(where, (each) => {
@@ -87,7 +87,7 @@ function asksForTexts(where: UserCondition): boolean {
   });
 }
 
-/** Keeps the users that a plan may show, and counts all. */
+/** Collects the users that a plan may show, and counts all. */
 function collectorOf({ sort, skip, take }: UsersPlan): { add(user: TrackedUser): void; finish(): UsersPage } {
   const order = orderOf(sort);
   const wanted = skip + take;
@@ -114,7 +114,7 @@ type Counted = {
   readonly last: { readonly value: number };
 };
 
-/** All users, by log and name, which is the folded one; without e-mail and page. */
+/** Yields all users by log and folded name, without e-mail and page. */
 async function* countedUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
   let after: Record<string, string | number | null> | undefined;
   do {
@@ -141,7 +141,7 @@ async function* countedUsers(search: Searcher, query: Query): AsyncGenerator<Tra
   } while (after !== undefined);
 }
 
-/** A user that grows, with the ids of the visits that told what it is. */
+/** A user in the making, with the ids of the visits that determined its texts. */
 type Growing = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & {
   userBy: string;
   emailBy: string;
@@ -149,8 +149,8 @@ type Growing = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & 
 };
 
 /**
- * All users, put together from each of their visits.
- * @throws LoggiaError `unsupported` where there are too many visits to read
+ * Yields all users, computed from each of their visits.
+ * @throws LoggiaError `unsupported` if there are too many visits to read
  */
 async function* readUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
   const count = totalOf(await search({ query, size: 0, track_total_hits: MAX_VISITS + 1 }));
@@ -183,7 +183,7 @@ function grow(users: Map<string, Growing>, { id, log, created, user, email, page
   if (page !== undefined && id > known.pageBy) [known.page, known.pageBy] = [page, id];
 }
 
-/** The last visit in the order of ids. */
+/** Latest visit in the order of ids. */
 const LATEST = { top_hits: { size: 1, sort: [{ id: "desc" as const }], _source: ["user", "email", "page"] } };
 const TOLD = {
   latest: LATEST,
@@ -198,7 +198,7 @@ type Told = {
   readonly page: { readonly latest: Latest };
 };
 
-/** Users who were only counted, with their texts. */
+/** Adds the texts to users that were only counted. */
 async function withTexts(search: Searcher, rows: readonly TrackedUser[]): Promise<TrackedUser[]> {
   const told = new Map<string, Pick<TrackedUser, "user" | "email" | "page">>();
   for (const [log, users] of Map.groupBy(rows, (row) => row.log)) {
@@ -227,7 +227,7 @@ function sourceOf(latest: Latest): Partial<VisitDocument> {
   return source ?? {};
 }
 
-/** Ties are broken by user and log, in the direction of the last key. */
+/** Returns the order of users. Ties are broken by user and log, in the last key's direction. */
 function orderOf(sort: UsersPlan["sort"]): (a: TrackedUser, b: TrackedUser) => number {
   const direction = sort.at(-1)?.direction ?? "asc";
   const keys = [...sort, { field: "user" as const, direction }, { field: "log" as const, direction }];

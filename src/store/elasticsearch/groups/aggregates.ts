@@ -16,35 +16,35 @@ import { textsOf } from "../search/verify.ts";
 
 type Aggregation = estypes.AggregationsAggregationContainer;
 
-/** What Elasticsearch is asked to compute of each group. */
+/** Aggregations that Elasticsearch computes for each group. */
 export type Computation = {
   readonly aggs: Record<string, Aggregation>;
-  /** What became of it. Of `distinct` and percentiles it is an estimate. */
+  /** Reads the results of a group. Those of `distinct` and percentiles are estimates. */
   readonly read: (bucket: Bucket) => GroupValue[];
-  /** The aggregates that are estimated, by index, with the column whose values they count. */
+  /** Estimated distinct aggregates by index, with the column whose values they count. */
   readonly distinct: readonly { readonly aggregate: number; readonly path: string }[];
-  /** The same of percentiles, with how many numbers a group has. */
+  /** Estimated percentiles, with a function that returns how many numbers a group has. */
   readonly percentiles: readonly {
     readonly aggregate: number;
     readonly path: string;
     readonly percent: number;
     readonly countIn: (bucket: Bucket) => number;
   }[];
-  /** So many groups at once are well within what a cluster gives, and has memory for. */
+  /** Groups per request, well within the cluster's limit of buckets and its memory. */
   readonly page: number;
-  /** See {@link Compiled}; not exact where a condition takes a look at each event. */
+  /** See {@link Compiled}. False if a condition needs a test of each event. */
   readonly exact: boolean;
   readonly doubts: readonly Query[];
 };
 
-/** Well below the 65,536 buckets of an answer that a cluster gives unless told otherwise. */
+/** Well below the default limit of 65,536 buckets per response. */
 const MAX_BUCKETS = 50_000;
 const PAGE = 10_000;
-/** Where sketches of numbers or values are kept of each group. */
+/** Groups per page if each group has sketches of numbers or values. */
 const PAGE_OF_SKETCHES = 1000;
-/** Keeps percentiles far closer to their rank than 1 %. */
+/** Keeps the rank error of percentiles far below 1 %. */
 const CENTROIDS = 500;
-/** Where Elasticsearch changes from a list of hashes to an estimate. */
+/** Number of values at which Elasticsearch switches from a list of hashes to an estimate. */
 const PRECISION = 10_000;
 
 type Reader = (bucket: Bucket) => GroupValue;
@@ -101,7 +101,7 @@ function countNameOf(aggregate: number): string {
 }
 
 type Part = {
-  /** The same for what is computed once. */
+  /** Name of the aggregation. Aggregates of the same name share one computation. */
   readonly name: string;
   readonly aggregation: Aggregation | null;
   readonly read: (bucket: Bucket, computed: unknown) => GroupValue;
@@ -142,7 +142,7 @@ function partOf(aggregate: Aggregate, index: number): Part {
   throw aggregate satisfies never;
 }
 
-/** Under which name the numbers of a group are computed. */
+/** Returns the name of the statistics of a number. */
 export function statsName(of: NumberSource): string {
   return `stats of ${numberPath(of)}`.replaceAll(/[[\]>]/g, "?");
 }
@@ -165,7 +165,7 @@ function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last"
   return {
     name: String(index),
     aggregation: {
-      // Documents of an earlier release have a pattern that is not shown.
+      // Documents of an earlier release have a pattern that is not in the index.
       filter: isAlways ? ALL : exists(field === "pattern" ? "text" : field),
       aggs: {
         end: {
@@ -185,7 +185,7 @@ function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last"
   };
 }
 
-/** What `first` and `last` show of an event; null where it has no such field. */
+/** Returns what `first` and `last` show of an event, or null if it lacks the field. */
 export function valueOf(row: EventRow, field: Extract<Aggregate, { kind: "first" | "last" }>["field"]): GroupValue {
   if (field === "created" || field === "value") return row[field];
   return textsOf(row, field)[0] ?? null;

@@ -6,23 +6,23 @@ import { spanOf } from "../../../query/span.ts";
 import type { Bucket } from "../search/scan.ts";
 
 /**
- * How different values are counted: all of them by the values themselves, which is exact and has a
- * bucket for each, or estimated by a sketch and counted afterwards where they are few.
+ * How distinct values are counted: exactly, by a bucket for each value, or estimated by a sketch
+ * and counted afterwards if they are few.
  */
 export type DistinctWay = "counted" | "estimated";
 
-/** Numbers of different values up to 10,000 are counted: an estimate of so many may be some more or less. */
+/** Up to 10,000 distinct values are counted exactly. The margin covers the error of an estimate. */
 export const MAX_DISTINCT = 10_500;
-/** So many values of all groups together are well within the 65,536 buckets that a cluster gives. */
+/** Maximum number of values of all groups, well within the cluster's limit of 65,536 buckets. */
 export const MAX_VALUES = 40_000;
 const MAX_KNOWN = 1_000;
 
 type Aggregation = estypes.AggregationsAggregationContainer;
 
-/** Leaves the values out of an answer, which tells how many they are. */
+/** Response filter that removes the values, since only their number is needed. */
 export const WITHOUT_VALUES = "-**.values of *.buckets";
 
-/** Counts the values of a column. The count has the name `name`. */
+/** Returns aggregations that count the distinct values of a column, under the name `name`. */
 export function countingOf(name: string, field: string): Record<string, Aggregation> {
   return {
     [valuesNameOf(name)]: { terms: { field, size: MAX_DISTINCT, shard_size: MAX_DISTINCT, order: { _key: "asc" } } },
@@ -30,7 +30,7 @@ export function countingOf(name: string, field: string): Record<string, Aggregat
   };
 }
 
-/** @throws TooManyValues where there are more than were counted */
+/** @throws TooManyValues if there are more values than the limit */
 export function readCounted(bucket: Bucket, name: string): number {
   const { sum_other_doc_count: others } = bucket[valuesNameOf(name)] as { sum_other_doc_count: number };
   if (others > 0) throw new TooManyValues();
@@ -41,7 +41,7 @@ function valuesNameOf(name: string): string {
   return `values of ${name}`;
 }
 
-/** The values are too many to be counted one by one. */
+/** Thrown if there are too many values to count one by one. */
 export class TooManyValues extends Error {}
 
 export function isTooMany(error: unknown): boolean {
@@ -51,9 +51,8 @@ export function isTooMany(error: unknown): boolean {
 }
 
 /**
- * What answers have told of numbers of values, so that the next question like it is asked in the way
- * that takes one pass. Of many groups it has to be known that they have few values; of a single one
- * it is tried.
+ * Remembers how earlier queries counted distinct values, so that similar ones need one pass.
+ * Several groups are counted only if they are known to have few values; a single group is tried.
  */
 export class KnownDistinct {
   readonly #known = new Map<string, DistinctWay>();
@@ -68,7 +67,7 @@ export class KnownDistinct {
   }
 }
 
-/** The same for questions that differ in little but the time. */
+/** Identifies queries that differ in little but their time range. */
 function nameOf({ from, logs, by, aggregates, where }: GroupPlan): string {
   const [from_ms, to_ms] = spanOf(where);
   const length = Math.round(Math.log2(Math.max(1, to_ms - from_ms)));

@@ -9,17 +9,18 @@ import { valueOf } from "./aggregates.ts";
 import { Look } from "../search/look.ts";
 import { numbersOf, testOfEvents, textsOf } from "../search/verify.ts";
 
-/** Groups that rows are sorted into at once, before any is left out. */
+/** Maximum number of groups in memory, before any is dropped. */
 export const MAX_GROWING = 1_000_000;
 
-/** An aggregate that grows by the rows of a group. */
+/** An aggregate to which the rows of a group are added. */
 type Growing = { add(row: EventRow): void; value(): GroupValue };
 
 type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
 
 /**
- * The groups of rows. @throws LoggiaError `unsupported` where there are too many, `overloaded`
- * where they take too long to look at
+ * Groups rows.
+ * @throws LoggiaError `unsupported` if there are too many groups, `overloaded` if testing the rows
+ * takes too long
  */
 export async function groupsOfRows(
   plan: GroupPlan,
@@ -27,7 +28,7 @@ export async function groupsOfRows(
 ): Promise<Iterable<Group>> {
   const growing = new Map<string, GrowingGroup>();
   const keysOf = plan.by.map(keysOfRow);
-  /** Of conditions that are counted, which of them a row meets. */
+  /** Tests of the conditions of counts. */
   const counted = plan.aggregates.map((each) =>
     each.kind === "count" && each.where !== null ? new Look(testOfEvents(each.where)) : null,
   );
@@ -49,7 +50,7 @@ export async function groupsOfRows(
   return growing.values().map(({ keys, values }) => ({ keys, values: values.map((each) => each.value()) }));
 }
 
-/** One of each. */
+/** Returns all combinations of one item of each list. */
 export function combinations<T>(choices: readonly (readonly T[])[]): T[][] {
   return choices.reduce<T[][]>((some, each) => some.flatMap((one) => each.map((next) => [...one, next])), [[]]);
 }
@@ -126,7 +127,7 @@ function percentileOf(numbers: readonly number[], percent: number): number | nul
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
 }
 
-/** The sum carries the rounding error of each step along (Neumaier). */
+/** Sums with a correction for the rounding errors of each step (Neumaier). */
 function growingStats({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "min" | "max" }>): Growing {
   let [count, sum, lost, min, max] = [0, 0, 0, Infinity, -Infinity];
   const add = (number: number): void => {

@@ -31,12 +31,12 @@ import type { Slice, Span } from "../search/slices.ts";
 import { topGroups } from "./top-groups.ts";
 import { sortGently } from "../../../scheduling/pacer.ts";
 
-/** Groups that are sorted out at once. */
+/** Number of groups sorted at once. */
 const PAGE = 10_000;
-/** Parts of the groups that are asked for at once. */
+/** Number of parts requested concurrently. */
 const PARTS_AT_ONCE = 4;
 
-/** Answers a group plan. Groups that `take` leaves out are dropped while they arrive. */
+/** Answers a group plan. Groups outside the page are dropped as they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan, known: KnownDistinct): Promise<Group[]> {
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
@@ -66,12 +66,12 @@ export async function group(client: Client, names: Names, plan: GroupPlan, known
 }
 
 type Collector = {
-  /** Some more of the groups. @throws LoggiaError `unsupported` where there are more than are answered */
+  /** Adds groups. @throws LoggiaError `unsupported` if there are more than the limit */
   add(groups: Iterable<Group>): Promise<void>;
   finish(): Promise<Group[]>;
 };
 
-/** Keeps the groups that a plan may show. */
+/** Collects the groups that a plan may show. */
 function collectorOf(plan: GroupPlan): Collector {
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
   const { having } = plan;
@@ -87,13 +87,13 @@ function collectorOf(plan: GroupPlan): Collector {
       for (const group of groups) take(group);
       if (ranked.length <= wanted * 2 + PAGE && ranked.length <= MAX_GROUPS) return;
       if (wanted >= MAX_GROUPS) throw tooManyGroups();
-      // More may be added meanwhile.
+      // More groups may be added during the sort.
       const some = ranked;
       ranked = [];
       ranked = (await sortGently(some, compare)).slice(0, wanted).concat(ranked);
     },
     async finish() {
-      // What is grouped by nothing is a group in any case.
+      // Without keys there always is one group.
       if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
       const sorted = await sortGently(ranked, compare);
       return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
@@ -121,7 +121,7 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   yield chunk;
 }
 
-/** Groups with numbers of different values, in one pass where these are known to be few. */
+/** Groups with distinct counts, in one pass if the values are known to be few. */
 async function distinctGroups(
   search: Searcher,
   plan: GroupPlan,
@@ -152,16 +152,16 @@ async function distinctGroups(
   return collector;
 }
 
-/** How many different values groups have, by estimate. */
+/** Estimated number of distinct values, in all and of the largest group. */
 type Tally = { values: number; most: number };
 
 type Counting = {
   readonly tally?: Tally;
-  /** Whether all groups are probably of one shard. */
+  /** Whether all groups are probably from a single shard. */
   readonly isOneShard?: () => Promise<boolean>;
 };
 
-/** The groups that the index makes of what an exact query finds. */
+/** Groups by the index the events that an exact query finds. */
 async function countedGroups(
   search: Searcher,
   plan: GroupPlan,
@@ -187,7 +187,7 @@ async function countedGroups(
   return collector;
 }
 
-/** A part for each combination of slices, made as they are needed: there may be many. */
+/** Yields a part for each combination of slices. There may be many, so they are created lazily. */
 function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generator<Part> {
   const last = slices.at(-1);
   if (last === undefined) yield partOf(query, []);
@@ -196,8 +196,8 @@ function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generato
 }
 
 /**
- * When the events were created that a plan asks for: where a clock changes, each change makes parts of
- * its own. Null where there are none.
+ * Returns the span of the events of a plan, or null if there are none. A narrow span avoids clock
+ * changes, each of which adds parts.
  */
 async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
   const [from, to] = spanOf(where);
@@ -215,7 +215,7 @@ async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Q
   return found === null ? null : within(found);
 }
 
-/** Changes of clocks that are not worth a question of their own. */
+/** Number of clock changes up to which narrowing the span is not worth a request. */
 const FEW_CHANGES = 6;
 
 function groupsFrom(groups: readonly RawGroup[], part: Part, { read }: Computation): (Group & Estimated)[] {

@@ -10,14 +10,14 @@ import type { Aggregate, Bucket, RawKey, Searcher } from "../search/scan.ts";
 import { filterOfSlices } from "../search/slices.ts";
 import type { Slice, Source } from "../search/slices.ts";
 
-/** The groups of one slice of each key: those that a query finds, by the sources among the slices. */
+/** Groups of one slice of each key: the query and the sources among the slices. */
 export type Part = {
   readonly query: Query;
   readonly slices: readonly Slice[];
   readonly sources: readonly Source[];
 };
 
-/** A group as Elasticsearch tells it: a raw key for each source of its part. */
+/** A group as Elasticsearch returns it, with a raw key for each source of its part. */
 export type RawGroup = { readonly raw: readonly RawKey[]; readonly bucket: Bucket };
 
 export function partOf(query: Query, slices: readonly Slice[]): Part {
@@ -25,13 +25,13 @@ export function partOf(query: Query, slices: readonly Slice[]): Part {
   return { query: and([query, filterOfSlices(slices)]), slices, sources };
 }
 
-/** The keys of a group of a part, in the order of its slices. */
+/** Returns the keys of a group in the order of its part's slices. */
 export function keysIn({ slices }: Part, raw: readonly RawKey[]): GroupValue[] {
   let next = 0;
   return slices.map((slice) => (slice.kind === "one" ? slice.key : slice.keyOf(raw[next++]!)));
 }
 
-/** The groups of a part, some at a time. */
+/** Yields the groups of a part in batches. */
 export async function* groupsOfPart(
   search: Searcher,
   part: Part,
@@ -53,7 +53,9 @@ async function oneGroup(search: Searcher, query: Query, { aggs }: Computation): 
   return count === 0 ? [] : [{ raw: [], bucket: { ...answer.aggregations, key: null, doc_count: count } }];
 }
 
-/** One pass, which takes half as long as {@link allGroups}. Null where that finds too many. */
+/**
+ * Reads the groups in one pass, faster than {@link allGroups}. Returns null if they are too many.
+ */
 async function fewGroups(
   search: Searcher,
   part: Part,
@@ -66,8 +68,8 @@ async function fewGroups(
 }
 
 /**
- * Events without the field are no group to Elasticsearch: they are looked for where the groups do not
- * hold all that was found, which takes as long as the groups themselves.
+ * Groups by the values of a field. Elasticsearch has no group for events without the field, so they
+ * are counted separately unless the groups add up to the total; that takes as long as the groups.
  */
 async function fewValues(
   search: Searcher,
@@ -77,7 +79,7 @@ async function fewValues(
 ): Promise<RawGroup[] | null> {
   const { query } = part;
   const { aggs, page } = computation;
-  // An event may have several values, and so be counted in several groups: then counts tell nothing.
+  // If an event may be in several groups, their counts do not show whether some events are missing.
   const [answer, those] = await Promise.all([
     search({
       query,
@@ -96,7 +98,7 @@ async function fewValues(
   return [...found, ...(those ?? (await absentGroup(search, part, field, computation)))];
 }
 
-/** The group of the events that have no value in a field, if there are any. */
+/** Returns the group of events without a value in a field, if there are any. */
 export async function absentGroup(
   search: Searcher,
   { query }: Part,
@@ -132,7 +134,7 @@ function isTooManyBuckets(error: unknown): boolean {
   return error instanceof errors.ResponseError && JSON.stringify(error.body ?? null).includes("too_many_buckets");
 }
 
-/** All groups in the order of their keys, page by page; each page is a pass over the events. */
+/** Yields all groups in the order of their keys, with a pass over the events for each page. */
 async function* allGroups(
   search: Searcher,
   { query, sources }: Part,
@@ -152,14 +154,14 @@ type Composite = {
   readonly size: number;
 };
 
-/** The sources of a part as a composite aggregation names them: `0`, and `1.0` with `1.1` of a pair. */
+/** Returns a part's sources for a composite aggregation: `0`, or `1.0` and `1.1` for a pair. */
 export function compoundOf(sources: readonly Source[]): readonly Record<string, CompositeSource>[] {
   return sources.flatMap(({ source }, i): Record<string, CompositeSource>[] =>
     "pair" in source ? source.pair.map((each, j) => ({ [`${i}.${j}`]: each })) : [{ [String(i)]: source }],
   );
 }
 
-/** The raw key of each source in a key of {@link compoundOf}; of a pair both, as `40.1203,-76.2944`. */
+/** Returns the raw key of each source from a composite key; a pair as `40.1203,-76.2944`. */
 export function rawKeysOf(sources: readonly Source[], key: Readonly<Record<string, RawKey>>): RawKey[] {
   return sources.map(({ source }, i) => {
     if (!("pair" in source)) return key[String(i)] ?? null;
@@ -168,7 +170,7 @@ export function rawKeysOf(sources: readonly Source[], key: Readonly<Record<strin
   });
 }
 
-/** The buckets of a composite aggregation, page by page. */
+/** Yields the buckets of a composite aggregation, page by page. */
 export async function* compositePages(
   search: Searcher,
   query: Query,
@@ -190,7 +192,7 @@ export async function* compositePages(
   } while (after !== undefined);
 }
 
-/** The client's type allows no union of sources. */
+/** The client's type has no union of sources. */
 function ofClient(composite: Composite): estypes.AggregationsCompositeAggregation {
   return composite as unknown as estypes.AggregationsCompositeAggregation;
 }

@@ -7,15 +7,15 @@ import type { Part, RawGroup } from "./parts.ts";
 import { totalOf } from "../search/scan.ts";
 import type { Bucket, RawKey, Searcher } from "../search/scan.ts";
 
-/** Of more groups than this, sorting them here costs little beside reading them. */
+/** Number of groups beyond which sorting them here costs little compared with reading them. */
 const MOST = 1_000;
-/** So many more are asked for: groups of the same value as the last one leave open which come first. */
+/** Extra groups requested: groups tied with the last one leave the order undecided. */
 const SPARE = 50;
 
 /**
- * The greatest groups of a plan by one of its aggregates, and some more, sorted out by the index:
- * reading thousands of groups takes several times as long as making them. Null where the index does
- * not sort so, or where a group that it leaves out might be among the greatest.
+ * Returns the greatest groups of a plan by one aggregate, plus some more, sorted by the index:
+ * reading thousands of groups takes longer than computing them. Returns null if the index cannot
+ * sort them, or if a group it left out could be among the greatest.
  */
 export async function topGroups(
   search: Searcher,
@@ -29,7 +29,7 @@ export async function topGroups(
   const { field } = source.source.terms;
   const { aggs, page } = computation;
   const size = order.wanted + SPARE;
-  // One shard knows its greatest groups; several have to tell all of theirs, which each has to make ready.
+  // One shard knows its greatest groups. Several shards have to return all of theirs.
   const shardSize = (await isOneShard()) ? size : page;
   const terms = { field, size, shard_size: shardSize, order: { [order.path]: "desc" as const } };
   const [answer, those] = await Promise.all([
@@ -43,7 +43,7 @@ export async function topGroups(
   const counted = buckets.reduce((sum, bucket) => sum + bucket.doc_count, others);
   const absent = those ?? (counted === totalOf(answer) ? [] : await absentGroup(search, part, field, computation));
   const valueOf = (bucket: Bucket): GroupValue => computation.read(bucket)[order.by]!;
-  // Several shards know no more than their own greatest groups, unless each of them has told all.
+  // With several shards, the order is final only if each returned all its groups.
   const { _shards: shards } = answer;
   const isOfAll = shards.total === 1 || groups.doc_count_error_upper_bound === 0;
   const isWhole = others === 0 && isOfAll;
@@ -53,7 +53,7 @@ export async function topGroups(
 
 type Order = { readonly by: number; readonly path: string; readonly wanted: number };
 
-/** What the index sorts groups by; null where it is not asked to. */
+/** Returns the order for the index, or null if it does not sort the plan's groups. */
 function orderOf({ sort, aggregates, having, skip, take }: GroupPlan): Order | null {
   if (sort.by === "key" || sort.direction === "asc" || having !== null || take === null) return null;
   const wanted = skip + take;
@@ -80,11 +80,11 @@ function pathOf(aggregate: Aggregate): string | null {
   throw aggregate satisfies never;
 }
 
-/** Whether so many groups are greater than the last one, and so than all that were left out. */
+/** Whether enough groups are greater than the last one, and thus than all groups left out. */
 function isDecided(wanted: number, buckets: readonly Bucket[], valueOf: (bucket: Bucket) => GroupValue): boolean {
   const values = buckets.map(valueOf);
   const least = values.at(-1);
-  // The index has groups without a number among those with one.
+  // The index sorts groups without a number among the others.
   if (typeof least !== "number") return false;
   return values.filter((value) => typeof value === "number" && value > least).length >= wanted;
 }

@@ -25,25 +25,25 @@ export type CopyOptions = {
   readonly client: Client;
   readonly from: string;
   readonly to: string;
-  /** Makes the document anew, as this release writes it. */
+  /** Encodes a document in the form of this release. */
   readonly encode: (document: unknown) => string | Promise<string>;
   readonly signal: AbortSignal;
-  /** Whether a document takes the place of the one that is there, because it may have changed since. */
+  /** Whether a document replaces an existing one, because it may have changed since. */
   readonly overwrites?: boolean;
-  /** Whether others have the cluster to themselves after each step for as long as it took. */
+  /** Whether to pause after each step, for as long as it took, to leave the cluster to others. */
   readonly rests: boolean;
-  /** Told after each step. */
+  /** Called after each step. */
   readonly step?: (counts: Copied) => void;
 };
 
-/** `compared` documents were looked at; `buried` markers took the place of a document. */
+/** Numbers of documents read, and of documents that were replaced by markers. */
 export type Copied = { readonly compared: number; readonly buried: number };
 
 /**
- * Copies what was written to an index after a number of its sequence. Unless it overwrites, a
- * document is created, so that one that is there already stays; a marker takes the place of
- * whatever is there. Done again, it changes nothing.
- * @returns how many documents were looked at
+ * Copies the writes to an index after a sequence number. Unless it overwrites, documents are
+ * created, so that existing ones stay; markers replace existing documents. Repeating it changes
+ * nothing.
+ * @returns the number of documents read
  */
 export async function copyAfter(options: CopyOptions, after: number): Promise<number> {
   const { client, from, signal, step } = options;
@@ -64,7 +64,7 @@ export async function copyAfter(options: CopyOptions, after: number): Promise<nu
   return compared;
 }
 
-/** @returns how many markers took the place of a document */
+/** @returns the number of documents replaced by markers */
 async function copyHits(
   { client, to, encode, signal, overwrites = false }: CopyOptions,
   hits: readonly Hit[],
@@ -86,7 +86,7 @@ async function copyHits(
   return buried;
 }
 
-/** Which of these ids an index has, be it as documents alone or at all. */
+/** Returns which of these ids an index has, as documents only or including markers. */
 async function idsAmong(
   client: Client,
   index: string,
@@ -104,7 +104,7 @@ async function idsAmong(
   return found;
 }
 
-/** Writes documents of a kind anew, as {@link encodeDocument} and {@link encodeVisit} do now. */
+/** Returns the encoder of a kind, see {@link encodeDocument} and {@link encodeVisit}. */
 export function encoderOf(
   names: Names,
   kind: string,
@@ -120,7 +120,7 @@ export function encoderOf(
         return encodeDocument(event, event.attributes === null ? NO_COLUMNS : await columns(event.log));
       };
     default:
-      // What somebody has of an event stays as it was when they got it.
+      // A user's copy keeps the content that it was created with.
       return (document) => encodeCopy(eventOf(document as Document), document as Document);
   }
 }
@@ -129,7 +129,7 @@ function eventOf(document: Document): StoredEvent {
   return { ...toRow(document), data: document.data ?? null };
 }
 
-/** Deletes from a copy what its original has no longer. */
+/** Deletes documents from a copy that the original no longer has. */
 export async function prune({ client, from, to, signal }: Omit<CopyOptions, "encode">): Promise<void> {
   await refresh(client, to);
   await atThisMoment(client, to, async (search) => {
@@ -146,7 +146,7 @@ export async function prune({ client, from, to, signal }: Omit<CopyOptions, "enc
   });
 }
 
-/** @throws LoggiaError `store_unavailable` where some of it is refused, or still not taken after a while */
+/** @throws LoggiaError `store_unavailable` if an operation is rejected or retries fail */
 async function writeAll(client: Client, operations: readonly Operation[], signal: AbortSignal): Promise<void> {
   let left = operations;
   for (let attempt = 1; left.length > 0; attempt++) {
@@ -161,7 +161,7 @@ async function writeAll(client: Client, operations: readonly Operation[], signal
   }
 }
 
-/** How many documents an index shows to searches. */
+/** Counts the documents of an index that searches see. */
 export async function countOf(client: Client, index: string, query?: Query): Promise<number> {
   const request = { size: 0, track_total_hits: true, ...(query !== undefined && { query }) };
   return totalOf(await searcherOf(client, index)(request));

@@ -5,30 +5,30 @@ import type { StorePart } from "../../store.ts";
 import { generationOf, indexOfGeneration, kindOf, kindsOf, placeOfIndex } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 
-/** Names in one address: they are part of a line that a node bounds at 4 KB. */
+/** Maximum number of names in a URL, since a node limits its first line to 4 KB. */
 const MAX_NAMES = 40;
 /**
- * A change of aliases that the cluster has not made by then is not made at all. Well below the time
+ * Time after which the cluster drops an unfinished change of aliases. It is well below the time
  * after which a lock is taken over.
  */
 const SWITCH_TIMEOUT_S = 10;
 const SWITCH_REQUEST_TIMEOUT_MS = 30_000;
 
-/** An index of ours. */
+/** An index of the store. */
 export type Index = {
   readonly name: string;
   readonly place: string;
-  /** Tells it from another one of the same name. */
+  /** Distinguishes it from another index of the same name. */
   readonly uuid: string;
   readonly shards: number;
-  /** Whether readers and writers find it. */
+  /** Whether readers and writers use it. */
   readonly isServed: boolean;
-  /** Whether it is being built, and may yet be switched to. */
+  /** Whether it is being built and may still be switched to. */
   readonly isBuilding: boolean;
   readonly isBlocked: boolean;
 };
 
-/** All indices of a namespace, served or not; the lock's own left out. */
+/** Returns all indices of a namespace, served or not, except that of the lock. */
 export async function readIndices(client: Client, names: Names): Promise<Index[]> {
   const answer = await client.indices.get({
     index: kindsOf(names).flatMap((kind) => [kind, `${kind}.g*`]),
@@ -51,7 +51,7 @@ export async function readIndices(client: Client, names: Names): Promise<Index[]
   });
 }
 
-/** The indices that readers and writers find. */
+/** Returns the indices that readers and writers use. */
 export async function readParts(client: Client, names: Names): Promise<StorePart[]> {
   const indices = await readIndices(client, names);
   return indices.filter(({ isServed }) => isServed).map((index) => partOf(names, index));
@@ -62,16 +62,16 @@ export function partOf(names: Names, { name, place, uuid }: Index): StorePart {
   return { place, id: uuid, generation: generationOf(name), isReplayed };
 }
 
-/** Which writes an index took, by the numbers that each of its shards gives them. */
+/** Progress of the writes to an index, by the sequence numbers of each shard. */
 export type Writes = {
   readonly uuid: string;
-  /** For each shard: writes up to this number have been carried out, on every copy. */
+  /** For each shard, the number up to which all writes are done on every copy. */
   readonly settled: readonly number[];
-  /** For each shard: the largest number that was given. */
+  /** For each shard, the largest number assigned. */
   readonly latest: readonly number[];
 };
 
-/** The writes that indices took, by name. One that has gone, or of which a shard is away, is left out. */
+/** Returns the writes of indices by name. Omits indices that are gone or lack a shard. */
 export async function readWrites(client: Client, indices: readonly Index[]): Promise<ReadonlyMap<string, Writes>> {
   const found = new Map<string, Writes>();
   for (const some of chunked(indices)) {
@@ -80,7 +80,7 @@ export async function readWrites(client: Client, indices: readonly Index[]): Pro
       level: "shards",
       metric: "docs",
       filter_path: "indices.*.uuid,indices.*.shards.*.seq_no,indices.*.shards.*.routing.primary",
-      // One that went meanwhile must not hide the others.
+      // An index removed meanwhile must not fail the request for the others.
       querystring: { ignore_unavailable: true },
     });
     for (const { name, shards } of some) {
@@ -98,7 +98,7 @@ export async function readWrites(client: Client, indices: readonly Index[]): Pro
   return found;
 }
 
-/** Makes the index of a generation, which nobody sees yet. @returns its name */
+/** Creates the index of a generation, which is not served yet. @returns its name */
 export async function createGeneration(
   client: Client,
   names: Names,
@@ -110,7 +110,7 @@ export async function createGeneration(
   return name;
 }
 
-/** Makes the index of a place as its first document would make it, unless there is one. */
+/** Creates the index of a place as its first document would, unless it exists. */
 export async function createPlace(client: Client, place: string): Promise<void> {
   await unlessThere(() => client.indices.create({ index: place }));
 }
@@ -126,12 +126,12 @@ async function unlessThere(create: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Indices take no more writes; what was under way has ended when it returns. */
+/** Blocks writes to indices. Writes in flight have ended when it returns. */
 export async function block(client: Client, indices: readonly string[]): Promise<void> {
   for (const index of chunked(indices)) await client.indices.addBlock({ index, block: "write" });
 }
 
-/** Indices take writes again. Those that are gone need not. */
+/** Unblocks writes to indices. Missing indices are ignored. */
 export async function unblock(client: Client, indices: readonly string[]): Promise<void> {
   for (const index of chunked(indices)) {
     await client.indices.putSettings(
@@ -142,11 +142,11 @@ export async function unblock(client: Client, indices: readonly string[]): Promi
 }
 
 /**
- * Puts new indices in the places of old ones, all in one step or none, and deletes the old ones.
+ * Replaces old indices by new ones in a single atomic step, which deletes the old ones.
  *
- * Invariant: only an index that is still marked as being built is switched to. Whoever clears away
- * what another left takes that mark first: from then on the other can't switch any more, however
- * late it wakes up.
+ * Invariant: only an index that is still marked as being built is switched to. A process that
+ * cleans up after another removes that mark first: from then on the other process cannot switch,
+ * however late it resumes.
  */
 export async function switchTo(
   client: Client,
@@ -167,14 +167,14 @@ export async function switchTo(
   );
 }
 
-/** Deletes indices that were being built and are not served. */
+/** Deletes unserved indices that were being built. */
 export async function discardUnserved(client: Client, names: Names): Promise<void> {
   for (const { name, isBuilding } of (await readIndices(client, names)).filter(({ isServed }) => !isServed)) {
     if (isBuilding) {
       const actions = [{ remove: { index: name, alias: names.building, must_exist: true } }];
       await client.indices.updateAliases({ actions }, { ignore: [404] });
       const now = (await readIndices(client, names)).find((index) => index.name === name);
-      // It was switched to at the last moment.
+      // The switch happened just before the mark was removed.
       if (now?.isServed) continue;
     }
     await client.indices.delete({ index: name }, { ignore: [404] });

@@ -6,35 +6,38 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LoggiaError } from "../../../errors.ts";
 import { patiently } from "../search/scan.ts";
 
-/** The holder gives a sign of life so often ... */
+/** Interval of the holder's heartbeats. */
 const BEAT_MS = 2000;
-/** ... and whoever has seen none for so long, by a clock of its own, may take the lock over. */
+/** Time without a heartbeat, by the observer's clock, after which the lock may be taken over. */
 const LOCK_MS = 15_000;
 const BEAT_TIMEOUT_MS = 5000;
 const ID = "lease";
 
-/** `generation` rises each time that somebody takes the lock. */
+/** `generation` rises each time the lock is taken. */
 type Document = { readonly holder: string | null; readonly generation: number };
 type Version = { readonly seqNo: number; readonly primaryTerm: number };
 type Found = Document & Version;
 
-/** The right to rebuild, of one process at a time. */
+/** The exclusive right of a process to rebuild. */
 export type Lock = {
   readonly generation: number;
-  /** Whether the one who had it before was cut off: what it left is to be cleared away. */
+  /** Whether the previous holder was interrupted, so that its leftovers must be cleaned up. */
   readonly inherited: boolean;
-  /** Fires when somebody else may have it. */
+  /** Fires when another process may hold the lock. */
   readonly lost: AbortSignal;
-  /** @throws where it is lost */
+  /** @throws if the lock is lost */
   confirm(): Promise<void>;
-  /** Stops the signs of life. @param cleared whether nothing is left that the next one would have to clear away */
+  /**
+   * Stops the heartbeats.
+   * @param cleared whether nothing is left for the next holder to clean up
+   */
   end(cleared: boolean): Promise<void>;
 };
 
-/** `alive`: somebody holds it and gives signs of life. `orphaned`: somebody held it and was cut off. */
+/** `alive`: the holder sends heartbeats. `orphaned`: the holder was interrupted. */
 type Fate = { readonly kind: "free" | "alive" | "orphaned"; readonly found: Found | null };
 
-/** Whether somebody has the lock, alive or not. */
+/** Whether the lock has a holder, alive or not. */
 export async function isHeld(client: Client, index: string): Promise<boolean> {
   return ((await look(client, index))?.holder ?? null) !== null;
 }
@@ -46,10 +49,7 @@ async function look(client: Client, index: string): Promise<Found | null> {
   return { ...document, seqNo, primaryTerm };
 }
 
-/**
- * Looks until it is known what became of the lock: as long as {@link LOCK_MS} where its holder
- * gives no sign of life.
- */
+/** Observes the lock until its state is known, up to {@link LOCK_MS} without heartbeats. */
 export async function fateOf(client: Client, index: string, signal: AbortSignal): Promise<Fate> {
   const first = await look(client, index);
   if (first === null || first.holder === null) return { kind: "free", found: first };
@@ -64,9 +64,9 @@ export async function fateOf(client: Client, index: string, signal: AbortSignal)
 }
 
 /**
- * Takes the lock where it is free, or where its holder was cut off.
- * @param options.least the generation will be a later one
- * @throws LoggiaError `conflict` where somebody has it
+ * Takes the lock if it is free or orphaned.
+ * @param options.least the new generation is greater than this
+ * @throws LoggiaError `conflict` if another process holds it
  */
 export async function takeLock(
   client: Client,
@@ -82,7 +82,7 @@ export async function takeLock(
   return lock;
 }
 
-/** Takes a lock that nobody has, alive; null where somebody else was faster. */
+/** Takes a lock that has no live holder. Returns null if another process was faster. */
 export async function claimLock(
   client: Client,
   index: string,
@@ -109,7 +109,7 @@ async function prepareIndex(client: Client, index: string): Promise<void> {
   }
 }
 
-/** @returns null where the document has another version than `expected` */
+/** @returns null if the version of the document is not `expected` */
 async function write(
   client: Client,
   index: string,
@@ -145,7 +145,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
     lost.signal.throwIfAborted();
     let written = await write(client, index, next, version);
     if (written === null) {
-      // A sign of life whose answer was lost has moved the version too.
+      // A heartbeat whose response was lost has changed the version too.
       const found = await look(client, index);
       if (found?.holder === document.holder) written = await write(client, index, next, found);
     }
@@ -159,7 +159,8 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
   async function beat(): Promise<void> {
     while (!ended.signal.aborted && !lost.signal.aborted) {
       await sleep(BEAT_MS, undefined, { signal: ended.signal, ref: false }).catch(() => {});
-      // One at a time with the others. A cluster that is away lets nobody else have the lock either.
+      // Queued behind other writes. While the cluster is unavailable, nobody else can take the
+      // lock.
       if (!ended.signal.aborted) await queue(document).catch(() => {});
     }
   }

@@ -30,11 +30,11 @@ import { ElasticsearchEvents, operationsOf } from "../write/prepared.ts";
 import { encodeVisit } from "../users.ts";
 import { createOperation, writeBulk, writeEncodedBulk } from "../write/write.ts";
 
-/** Passes over what changed meanwhile, before writes are held up for the last one. */
+/** Maximum number of passes over concurrent changes before writes are blocked for the last one. */
 const PASSES = 10;
-/** So few changes are soon copied while writes are held up. */
+/** Number of changes that can be copied quickly while writes are blocked. */
 const FEW = 2000;
-/** Writes are held up for so long at most; where that is not enough, everything stays as it was. */
+/** Longest time that writes are blocked. Beyond it, the rebuild fails and changes nothing. */
 const BLOCK_MS = 60_000;
 const SETTLE_MS = 20;
 
@@ -49,13 +49,14 @@ export type RebuildContext = {
 type Target = {
   readonly place: string;
   readonly index: string;
-  /** What was copied: all writes up to these numbers of the shards of that index. */
+  /** Progress of the copy: all writes up to these numbers of the shards of that index. */
   copied: { readonly uuid: string; readonly upTo: readonly number[] } | null;
 };
 
 /**
- * The number after which an index has writes that were not copied, or null where it has none. A
- * search tells numbers of all shards alike: so what a shard is ahead of another is looked at again.
+ * Returns the number after which an index has uncopied writes, or null if it has none. Searches do
+ * not distinguish the shards' numbers, so writes of a shard that is ahead of another are read
+ * again.
  */
 function missingAfter({ copied }: Target, { uuid, latest }: Writes): number | null {
   const behind = latest.flatMap((number, shard) => {
@@ -65,20 +66,20 @@ function missingAfter({ copied }: Target, { uuid, latest }: Writes): number | nu
   return behind.length === 0 ? null : Math.min(...behind);
 }
 
-/** The number before the first. */
+/** The number before the first write. */
 const NOTHING = -1;
 
 /**
- * Builds new indices beside those that are there, and puts them in their places.
+ * Builds new indices beside the current ones, and switches to them.
  *
- * What the bus brings is written first, so that its documents stay. Then all that is there is
- * copied where the new index lacks it, and the markers of what people deleted go on top; then what
- * was written meanwhile, by the numbers of its writes, again and again until little is left. For
- * the rest the old indices take no writes: the pipeline tries again until it reaches the new ones.
+ * Events from the bus are written first and take precedence. Then documents that the new indices
+ * lack are copied, and markers of deletions replace what was written. Then concurrent writes are
+ * copied by their sequence numbers, in passes until few are left. For the rest, writes to the old
+ * indices are blocked: the pipeline retries until it reaches the new ones.
  *
- * Invariant: until {@link switchTo} the old indices serve all readers and writers; in that one step
- * the new ones do. Whoever is cut off before leaves the lock behind, and the next one who meets
- * it, or a write that is held up, clears away (`mend.ts`).
+ * Invariant: until {@link switchTo} the old indices serve all readers and writers, after that one
+ * step the new ones do. A process that is interrupted before leaves the lock behind. The next
+ * process that finds the lock, or meets a blocked write, cleans up (`recovery.ts`).
  */
 export async function rebuild(context: RebuildContext, options: RebuildOptions): Promise<RebuildProgress> {
   const { client, names, log } = context;
@@ -94,8 +95,8 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
       cleared = true;
       return progress;
     } catch (error) {
-      // Whether the cluster will yet switch, nobody knows now: by the time that somebody takes the
-      // lock over, it is known.
+      // The switch may still happen. By the time another process takes the lock over, its outcome
+      // is known.
       if (!lock.lost.aborted && !work.isUnsure) {
         await discardUnserved(client, names);
         await unblock(client, work.blocked);
@@ -109,8 +110,8 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
 }
 
 /**
- * Clears away what somebody who was cut off has left: first what he could still have switched to,
- * then what holds up writes.
+ * Cleans up after an interrupted rebuild: first the indices that it could still switch to, then the
+ * blocks of writes.
  */
 export async function clearAway({ client, names, log }: RebuildContext, lock: Lock): Promise<void> {
   await discardUnserved(client, names);
@@ -128,7 +129,7 @@ function unexpectedWrite(): LoggiaError {
 }
 
 class Work {
-  /** Indices that may take no writes because of this work. */
+  /** Indices that this rebuild has blocked. */
   blocked: readonly string[] = [];
   isUnsure = false;
   readonly #context: RebuildContext;
@@ -155,7 +156,7 @@ class Work {
     this.#report({ stage: "copying", rebuilt: await this.#countRebuilt() });
     const targets = await Promise.all(this.#targets.values());
     for (let pass = 1; pass <= PASSES; pass++) {
-      // The first one takes its time; the others must gain on those who write.
+      // The first pass is throttled; the others must be faster than the writers.
       if ((await this.#catchUp(targets, { rests: pass === 1, signal: this.#signal })) <= FEW) break;
     }
     this.#report({ stage: "switching" });
@@ -163,7 +164,7 @@ class Work {
     return this.#progress;
   }
 
-  /** Earlier months stay as they are; what is not kept by months is always built anew. */
+  /** Earlier months are kept. Places that are not monthly are always rebuilt. */
   #isWanted(place: string): boolean {
     const month = monthAt(this.#context.names, place);
     return month === null || month.end > this.#options.since;
@@ -173,14 +174,14 @@ class Work {
     let target = this.#targets.get(place);
     if (target === undefined) {
       target = this.#begin(place);
-      // Whoever asks again tries again.
+      // The next call tries again.
       target.catch(() => this.#targets.delete(place));
       this.#targets.set(place, target);
     }
     return target;
   }
 
-  /** Where documents of a place are written anew. */
+  /** Returns the index to which documents of a place are written. */
   async #indexOf(place: string): Promise<string> {
     this.#signal.throwIfAborted();
     return (await translated(() => this.#target(place))).index;
@@ -189,7 +190,7 @@ class Work {
   async #begin(place: string): Promise<Target> {
     const { client, names } = this.#context;
     this.#signal.throwIfAborted();
-    // A place without an index could get one at any time, by a first document.
+    // Otherwise a first document could create the place's index at any time.
     await createPlace(client, place);
     return { place, index: await createGeneration(client, names, place, this.#lock.generation), copied: null };
   }
@@ -216,7 +217,7 @@ class Work {
     this.#signal.throwIfAborted();
   }
 
-  /** Copies what was written since the last pass. @returns how many documents that were */
+  /** Copies the writes since the last pass. @returns the number of documents read */
   async #catchUp(targets: readonly Target[], options: { rests: boolean; signal: AbortSignal }): Promise<number> {
     const { client, names, columns } = this.#context;
     const served = await this.#served(targets);
@@ -231,7 +232,7 @@ class Work {
         const kind = kindOf(names, target.place);
         const encode = encoderOf(names, kind, (log) => columns.of(log, target.index), this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
-        // That people saw them is a change of alerts, and nothing else writes what is built of them.
+        // Alerts change when they are seen, and only this copy writes them to the new index.
         const overwrites = kind === names.alerts;
         const copy = { client, from: from!.name, to: target.index, encode, overwrites, step, ...options };
         compared += await copyAfter(copy, after);
@@ -242,7 +243,7 @@ class Work {
     return compared;
   }
 
-  /** Of all that people do, only bookmarks go without a marker. */
+  /** Removes deleted bookmarks from the copy. Only bookmarks are deleted without a marker. */
   async #mirror(from: Index, { index: to }: Target, options: { rests: boolean; signal: AbortSignal }): Promise<void> {
     const { client } = this.#context;
     await refresh(client, `${from.name},${to}`);
@@ -261,12 +262,12 @@ class Work {
     return served.size === places.size ? served : this.#served(targets);
   }
 
-  /** Holds up writes, copies the rest, and switches. */
+  /** Blocks writes, copies the rest and switches. */
   async #switch(targets: readonly Target[]): Promise<void> {
     const { client, names, log } = this.#context;
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(BLOCK_MS)]);
     const served = await this.#served(targets);
-    // While writes wait, there is little left to show.
+    // Refresh before the block, so that little is left to refresh while writes wait.
     await refresh(client, names.building);
     this.blocked = Array.from(served.values(), ({ name }) => name);
     const start_ms = performance.now();
@@ -290,12 +291,12 @@ class Work {
     this.blocked = [];
     const held_ms = Math.round(performance.now() - start_ms);
     log.info({ indices: targets.length, held_ms }, "rebuild: the new indices serve; writes were held up meanwhile");
-    // What was written anew and deleted since is a marker now.
+    // Documents written from the bus and deleted since are markers now.
     const copied = counts.documents - this.#progress.rebuilt + this.#buried;
     this.#report({ stage: "done", copied, markers: counts.markers });
   }
 
-  /** Whether all writes of indices that take none any more were copied. */
+  /** Whether all writes to the blocked indices were copied. */
   async #isComplete(targets: readonly Target[]): Promise<boolean> {
     const served = await this.#served(targets);
     if (served.values().some(({ isBlocked }) => !isBlocked)) throw unexpectedWrite();
@@ -306,7 +307,7 @@ class Work {
     });
   }
 
-  /** What a copy lacks would be gone for good: so that it lacks nothing is seen another way too. */
+  /** Compares counts as an independent check, since documents missing in the copy would be lost. */
   async #compareCounts(targets: readonly Target[]): Promise<{ documents: number; markers: number }> {
     const { client } = this.#context;
     let documents = 0;

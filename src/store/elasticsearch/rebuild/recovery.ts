@@ -2,16 +2,18 @@ import { claimLock, fateOf } from "./lock.ts";
 import { clearAway } from "./rebuild.ts";
 import type { RebuildContext } from "./rebuild.ts";
 
-/** Clears away what a rebuilding that was cut off has left behind. */
+/** Cleans up after interrupted rebuilds. */
 export type Recovery = AsyncDisposable & {
-  /** Something looks as if there were one. Returns at once; while one is alive, it is watched until it has ended. */
+  /**
+   * Called on signs of an interrupted rebuild. Returns at once; watches a live rebuild to its end.
+   */
   notice(): void;
 };
 
 /**
- * Of a process that is killed while it rebuilds, half-built indices may stay and, for the worse,
- * indices that take no writes: so every process that is held up by one looks whether the one who is
- * at it still lives, and each looks once as it starts.
+ * Creates the recovery. A process killed during a rebuild may leave half-built indices and, worse,
+ * blocked indices. Every process whose writes are blocked therefore checks whether the rebuild is
+ * alive, and each process checks once at its start.
  */
 export function createRecovery(context: RebuildContext): Recovery {
   const closing = new AbortController();

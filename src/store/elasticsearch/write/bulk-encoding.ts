@@ -1,13 +1,10 @@
-/** A line or two of a bulk request, each ended by a line break. */
+/** One or two lines of a bulk request, each with a line break. */
 export type Operation = string;
 
-/**
- * Operations of bulk requests, as the bytes that are sent: one piece of memory, and where each
- * operation begins in it.
- */
+/** Operations of bulk requests as bytes to send: one buffer, and each operation's offset. */
 export class BulkOperations {
   readonly #bytes: Buffer;
-  /** One more than there are operations: the last is where they end. */
+  /** Offsets of the operations, and the end of the last one. */
   readonly #starts: Uint32Array;
 
   private constructor(bytes: Buffer, starts: Uint32Array) {
@@ -26,7 +23,7 @@ export class BulkOperations {
     return new BulkOperations(bytes, starts);
   }
 
-  /** All of them, in order. */
+  /** Concatenates parts in order. */
   static concat(parts: readonly BulkOperations[]): BulkOperations {
     if (parts.length === 1) return parts[0]!;
     const starts = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 1));
@@ -48,24 +45,24 @@ export class BulkOperations {
     return this.#starts.at(-1)! - this.#starts[0]!;
   }
 
-  /** What is sent. */
+  /** The bytes to send. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#starts[0], this.#starts.at(-1));
   }
 
-  /** Those from one place up to another, in the same memory. */
+  /** Returns the operations from `start` up to before `end`, sharing the buffer. */
   slice(start: number, end: number = this.length): BulkOperations {
     return new BulkOperations(this.#bytes, this.#starts.subarray(start, end + 1));
   }
 
-  /** Those at some places. */
+  /** Returns the operations at some places. */
   pick(places: readonly number[]): BulkOperations {
     return places.length === 0
       ? this.slice(0, 0)
       : BulkOperations.concat(places.map((place) => this.slice(place, place + 1)));
   }
 
-  /** Runs of them, each of at most so many operations and bytes; a larger one stands alone. Nothing gives no run. */
+  /** Yields runs of at most `most` operations and `maxBytes`; a larger operation stands alone. */
   *runs({ most, maxBytes }: { readonly most: number; readonly maxBytes: number }): Generator<BulkOperations> {
     let start = 0;
     for (let end = 1; end <= this.length; end++) {

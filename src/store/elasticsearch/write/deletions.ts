@@ -15,8 +15,8 @@ import { indexOperation, writeBulk } from "./write.ts";
 const BATCH = 1000;
 
 /**
- * Carries out deletions that the bus tells. As when a person deletes an event, copies go before and
- * after the event, so that those that are made meanwhile go as well.
+ * Carries out deletions from the bus. As in the deletion of a single event, copies are deleted
+ * before and after the event, to include copies made meanwhile.
  */
 export async function writeDeletions(
   client: Client,
@@ -48,7 +48,7 @@ async function deleteAllCopies(client: Client, names: Names, ids: readonly Event
   for (let i = 0; i < ids.length; i += BATCH) await deleteCopies(client, names, ids.slice(i, i + BATCH));
 }
 
-/** The deletion of each alert that a user has. */
+/** Returns a deletion for each alert of a user. */
 export async function deletionsOfAlerts(client: Client, names: Names, user: UserId): Promise<Deletion[]> {
   const deletions: Deletion[] = [];
   await refresh(client, names.alerts);
@@ -69,10 +69,7 @@ export async function deletionsOfAlerts(client: Client, names: Names, user: User
   return deletions;
 }
 
-/**
- * The deletions that are known of these events. Markers of alerts do not tell whose alerts they
- * were.
- */
+/** Returns the known deletions of events. Markers of alerts do not identify their users. */
 export async function deletionsAmong(
   client: Client,
   names: Names,

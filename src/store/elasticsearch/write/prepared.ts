@@ -8,17 +8,17 @@ import { BulkOperations } from "./bulk-encoding.ts";
 import type { Operation } from "./bulk-encoding.ts";
 import { createOperation } from "./write.ts";
 
-/** Events of one step: between two of them, whatever else this process serves may have its turn. */
+/** Number of events per step; between steps the process may serve other work. */
 const STEP_EVENTS = 64;
 
-/** Events as the operations of a bulk request. */
+/** Events as operations of a bulk request. */
 export class ElasticsearchEvents implements PreparedEvents {
   readonly #ids: EventId[] = [];
   readonly #indexOf: (id: EventId) => string | Promise<string>;
   readonly #columns: ColumnsOfLogs;
   #parts: BulkOperations[] = [];
 
-  /** @param indexOf where an event is to be created */
+  /** @param indexOf returns the index in which an event is created */
   constructor(indexOf: (id: EventId) => string | Promise<string>, columns: ColumnsOfLogs) {
     this.#indexOf = indexOf;
     this.#columns = columns;
@@ -48,7 +48,7 @@ export class ElasticsearchEvents implements PreparedEvents {
     }
   }
 
-  /** Of all events, in order. */
+  /** Operations of all events, in order. */
   get operations(): BulkOperations {
     if (this.#parts.length !== 1) this.#parts = [BulkOperations.concat(this.#parts)];
     return this.#parts[0]!;
@@ -62,7 +62,7 @@ export class ElasticsearchEvents implements PreparedEvents {
   }
 }
 
-/** @throws TypeError where another store prepared them */
+/** @throws TypeError if another store prepared the events */
 export function operationsOf(events: PreparedEvents): BulkOperations {
   if (!(events instanceof ElasticsearchEvents)) throw new TypeError("these events were prepared by another store");
   return events.operations;

@@ -13,18 +13,18 @@ import { patiently, scan, searcherOf } from "../search/scan.ts";
 import type { Hit } from "../search/scan.ts";
 import { updateOperation } from "./write.ts";
 
-/** Events of a piece. */
+/** Number of events per piece. */
 const PIECE = 1000;
-/** How often documents are read again that others keep changing. */
+/** How often documents are read again that change concurrently. */
 const ATTEMPTS = 8;
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** What a class depends on, and nothing of what may be large. */
+/** Fields that determine a class, and none that may be large. */
 const SOURCE = { includes: ["id", "log", "created", "text", "link", "tags", "source", "class"] };
 const IN_ORDER: Sort = [{ created: "asc" }, { id: "asc" }];
 const BY_EVENT: Sort = [{ id: "asc" }, { owner: "asc" }, { _index: "asc" }];
 
-/** A document that was read, in one version of it. */
+/** A document in the version that was read. */
 type Target = {
   readonly place: string;
   readonly documentId: string;
@@ -34,15 +34,16 @@ type Target = {
   readonly event: Classifiable;
 };
 
-/** A class for each of the documents, in order. */
+/** Returns a class for each of the documents, in order. */
 type ClassesOf = (targets: readonly Target[]) => Promise<readonly (string | null)[]>;
 
 /**
- * {@link Store.reclassify}. A document is changed in the very version that was read: a deletion or any other change in
- * between makes the engine refuse, and the document is read again. Copies get the class of their event.
+ * Implements {@link Store.reclassify}. A document is changed only in the version that was read:
+ * after a concurrent change or deletion the engine refuses the update, and the document is read
+ * again. Copies get the class of their event.
  */
 export async function reclassify(client: Client, names: Names, piece: ReclassifyPiece): Promise<Reclassified> {
-  // A rebuild copies no change of a document that it has already, and gives events today's classes by itself.
+  // A rebuild does not copy later changes of a document, and applies the current filters itself.
   if (await isHeld(client, names.rebuild)) {
     throw new LoggiaError("store_unavailable", "The store is being rebuilt: classes are given once that has ended");
   }
@@ -74,7 +75,7 @@ function requestOf({ log, from, after }: ReclassifyPiece): estypes.SearchRequest
   };
 }
 
-/** Of events that were just looked at, what people have of them. */
+/** Updates the copies of events that were just classified. */
 async function updateCopies(
   client: Client,
   names: Names,
@@ -99,7 +100,7 @@ function eventOf({ id, log, text, link, tags, source, class: cls }: Document): P
   return { id, event };
 }
 
-/** @returns how many documents have another class now */
+/** @returns the number of documents whose class changed */
 async function update(client: Client, targets: readonly Target[], classesOf: ClassesOf): Promise<number> {
   let changed = 0;
   let left = targets;
@@ -121,7 +122,7 @@ async function update(client: Client, targets: readonly Target[], classesOf: Cla
 
 type Due = { readonly target: Target; readonly class: string | null };
 
-/** What is gone by now is neither done nor a conflict. */
+/** Documents deleted meanwhile are neither done nor conflicts. */
 async function send(client: Client, due: readonly Due[]): Promise<{ done: number; conflicts: Target[] }> {
   if (due.length === 0) return { done: 0, conflicts: [] };
   const operations = due.map(({ target, class: cls }) => {
@@ -130,7 +131,7 @@ async function send(client: Client, due: readonly Due[]): Promise<{ done: number
   });
   const answer = await client.bulk(
     {
-      // Ready-made lines: the client passes bytes on as they are.
+      // Encoded lines: the client sends a buffer as it is.
       operations: Buffer.from(operations.join("")) as unknown as never[],
       filter_path: ["items.*.status", "items.*.error.type", "items.*.error.reason"],
     },
@@ -155,7 +156,7 @@ function refusal(status: number, reason: string): LoggiaError {
   );
 }
 
-/** The documents as they are now, without those that were deleted meanwhile. */
+/** Reads the current documents, without those deleted meanwhile. */
 async function readAgain(client: Client, targets: readonly Target[]): Promise<Target[]> {
   if (targets.length === 0) return [];
   const docs = targets.map(({ place, documentId }) => ({ _index: place, _id: documentId }));

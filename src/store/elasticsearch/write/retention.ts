@@ -18,20 +18,20 @@ import { ANY_ORDER, atThisMoment, scan, searcherOf, totalOf } from "../search/sc
 import { deleteOperation, writeBulk } from "./write.ts";
 import type { Operation } from "./bulk-encoding.ts";
 
-/** Documents deleted in one request. */
+/** Number of documents deleted per request. */
 const STEP = 1000;
 const MAX_LOGS = 10_000;
-/** After each step, the cluster has at least as long for others as the step took. */
+/** Least pause after a step, which is as long as the step took, to leave the cluster to others. */
 const REST_LEAST_MS = 20;
-/** With more different moments than this, what stays can't be said in one query: then documents go one by one. */
+/** Maximum number of bounds in one query. With more, documents are deleted one by one. */
 const MAX_MOMENTS = 500;
 const ATTEMPTS = 5;
 const BACK_OFF_MS = 500;
 
 /**
- * Deletes what has expired: whole months of which nothing may stay, and of others document by
- * document. While somebody rebuilds the store it stands aside: the next sweep does it.
- * @returns how many events and visits went
+ * Deletes what has expired: whole months if nothing of them is kept, otherwise single documents. It
+ * does nothing during a rebuild and leaves the work to the next run.
+ * @returns the number of events and visits deleted
  */
 export async function deleteExpired(
   context: Pick<Sweep, "client" | "names" | "removing">,
@@ -58,17 +58,15 @@ export async function deleteExpired(
 type Sweep = {
   readonly client: Client;
   readonly names: Names;
-  /**
-   * Notes durably that an index is about to be removed: nobody shall take it for one that was lost.
-   */
+  /** Records durably that an index is about to be removed, so that it is not taken for lost. */
   readonly removing: (part: StorePart) => Promise<void>;
-  /** Asked before each step. @throws where it is the last */
+  /** Called before each step. @throws to end the run */
   readonly goOn: () => Promise<void>;
-  /** Events and visits that went. */
+  /** Number of events and visits deleted. */
   count: number;
 };
 
-/** Somebody rebuilds: what is deleted now might come back by the copy. */
+/** Thrown during a rebuild, whose copy might restore deleted documents. */
 class StandAside extends Error {}
 
 async function sweepAll(sweep: Sweep, expiry: Expiry): Promise<void> {
@@ -81,7 +79,8 @@ async function sweepAll(sweep: Sweep, expiry: Expiry): Promise<void> {
   for (const group of groups) {
     await deleteHits(sweep, names.events, isExpired(group));
     await deleteHits(sweep, names.visits, isExpired(group));
-    // After their events: whoever bookmarks one meanwhile looks once more whether it is still there.
+    // Bookmarks come after their events, as adding one checks afterwards that the event still
+    // exists.
     await refresh(client, names.bookmarks);
     await deleteHits(sweep, names.bookmarks, isExpired(group));
     await deleteHits(sweep, names.alerts, isExpired(group));
@@ -92,7 +91,7 @@ function isExpired({ logs, before }: Expired): Query {
   return { bool: { filter: [{ terms: { log: [...logs] } }, { range: { created: { lt: before } } }] } };
 }
 
-/** Deletes all that a query finds now, in steps with rests. */
+/** Deletes everything that a query finds now, in steps with pauses. */
 async function deleteHits(sweep: Sweep, alias: string, query: Query): Promise<void> {
   const { client, names } = sweep;
   try {
@@ -110,12 +109,12 @@ async function deleteHits(sweep: Sweep, alias: string, query: Query): Promise<vo
       }
     });
   } catch (error) {
-    // Another process has dropped a month that was being looked through: what is left is found the next time.
+    // Another process dropped the month during the scan. The next run deletes the rest.
     if (!isGone(error)) throw error;
   }
 }
 
-/** @throws LoggiaError `store_unavailable` where some are still there after a while */
+/** @throws LoggiaError `store_unavailable` if documents still exist after retries */
 async function deleteAll(client: Client, operations: readonly Operation[]): Promise<void> {
   let left = operations;
   for (let attempt = 1; ; attempt++) {
@@ -135,7 +134,7 @@ async function deleteAll(client: Client, operations: readonly Operation[]): Prom
   }
 }
 
-/** Drops months that have ended and hold nothing that may stay. */
+/** Drops months that have ended and contain nothing to keep. */
 async function dropMonths(
   sweep: Sweep,
   alias: string,
@@ -150,7 +149,8 @@ async function dropMonths(
   );
   for (const index of months) {
     const month = monthAt(names, index.place);
-    // One that takes no writes: whoever left it so was interrupted while dropping it, or is at it.
+    // A blocked index is being dropped by another process, or was when that process was
+    // interrupted.
     if (month === null || (month.end > latest && !index.isBlocked)) continue;
     await sweep.goOn();
     const needsMarkers = markersBefore === null || month.end + CREATED_AHEAD_MS > markersBefore;
@@ -163,9 +163,9 @@ async function dropMonths(
 }
 
 /**
- * Drops an index unless a query finds something in it. An event that comes late might be on its
- * way: so the index first takes no more writes, which waits for those in flight, and is looked
- * through once more. A writer that meets it so tries again, and then makes the index anew.
+ * Drops an index unless a query finds something in it. A late event might be in flight, so the
+ * index is blocked first, which waits for writes in flight, and checked again. A writer that meets
+ * the block retries and then creates the index again.
  */
 async function dropUnless(sweep: Sweep, found: Index, query: Query): Promise<number> {
   const { client, names } = sweep;

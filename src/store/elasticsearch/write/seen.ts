@@ -17,12 +17,12 @@ import type { Hit } from "../search/scan.ts";
 import { updateOperation, writeNow } from "./write.ts";
 
 const BATCH = 1000;
-/** How often what others change at the same time is looked at again. */
+/** Number of attempts if documents change concurrently. */
 const ROUNDS = 10;
 
 type Has = readonly string[];
 
-/** Marks one alert as seen or not. False where there is no such alert. */
+/** Marks one alert as seen or unseen. Returns false if there is no such alert. */
 export async function setAlertSeen(
   client: Client,
   names: Names,
@@ -43,7 +43,7 @@ export async function setAlertSeen(
   throw changing();
 }
 
-/** Marks all alerts of some logs that are not seen. @returns how many */
+/** Marks all unseen alerts of some logs. @returns the number of alerts marked */
 export async function markAlertsSeen(
   client: Client,
   names: Names,
@@ -56,7 +56,7 @@ export async function markAlertsSeen(
   return totalOf(await searcherOf(client, names.alerts)(marked));
 }
 
-/** Takes back what {@link markAlertsSeen} marked. @returns how many */
+/** Undoes {@link markAlertsSeen}. @returns the number of alerts changed */
 export function unmarkAlertsSeen(client: Client, names: Names, asked: AlertsSeen): Promise<number> {
   return changeAll(client, names, { bool: { filter: isMarked(asked) } }, withoutSeen);
 }
@@ -77,7 +77,7 @@ function withoutSeen(has: Has): Has {
   return has.filter((mark) => mark !== SEEN && !mark.startsWith(`${SEEN}:`));
 }
 
-/** Changes what a query finds until it finds nothing: a document that others change meanwhile is found again. */
+/** Changes what a query finds until it finds nothing, as concurrent changes may conflict. */
 async function changeAll(client: Client, names: Names, query: Query, change: (has: Has) => Has): Promise<number> {
   const changed = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {

@@ -8,7 +8,7 @@ import type { WriteOutcome } from "../../store.ts";
 import { BulkOperations } from "./bulk-encoding.ts";
 import type { Operation } from "./bulk-encoding.ts";
 
-/** One request carries at most this much; a node takes 100 MB unless told otherwise, and indexes best far below. */
+/** Maximum size of a request. A node accepts 100 MB by default, but indexes best far below that. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 const MAX_REQUEST_ITEMS = 5000;
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -25,7 +25,7 @@ export function deleteOperation(index: string, id: string): Operation {
   return `{"delete":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n`;
 }
 
-/** Changes some fields of a document, if it still is in the version that was read. */
+/** Updates fields of a document if it still has the version that was read. */
 export function updateOperation(
   index: string,
   id: string,
@@ -39,9 +39,10 @@ export function updateOperation(
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
 /**
- * Sends operations in requests of bounded size, one after the other, and judges each operation by itself:
- * what is there already (409), or to be deleted and gone (404), is done.
- * Where a whole request finds the cluster busy or away, its operations and all that follow are to be tried again.
+ * Sends operations in requests of bounded size, one after the other, and returns an outcome for
+ * each. Creating an existing document (409) and deleting a missing one (404) count as done. If the
+ * cluster is busy or unavailable for a request, its operations and all later ones are to be
+ * retried.
  */
 export async function writeEncodedBulk(client: Client, operations: BulkOperations): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = [];
@@ -55,12 +56,12 @@ export async function writeEncodedBulk(client: Client, operations: BulkOperation
   return outcomes;
 }
 
-/** {@link writeEncodedBulk} of operations that are sent at once. */
+/** Sends operations as {@link writeEncodedBulk} does. */
 export function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
   return writeEncodedBulk(client, BulkOperations.of(operations));
 }
 
-/** `away`: why the cluster took nothing of a request, where it did not. */
+/** `away` is the reason why the cluster took nothing of a request, or null. */
 type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly away: string | null };
 
 async function send(client: Client, operations: BulkOperations): Promise<Answer> {
@@ -68,7 +69,7 @@ async function send(client: Client, operations: BulkOperations): Promise<Answer>
   try {
     response = await client.bulk(
       {
-        // Ready-made lines: the client passes bytes on as they are.
+        // Encoded lines: the client sends a buffer as it is.
         operations: operations.bytes as unknown as never[],
         filter_path: [
           "errors",
@@ -97,7 +98,7 @@ async function judgeFailure(client: Client, operations: BulkOperations, error: u
   if (operations.length === 1) {
     return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], away: null };
   }
-  // Too large, or one of them spoils it: each half is asked by itself, down to the one that cannot be taken.
+  // Too large, or one operation spoils the request: send each half, down to the faulty operation.
   const middle = operations.length >> 1;
   const first = await send(client, operations.slice(0, middle));
   if (first.away !== null) return { outcomes: repeated(retry(first.away), operations.length), away: first.away };
@@ -106,8 +107,8 @@ async function judgeFailure(client: Client, operations: BulkOperations, error: u
 }
 
 /**
- * Refusals of one document for what it holds. All others (no room for shards, no right to write, …)
- * may end, and then it is taken.
+ * Errors caused by the content of a document. All other errors (no room for shards, missing
+ * privileges and so on) may pass, and the document is then accepted.
  */
 const REJECTED_TYPES: ReadonlySet<string> = new Set([
   "document_parsing_exception",
@@ -121,10 +122,10 @@ const REJECTED_TYPES: ReadonlySet<string> = new Set([
 function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
   const status = item?.status ?? 500;
   if (status < 300 || status === 409) return DONE;
-  // Deleting what is not there answers 404 without an error.
+  // A delete of a missing document returns 404 without an error.
   if (status === 404 && item?.error === undefined) return DONE;
   const type = item?.error?.type ?? "error";
-  // The engine's reasons quote what they do not like, at any length: the cause, which says why, comes first.
+  // Reasons quote documents at any length. The cause, which explains the error, comes first.
   const why = [item?.error?.caused_by?.reason, item?.error?.reason].filter((part) => typeof part === "string");
   const said = why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ");
   const reason = `${status} ${type}: ${said || "no reason given"}`;
@@ -145,8 +146,8 @@ const ATTEMPTS = 4;
 const BACK_OFF_MS = 100;
 
 /**
- * Writes what a person waits for: what the cluster is too busy for is tried again a few times.
- * @throws LoggiaError `store_unavailable` where some of it was still not taken; what was taken stays
+ * Writes operations for a waiting user, with a few retries while the cluster is busy.
+ * @throws LoggiaError `store_unavailable` if some still fail; the others are kept
  */
 export async function writeNow(client: Client, operations: readonly Operation[]): Promise<void> {
   let left = operations;
