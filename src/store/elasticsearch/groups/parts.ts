@@ -53,9 +53,7 @@ async function oneGroup(search: Searcher, query: Query, { aggs }: Computation): 
   return count === 0 ? [] : [{ raw: [], bucket: { ...answer.aggregations, key: null, doc_count: count } }];
 }
 
-/**
- * Reads the groups in one pass, faster than {@link allGroups}. Returns null if they are too many.
- */
+/** Reads the groups in one pass, faster than {@link allGroups}. Returns null if there are many. */
 async function fewGroups(
   search: Searcher,
   part: Part,

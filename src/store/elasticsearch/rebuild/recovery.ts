@@ -5,7 +5,7 @@ import type { RebuildContext } from "./rebuild.ts";
 /** Cleans up after interrupted rebuilds. */
 export type Recovery = AsyncDisposable & {
   /**
-   * Called on signs of an interrupted rebuild. Returns at once; watches a live rebuild to its end.
+   * Called on signs of an interrupted rebuild. Returns at once; a live one is watched to its end.
    */
   notice(): void;
 };

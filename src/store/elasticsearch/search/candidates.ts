@@ -19,45 +19,42 @@ import type { Hit, Request, Searcher } from "./scan.ts";
 import { searchTogether } from "./together.ts";
 import { testOfEvents } from "./verify.ts";
 
-/**
- * More events than this are not read to look at each one. Measured: 120,000 a second, so that a
- * request takes eight at most.
- */
+/** Maximum number of events that are read to test each. It bounds a request to some seconds. */
 const MAX_CANDIDATES = 1_000_000;
 const BATCH = 2000;
 /**
- * As many events as the index of words finds are looked at sooner than every text of the index is
- * asked. The first of them come along with their number.
+ * Number of events up to which testing those that the index of words finds is faster than searching
+ * all texts of the index. The first of them are read together with their number.
  */
 const FEW = 2000;
 const FIRST = 500;
 
-/** What a search gives of each event: `true` is all. */
+/** Source filter of a search; `true` returns everything. */
 type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
 
 type Ways<T> = {
-  /** @param search sends what is asked for at once together */
+  /** @param search sends searches that are started together in one request */
   exactly(query: Query, search: Searcher): Promise<T>;
-  /** Looks at each event that the query finds. */
+  /** Tests each event that the query finds. */
   looking(query: Query): Promise<T>;
-  /** @param rows all that the plan finds, in the order of `few.sort` */
+  /** @param rows everything that the plan finds, in the order of `few.sort` */
   among(rows: readonly EventRow[]): T | Promise<T>;
-  /** What `exactly` can't tell of: see {@link Compiled}. */
+  /** Queries for events that `exactly` cannot decide, see {@link Compiled}. */
   readonly doubts: readonly Query[];
   readonly few: {
     readonly client: Client;
     readonly index: string;
     readonly names: Names;
-    /** None unless given. */
+    /** Default: no order. */
     readonly sort?: Sort;
     readonly source: Source;
   };
 };
 
 /**
- * Answers a plan by the index of words, where that decides or leaves few events; else by its query
- * alone where that is exact. Otherwise, and where the index finds an expression too complex,
- * `looking` gets a query that finds more, and looks at each event that it finds.
+ * Answers a plan by the index of words if that decides or leaves few events, otherwise by the
+ * plan's query if that is exact. In other cases, and if Elasticsearch finds an expression too
+ * complex, `looking` gets a query that finds more, and tests each event found.
  */
 export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
   const { wordless, earlier } = ways.few.names;
@@ -83,8 +80,8 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
 }
 
 /**
- * The answer to an exact query, or null where that finds an event in doubt. There hardly ever is one:
- * so both are asked at once.
+ * Returns the answer to an exact query, or null if the query finds an event in doubt. That is rare,
+ * so both are requested at once.
  */
 async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
   if (!compiled.exact) return null;
@@ -101,7 +98,7 @@ async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ re
   return { answer: answered.value };
 }
 
-/** All that a plan finds, by a query that finds more; null where that finds too many to look at each. */
+/** Reads what a plan finds by a wider query. Returns null if there are too many events to test. */
 async function fewOf(
   plan: ListPlan | GroupPlan,
   query: Query,
@@ -121,7 +118,7 @@ async function fewOf(
   return rows;
 }
 
-/** The events among hits that pass the filters of a plan. Others have their turn meanwhile. */
+/** Yields the events among hits that pass a plan's filters, giving way to other work in between. */
 async function* passing(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
@@ -141,8 +138,9 @@ function both(query: Query, other: Compiled | null): Query {
 }
 
 /**
- * The events of a plan, each looked at, in the order of `sort`.
- * @throws LoggiaError `unsupported` where there are too many to look at, `overloaded` where that takes too long
+ * Yields the events of a plan, each tested, in the order of `sort`.
+ * @throws LoggiaError `unsupported` if there are too many events to test, `overloaded` if testing
+ * takes too long
  */
 export async function* verified(
   search: Searcher,
@@ -161,7 +159,7 @@ export async function* verified(
   yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));
 }
 
-/** Lucene bounds the work that an expression may cost, and indices made by others the length of one. */
+/** Lucene limits the cost of an expression, and indices made by others limit its length. */
 function isTooComplex(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 400) return false;
   return /too_complex_to_determinize|max_regex_length/.test(JSON.stringify(error.body ?? null));

@@ -5,12 +5,12 @@ import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
 import { columnOf, keyOfField } from "../attributes.ts";
 import { foldedPath } from "./compile.ts";
 
-/** The order of a search, as Elasticsearch takes it. */
+/** Order of a search in Elasticsearch's form. */
 export type Sort = estypes.SortCombinations[];
 
 /**
- * The order of a plan, which ends with the moment and the id of an event.
- * @param reversed the same order from its end
+ * Compiles the order of a plan. Ties are broken by `created` and `id`.
+ * @param reversed whether to reverse the order
  */
 export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
   const last = keys.at(-1)?.direction ?? "asc";
@@ -24,17 +24,17 @@ export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
     if (seen.has(field)) continue;
     seen.add(field);
     const order: Direction = (direction === "asc") !== reversed ? "asc" : "desc";
-    // Absent values are smaller than all others.
+    // Absent values are less than all others.
     const missing = order === "asc" ? "_first" : "_last";
     if (isAttribute(field)) {
-      // Whatever has a text comes behind all numbers, and what has neither before them.
+      // Values with texts sort after all numbers, absent ones before.
       const key = keyOfField(field);
       sort.push({ [columnOf("folded", key)]: { order, missing, unmapped_type: "keyword" } });
       sort.push({ [columnOf("numbers", key)]: { order, missing, unmapped_type: "double" } });
       continue;
     }
     sort.push({ [foldedPath(field)]: { order, missing } });
-    // Ids are unique: what follows decides nothing.
+    // Ids are unique, so later keys have no effect.
     if (field === "id") break;
   }
   return sort;

@@ -14,27 +14,27 @@ import type { WordCondition } from "../text-index/words.ts";
 export type { Query } from "./queries.ts";
 
 /**
- * A query that finds all that a plan finds, and where it is not `exact`, more: then each record found
- * must be looked at. So it must where one of them is found by one of `doubts` too: of such records the
- * index may not know enough.
+ * A query that finds everything a plan finds. If it is not `exact` it finds more, and each record
+ * found must be tested. The same holds if one of the records is found by one of `doubts`: the index
+ * may lack information about it.
  */
 export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
 /**
- * `broad` asks for no expressions at all: for those that Lucene finds too complex. Another asks the
- * index of words where that knows something.
+ * `broad` leaves out expressions, for those that are too complex for Lucene. `ByWords` uses the
+ * index of words where it applies.
  */
 export type Mode = "narrow" | "broad" | ByWords;
 
 export type ByWords = {
-  /** Indices of an earlier release, which know no words. */
+  /** Indices of an earlier release, which have no index of words. */
   readonly wordless: readonly string[];
 };
 
-/** Elasticsearch refuses boolean queries nested deeper than 30. Below this depth anything may match. */
+/** Elasticsearch rejects boolean queries deeper than 30. Below this depth anything may match. */
 const MAX_DEPTH = 24;
 
-/** The query of a plan: nothing in it scores. */
+/** Compiles the filters of a plan. No part of the query scores. */
 export function compileFilter(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   mode: Mode = "narrow",
@@ -55,8 +55,8 @@ function compileSource(from: Source): Query[] {
 }
 
 /**
- * The query of the visits that a plan's users made. Of its conditions, those that are on `user` and
- * hold for all visits of a user alike narrow it; all must still be asked of the users.
+ * Compiles the query of the visits of a plan's users. Only conditions on `user`, which hold for all
+ * visits of a user alike, narrow it; all conditions must still be tested on the users.
  */
 export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   const conditions = plan.where.kind === "and" ? plan.where.conditions : [plan.where];
@@ -73,13 +73,13 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
 }
 
-/** The query of a plan by the index of words; null where that says nothing of what the plan asks. */
+/** Compiles a plan for the index of words. Returns null if the plan has no condition on words. */
 export function compileByWords(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   wordless: readonly string[],
   earlier: readonly string[] = [],
 ): Compiled | null {
-  // Copies that people have are few, and older than the words, some of them.
+  // Users' copies are few, and some are older than the index of words.
   if (plan.from.kind !== "events" || !asksForWords(plan.where)) return null;
   return compileFilter(plan, { wordless }, earlier);
 }
@@ -92,8 +92,8 @@ function asksForWords(condition: Condition): boolean {
 }
 
 /**
- * Where a condition stands: under an odd number of `not`, and in a conjunction or a disjunction
- * that lies this deep.
+ * Position of a condition: whether it is under an odd number of `not`, whether it is in a
+ * conjunction or a disjunction, and how deep that is nested.
  */
 type Place = {
   readonly negated: boolean;
@@ -103,12 +103,12 @@ type Place = {
   readonly earlier: readonly string[];
 };
 
-/** The query of a condition by itself, for events that the query of a plan finds. */
+/** Compiles a condition by itself, for events that the query of a plan finds. */
 export function compileAlone(where: Condition, earlier: readonly string[]): Compiled {
   return compileCondition(where, { negated: false, inAnd: true, depth: 1, earlier }, "narrow");
 }
 
-/** Negations are pushed down to the single comparisons, so that "more than asked" stays "more" wherever it stands. */
+/** Pushes negations down to the comparisons, so that a wider query stays wider everywhere. */
 function compileCondition(condition: Condition, place: Place, mode: Mode): Compiled {
   const { negated } = place;
   switch (condition.kind) {
@@ -146,7 +146,7 @@ function doubtOfComparison(condition: Comparison, earlier: readonly string[]): Q
   return doubtOfEarlier(condition.field, earlier);
 }
 
-/** Finds what one of the doubts finds, too. */
+/** Widens a query to find what the doubts find. */
 function withDoubts({ query, exact }: Compiled, ...some: readonly (Query | null)[]): Compiled {
   const doubts = some.filter((doubt) => doubt !== null);
   return doubts.length === 0 ? { query, exact } : { query: or([query, ...doubts]), exact, doubts };
@@ -196,7 +196,7 @@ function compileComparison(condition: Comparison): Query {
 
 const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
 
-/** Equality with "" finds absence, but for attributes. */
+/** Equality with "" finds absent values, except for attributes. */
 function equal(field: ConditionField, values: readonly string[]): Query {
   if (isAttribute(field)) {
     const key = keyOfField(field);
@@ -229,17 +229,14 @@ function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, valu
   throw op satisfies never;
 }
 
-/** Where an attribute has no columns, its numbers are among its terms. */
+/** The numbers of an attribute without columns are among its terms. */
 function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: number): Query {
   const path = columnOf("numbers", key);
   const byColumn: Query = op === "=" ? { term: { [path]: value } } : { range: { [path]: { [RANGE[op]]: value } } };
   return or([byColumn, { range: { [ATTRIBUTE_PATHS.terms]: numberRange(key, op, value) } }]);
 }
 
-/**
- * Moments are whole milliseconds: bounds between two of them, and beyond what they can be, are
- * moved to the nearest that says the same.
- */
+/** Clamps a rounded bound to the range of moments, which are whole milliseconds. */
 function toMoment(whole: number): number {
   return Math.min(Math.max(whole, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
@@ -251,7 +248,8 @@ function compileExpression(condition: Expression, { negated, depth }: Place, mod
   if (mode === "broad") return unknown;
   if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {
     const words = wordsOf(condition);
-    // Of texts that are not looked at, words tell what they may be, and only for a plain word what they are not.
+    // Without a test of each text, words can confirm a match, and exclude one only for a plain
+    // word.
     if (words !== null && (words.exact || !negated)) {
       const { query, exact } = foundByWords(words, condition, mode);
       if (!negated || exact) return { query: negated ? not(query) : query, exact };
@@ -262,7 +260,7 @@ function compileExpression(condition: Expression, { negated, depth }: Place, mod
   return { query: negated ? not(regexp.query) : regexp.query, exact: regexp.exact };
 }
 
-/** Texts by an expression of Lucene's. */
+/** Finds texts by a Lucene expression. */
 function compileRegexp(condition: Expression): Compiled {
   const { field } = condition;
   const regexp =
@@ -272,7 +270,7 @@ function compileRegexp(condition: Expression): Compiled {
   if (regexp.expression === null) return { query: NOTHING, exact: true };
   if (regexp.expression.length > MAX_EXPRESSION_LENGTH) return { query: exists(field), exact: false };
   if (isAttribute(field)) {
-    // There is no index of texts as they were posted.
+    // Original texts of attributes are not indexed for expressions.
     if (regexp.on !== "folded") return { query: exists(field), exact: false };
     const value = `${keyOfField(field)}${textTerm("", "")}(${regexp.expression})`;
     return { query: { regexp: { [ATTRIBUTE_PATHS.terms]: { value, flags: "NONE" } } }, exact: regexp.kind === "exact" };
@@ -282,7 +280,7 @@ function compileRegexp(condition: Expression): Compiled {
   return { query, exact: regexp.kind === "exact" };
 }
 
-/** A plan's expressions are written for Lucene once. */
+/** Cache: each expression of a plan is translated for Lucene once. */
 const luceneKnown = new WeakMap<Expression, LuceneRegexp>();
 
 function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): LuceneRegexp {
@@ -291,15 +289,15 @@ function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): L
   return regexp;
 }
 
-/** Queries by words add some levels to those of conditions. */
+/** Queries by words add some levels of nesting to those of conditions. */
 const MAX_DEPTH_OF_WORDS = 12;
 
 type Known = { readonly condition: WordCondition; readonly exact: boolean };
 
-/** A plan's expressions are asked for more than once on the way to its query. */
+/** Cache: an expression is needed several times while its plan is compiled. */
 const wordsKnown = new WeakMap<Expression, Known | null>();
 
-/** What the index of words knows of an expression: only texts have one. */
+/** Returns what the index of words knows of an expression. Only field `text` has one. */
 function wordsOf(expression: Expression): Known | null {
   if (expression.field !== "text") return null;
   const before = wordsKnown.get(expression);
@@ -312,9 +310,9 @@ function wordsOf(expression: Expression): Known | null {
 }
 
 /**
- * Texts that have the words, and of those whose words are not indexed as they are, those that the
- * expression finds: all of them where each is looked at in any case, as it takes milliseconds to
- * write it for Lucene, and Lucene some more to make ready for it.
+ * Finds texts by their words. The expression decides about odd texts, and about indices without
+ * words. If each text found is tested anyway, all odd texts are included instead: translating the
+ * expression and preparing it in Lucene takes milliseconds.
  */
 function foundByWords({ condition, exact }: Known, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
@@ -326,7 +324,7 @@ function foundByWords({ condition, exact }: Known, expression: Expression, { wor
     const others = indices.map((index) => and([index, regexp.query]));
     return { query: or([byWords, odd, ...others]), exact: false };
   }
-  // Where words alone decide, those of an odd text must not.
+  // If words alone decide, they must not decide about odd texts.
   const found: Query = { bool: { filter: [byWords], must_not: odd } };
   return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
 }
@@ -350,7 +348,7 @@ function queryOfWords(condition: WordCondition): Query {
 
 const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
 
-/** Ids and keys of logs are in their folded form already. */
+/** Returns the path of a field's folded form. Ids and keys of logs are always folded. */
 export function foldedPath(field: ConditionField): string {
   return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
 }

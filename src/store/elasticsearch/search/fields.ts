@@ -21,20 +21,20 @@ import type { Aggregate, Bucket, RawKey, Searcher } from "./scan.ts";
 type Field = (typeof LISTED_FIELDS)[number];
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 
-/** Names and values that one pass gives; of more, all are read page by page. */
+/** Number of names or values read in one pass. If there are more, all are read page by page. */
 const PAGE = 10_000;
 /**
- * Different values of a field that a shard tells in one pass: some 150 bytes of its node's memory
- * each, for a moment.
+ * Number of distinct values that a shard may return in one pass. Each takes some 150 bytes of the
+ * node's memory for a moment.
  */
 const MANY = 1_000_000;
-/** Fields whose values are asked for at once. */
+/** Number of fields whose values are requested at once. */
 const AT_ONCE = 32;
 const BATCH = 2000;
-/** Numbers that are equal as often as others are sorted by their texts, of which the index knows nothing. */
+/** Extra numbers: equally frequent ones are sorted by their texts, which the index lacks. */
 const MORE_NUMBERS = 1000;
 
-/** What finds the events that have a field; a pattern is made of any text. */
+/** Queries for events that have a field. Every text has a pattern. */
 const PRESENT: Record<Field, Query> = {
   created: { match_all: {} },
   text: { exists: { field: "folded.text" } },
@@ -51,10 +51,10 @@ const PRESENT: Record<Field, Query> = {
 const KINDS: Partial<Record<Field, FieldFacts["kind"]>> = { created: "time", geo: "place", value: "number" };
 const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "geo"]);
 
-/** A field that events have, and where its values lie; null where they are not shown. */
+/** A field that events have, with the column of its values, or null if values are not shown. */
 type Listed = Omit<FieldFacts, "values"> & { readonly column: string | null };
 
-/** Answers {@link Store.fields}. */
+/** Implements {@link Store.fields}. */
 export async function fields(client: Client, names: Names, question: FieldsQuestion): Promise<FieldFacts[]> {
   const { log, from, to } = question;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
@@ -84,13 +84,13 @@ export async function fields(client: Client, names: Names, question: FieldsQuest
   });
 }
 
-/** Answers {@link Store.attributeNames}. */
+/** Implements {@link Store.attributeNames}. */
 export async function attributeNames(client: Client, names: Names, log: LogKey): Promise<string[]> {
   const counts = await countsOf(searcherOf(client, names.events), { term: { log } }, ATTRIBUTE_PATHS.keys);
   return Array.from(counts.keys(), nameOf);
 }
 
-/** The columns of what is listed, as far as indices have them: of ten thousand names few do. */
+/** Returns the listed columns that indices have, which only few of ten thousand names do. */
 async function columnsOf(client: Client, { events }: Names, listed: readonly Listed[]): Promise<string[]> {
   const columns = listed.flatMap(({ column }) => column ?? []);
   if (columns.length <= AT_ONCE) return columns;
@@ -132,7 +132,7 @@ async function listedAttributes(search: Searcher, query: Query, prefix: string):
   return listed.sort((a, b) => compareCodePoints(a.name, b.name));
 }
 
-/** All terms of a field that begin so, with the number of events that have each. */
+/** Returns all terms of a field with a prefix, and the number of events of each. */
 async function countsOf(search: Searcher, query: Query, field: string, prefix = ""): Promise<Map<string, number>> {
   const include = prefix === "" ? {} : { include: `${prefix}.*` };
   const { aggregations } = await search({
@@ -169,11 +169,11 @@ type Asked = {
   readonly columns: readonly string[];
   readonly listed: readonly Listed[];
   readonly most: number;
-  /** Finds the events whose values no column has; null where there are none. */
+  /** Finds events with values that no column holds; null if there are none. */
   readonly rest: Query | null;
 };
 
-/** The values of the fields that show some, by column. */
+/** Returns the most frequent values of fields, by column. */
 async function valuesOf(
   search: Searcher,
   query: Query,
@@ -209,8 +209,8 @@ function topTerms(field: string, most: number, ofShard: number): Aggs[string] {
 }
 
 /**
- * The first values of one pass for which each shard tells all that it has; null where it has too
- * many, or a node no memory for them.
+ * Returns the top values from one pass in which each shard returns all its values, or null if a
+ * shard has too many or a node lacks the memory.
  */
 async function topOfMany(search: Searcher, query: Query, column: string, most: number): Promise<Values | null> {
   const aggs = { all: topTerms(column, most, MANY) };
@@ -224,13 +224,13 @@ async function topOfMany(search: Searcher, query: Query, column: string, most: n
   }
 }
 
-/** The first values of one pass; null where they may be others. */
+/** Returns the top values from one pass, or null if they may be wrong. */
 function topOf(terms: Aggregate | undefined, column: string, most: number): Values | null {
   if ((terms?.doc_count_error_upper_bound ?? 0) > 0) return null;
   const counts = new Map(terms?.buckets?.map((bucket) => [termOf(bucket), bucket.doc_count]));
   const last = terms?.buckets?.at(-1)?.doc_count;
   const values = firstOf(counts, undefined, most);
-  // Of the numbers that were left out, some may be as frequent and sort before.
+  // Some of the numbers left out may be as frequent and sort earlier.
   if (column === "value" && (terms?.sum_other_doc_count ?? 0) > 0 && values.at(-1)?.count === last) return null;
   return values;
 }
@@ -248,8 +248,8 @@ function firstOf(
 }
 
 /**
- * The values that no column has: of attributes without columns in their documents, and patterns of
- * documents of an earlier release. Each such document is read.
+ * Counts values that no column holds: of attributes without columns in their documents, and
+ * patterns of documents of an earlier release. Each such document is read.
  */
 async function talliesOfRest(
   search: Searcher,
@@ -279,14 +279,14 @@ async function talliesOfRest(
   return tallies;
 }
 
-/** Finds the documents of which a column lacks a value. */
+/** Finds documents with values that no column holds. */
 function restOf(query: Query, earlier: readonly string[]): Query {
   const unpatterned = doubtOfEarlier("pattern", earlier);
   const rest = or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }]);
   return and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
 }
 
-/** The columns that a document lacks. */
+/** Returns the columns that a document lacks. */
 function lackingIn({ indexed }: Partial<Document>): string[] {
   return (indexed?.rest ?? []).map((key) => columnOf("texts", key));
 }

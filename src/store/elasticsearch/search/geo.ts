@@ -7,7 +7,7 @@ import type { Query } from "./queries.ts";
 type Within = Extract<Condition, { kind: "geo-within" }>;
 type Near = Extract<Condition, { kind: "geo-near" }>;
 
-/** By the degrees themselves: those of a `geo_point` are rounded. */
+/** Compares the posted degrees, since those of a `geo_point` are rounded. */
 export function compileWithin({ south, west, north, east }: Within): Query {
   const lat: Query = { range: { "geo.lat": { gte: south, lte: north } } };
   const lon: Query =
@@ -17,11 +17,11 @@ export function compileWithin({ south, west, north, east }: Within): Query {
   return and([lat, lon]);
 }
 
-/** By how much a distance of Elasticsearch may differ: its points are rounded, and its sphere is a little larger. */
+/** Error of Elasticsearch's distances: its points are rounded, its sphere is slightly larger. */
 const SLACK = 1e-6;
 const SLACK_KM = 0.002;
 
-/** Finds what is near; whether an event on the edge is, is left in doubt. */
+/** Finds events in a circle. `doubt` finds those near the edge, which must be tested. */
 export function compileNear({ lat, lon, km }: Near): { readonly query: Query; readonly doubt: Query } {
   const inner_km = km * (1 - SLACK) - SLACK_KM;
   const outer = atMost(lat, lon, km * (1 + SLACK) + SLACK_KM);
@@ -34,7 +34,7 @@ function atMost(lat: number, lon: number, km: number): Query {
   return { geo_distance: { distance: `${km}km`, place: { lat, lon } } };
 }
 
-/** The same of one event. */
+/** Tests a single event. */
 export function liesWithin({ geo }: EventRow, { south, west, north, east }: Within): boolean {
   if (geo === null || "ip" in geo) return false;
   const { lat, lon } = geo;
@@ -48,7 +48,7 @@ export function liesNear({ geo }: EventRow, { lat, lon, km }: Near): boolean {
 
 type Place = { readonly lat: number; readonly lon: number };
 
-/** On a sphere, by the law of haversines. */
+/** Distance on a sphere, by the haversine formula. */
 function distance_km(a: Place, b: Place): number {
   const [lat1, lat2] = [radians(a.lat), radians(b.lat)];
   const h =

@@ -20,7 +20,7 @@ import type { Hit, Searcher } from "./scan.ts";
 import { sortGently } from "../../../scheduling/pacer.ts";
 import { seek } from "./seek.ts";
 
-/** Answers a list plan; any page, to the end of all. */
+/** Answers a list plan, for any page up to the end. */
 export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
@@ -34,13 +34,13 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
       among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
       ...orderedWays(client, names, plan),
     }),
-    // Last: where both are but a search, the page's takes longer.
+    // Started last: if both are single searches, the one for the page takes longer.
     marksAlong(client, names, plan),
   ]);
   return marks === null ? page : { ...page, marks };
 }
 
-/** The records of a page that one search reaches, uncounted. */
+/** Returns the records of a page without counting hits. */
 export async function rows(client: Client, names: Names, plan: ListPlan): Promise<readonly EventRow[]> {
   const { logs, skip, take } = plan;
   if (logs.length === 0 || take === 0) return [];
@@ -56,7 +56,7 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
   });
 }
 
-/** How few events are read, in the order of a plan where the index has that order. */
+/** Options for reading few events, in the plan's order if the index has that order. */
 function orderedWays(client: Client, names: Names, plan: ListPlan) {
   return {
     doubts: doubtsOfSort(plan, names.earlier),
@@ -70,7 +70,7 @@ function orderedWays(client: Client, names: Names, plan: ListPlan) {
   };
 }
 
-/** Looks at events until a page is full. */
+/** Tests events until the page is full. */
 async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Promise<readonly EventRow[]> {
   const found: EventRow[] = [];
   const sort = compileSort(plan.sort);
@@ -82,9 +82,8 @@ async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Pr
 }
 
 /**
- * The marks of all that a plan finds, or null where they have to be asked for by ids. They are
- * asked for without expressions, as copies have no index of words: what that finds holds all that
- * the plan does.
+ * Returns the marks of what a plan finds, or null if they must be requested by ids. The query
+ * leaves out expressions, since copies have no index of words, and so finds a superset.
  */
 async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
   if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
@@ -92,27 +91,27 @@ async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnT
 }
 
 /**
- * Few rows in the order of a plan. Of time, we make it: ordering a hundred rows takes the engine as
- * long as finding a third of them.
+ * Returns few rows in the order of the plan. Rows by time are sorted here, since sorting them in
+ * the engine takes a good part of the time of finding them.
  */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
   if (!isSortedByIndex(plan)) return rows.toSorted(orderOfRows(plan.sort));
   return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
 }
 
-/** A rebuilt store has events by the classes of its day, and copies by those that they had before. */
+/** Whether a plan tests the class, which copies keep while a rebuild changes that of events. */
 function asksForClass(condition: Condition): boolean {
   return someComparison(condition, (each) => "field" in each && each.field === "class");
 }
 
-/** Up to so many hits are counted along with a page. */
+/** Number of hits up to which a page counts them itself. */
 const COUNTED = 10_001;
 
 /**
- * Who wants all hits counted makes the search look at each of them, where a page in the order of
- * time needs but a few; counting alone costs next to nothing. So where there are many, they are
- * counted apart. The count may be of a later moment than the page: what the page shows is counted
- * in any case.
+ * Reads a page within the window of a search. Counting all hits makes the search visit each of
+ * them, whereas a page in time order needs few, and a count alone is cheap. So many hits are
+ * counted by a separate request. That may see a later moment than the page, so the total includes
+ * the page's rows.
  */
 async function nearPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   const { skip, take } = plan;
@@ -122,7 +121,7 @@ async function nearPage(search: Searcher, plan: ListPlan, query: Query, countUpT
   return { rows, total: rows.length === 0 ? counted : Math.max(counted, skip + rows.length) };
 }
 
-/** A page that no search reaches by itself. It is counted from the nearer end. */
+/** Reads a page beyond the window of a search, from the nearer end. */
 async function farPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
   const total = totalOf(await search({ query, size: 0, track_total_hits: true }));
   const take = Math.min(plan.take, total - plan.skip);
@@ -155,7 +154,7 @@ async function rowsAt(
   return found.hits.hits.map(rowOf);
 }
 
-/** The place after `skip` hits, for `search_after`. Reads sort values alone. */
+/** Returns the `search_after` position after `skip` hits. Reads sort values only. */
 async function walk(
   search: Searcher,
   place: { query: Query; sort: ReturnType<typeof compileSort>; skip: number },
@@ -170,7 +169,7 @@ async function walk(
   return after;
 }
 
-/** Whether the index knows what to sort by of each event; else rows are sorted as they are read. */
+/** Whether the index can sort by the plan's keys. Otherwise rows are sorted after they are read. */
 function isSortedByIndex({ sort }: ListPlan): boolean {
   return sort.every(({ field }) => field !== "pattern" && !isAttribute(field));
 }
@@ -192,7 +191,7 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, coun
   return { rows, total };
 }
 
-/** A page of rows that come in any order: never many more than the page reaches are kept. */
+/** Sorts rows that arrive in any order into a page, keeping only slightly more rows than needed. */
 async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<EventRow>): Promise<Page> {
   const order = orderOfRows(sort);
   let kept: EventRow[] = [];
@@ -204,5 +203,5 @@ async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<Ev
   return { rows: (await sortGently(kept, order)).slice(skip, skip + take), total };
 }
 
-/** Rows are sorted once there are so many more than are kept. */
+/** Number of extra rows at which rows are sorted and cut. */
 const KEPT = 10_000;

@@ -2,7 +2,7 @@ import { throwIfGivenUp } from "../../../elasticsearch/client.ts";
 import { Pacer } from "../../../scheduling/pacer.ts";
 import type { RecordTest } from "./verify.ts";
 
-/** Looks at one record of a question after the other, with turns for others in between. */
+/** Tests records one by one, and yields the thread in between. */
 export class Look<Row> {
   readonly #test: RecordTest<Row>;
   readonly #pacer = new Pacer(throwIfGivenUp);
@@ -12,8 +12,8 @@ export class Look<Row> {
   }
 
   /**
-   * Whether a record meets the condition.
-   * @throws LoggiaError `overloaded` where the question has had its time; or because its client has left
+   * Returns whether a record meets the condition.
+   * @throws LoggiaError `overloaded` if the query's time is up; also if its client has disconnected
    */
   at(row: Row): boolean | Promise<boolean> {
     const steps = this.#test.prepare(row);

@@ -5,7 +5,7 @@ import { isAttribute } from "../../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
 import { numbersOf, textsOf, valuesOf } from "./verify.ts";
 
-/** The order of a list plan, for rows that the index can't sort. */
+/** Returns the order of a list plan, for rows that the index cannot sort. */
 export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow) => number {
   const known = new WeakMap<EventRow, readonly Rank[]>();
   const ranksOf = (row: EventRow): readonly Rank[] => {
@@ -28,7 +28,7 @@ export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow
   };
 }
 
-/** What a row is sorted by: absent before numbers, numbers before texts, which are folded. */
+/** Sort value of a row: absent before numbers, numbers before texts. Texts are folded. */
 type Rank = number | string | null;
 
 function rankOf(row: EventRow, field: SortField, direction: Direction): Rank {

@@ -7,14 +7,14 @@ import type { Document } from "../document.ts";
 import { FEW_SHARDS_UNASKED, WINDOW } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
 
-/** A page that one search reaches: `skip` and `take` together are at most {@link WINDOW}. */
+/** A page that one search reaches: `skip` plus `take` is at most {@link WINDOW}. */
 export type PageRequest = {
   readonly query: Query;
-  /** From the end of the plan's order. */
+  /** Whether the plan's order is reversed. */
   readonly reversed?: boolean;
   readonly skip: number;
   readonly take: number;
-  /** Hits are counted up to so many. */
+  /** Number of hits up to which they are counted. */
   readonly count: number | false;
 };
 
@@ -22,17 +22,17 @@ export type FoundPage = { readonly rows: readonly EventRow[]; readonly answer: A
 
 type Plan = Pick<ListPlan, "sort" | "logs">;
 
-/** Whether id decides all that time leaves open. */
+/** Whether the order is by time, with ties broken by id. */
 export function isByTimeAlone({ sort }: Plan): boolean {
   return sort.length === 0 || (sort.length === 1 && sort[0]!.field === "created");
 }
 
-/** Which way a plan that goes by time first does. */
+/** Returns the direction of a plan whose first key is the time. */
 export function directionOf({ sort }: Plan, reversed = false): Direction {
   return ((sort[0]?.direction ?? "asc") === "asc") !== reversed ? "asc" : "desc";
 }
 
-/** Rows in the order of time, and of ids where moments are the same. */
+/** Sorts rows by time, then by id. */
 export function byTime(rows: readonly EventRow[], direction: Direction): EventRow[] {
   const sign = direction === "desc" ? -1 : 1;
   return rows.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
@@ -42,7 +42,7 @@ export function rowOf({ _source: source }: Hit): EventRow {
   return toRow(source as Document);
 }
 
-/** Reads a page: by its time alone where that is enough. */
+/** Reads a page, sorted by time only if that is enough. */
 export async function readPage(search: Searcher, plan: Plan, page: PageRequest): Promise<FoundPage> {
   const request: Request = {
     query: page.query,
@@ -64,18 +64,17 @@ async function readByKeys(
 }
 
 /**
- * How long pages of a log are not asked for by their time alone any more, once one had begun or
- * ended among events of the same moment.
+ * Time for which pages of a log are sorted by id too, after a page began or ended among events of
+ * the same time.
  */
 const TIES_LAST_MS = 60_000;
-/** When that ends, by log. */
+/** End of that time, by log. */
 const tiesEnd_ms = new Map<LogKey, number>();
 
 /**
- * A page by its time alone, which takes the engine two thirds of what it takes by time and id: ids
- * decide where moments are the same, and then so do we. Null where that is no page, as events
- * beside it are of the same moment as its first or its last, so that which of them belong to it is
- * for the ids to say.
+ * Reads a page sorted by time only, which costs the engine less than sorting by time and id; events
+ * of the same time are sorted by id here. Returns null if an event beside the page has the same
+ * time as its first or last event, since then ids decide which events belong to the page.
  */
 async function readByTime(
   search: Searcher,
@@ -85,7 +84,7 @@ async function readByTime(
 ): Promise<FoundPage | null> {
   if (!isByTimeAlone(plan) || take === 0 || skip + take >= WINDOW) return null;
   if (plan.logs.some((log) => performance.now() < (tiesEnd_ms.get(log) ?? 0))) return null;
-  // One more at either end tells.
+  // Reads one more event at either end to detect ties.
   const before = Math.min(1, skip);
   const answer = await search({
     ...request,

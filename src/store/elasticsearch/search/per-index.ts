@@ -4,34 +4,34 @@ import { patiently, totalOf } from "./scan.ts";
 import type { Hit, Request } from "./scan.ts";
 
 /**
- * Of more indices than this, all are searched as ever: what a round costs is little then beside the
- * searches themselves.
+ * Number of indices beyond which they are searched together. The second round then costs little
+ * compared with the searches.
  */
 const FEW_INDICES = 4;
-/** How long the indices of an alias are remembered. That one has come or gone meanwhile is seen by the next search. */
+/** Time for which an alias's indices are cached. The next search detects changes. */
 const REMEMBERED_MS = 60_000;
 
 type Known = { readonly indices: readonly string[]; readonly until_ms: number };
-/** The indices of each alias, as they were seen last. */
+/** Indices of each alias, as last seen. */
 const known = new Map<string, Known>();
 
 export type Found = { readonly hits: readonly Hit[]; readonly total: number };
 
 /**
- * Searches the few indices of an alias each by itself, all in one request. Of several shards at
- * once, a search first learns which documents to read and then reads them in a second round, which
- * costs as much as finding a hundred; of one shard it does both in one.
+ * Searches each of the few indices of an alias by itself, all in one request. A search of several
+ * shards first finds documents and then fetches them in a second round, which costs as much as
+ * finding a hundred. A search of one shard does both at once.
  *
- * What comes is in no order, and each index gives its part of `size`; the total is that of all.
- * @returns null where the indices are one, or many, or not those that were remembered: then the
- * alias is to be searched as a whole, which also tells what is wrong with one
+ * Hits are unordered, and each index returns its part of `size`; the total is that of all indices.
+ * @returns null if the alias has one index or many, or other indices than those cached: then the
+ * alias is to be searched as a whole, which also reports errors of an index
  */
 export async function searchEachIndex(client: Client, alias: string, request: Request): Promise<Found | null> {
   const indices = await indicesOf(client, alias);
   if (indices.length < 2 || indices.length > FEW_INDICES) return null;
   const header = { ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false };
   const body = { ...request, size: Math.ceil((request.size ?? 0) / indices.length) };
-  // Whatever the alias has besides is nothing, or somebody has made an index since.
+  // Other indices of the alias: none, unless an index was created since.
   const others = [`${alias}-2*`, ...indices.map((index) => `-${index}`)];
   const places = [...indices, others];
   const { responses } = await patiently(() =>
@@ -50,7 +50,7 @@ export async function searchEachIndex(client: Client, alias: string, request: Re
   };
 }
 
-/** Whether an alias has one index alone, as it was seen last. */
+/** Whether an alias has a single index, as last seen. */
 export async function isOneIndex(client: Client, alias: string): Promise<boolean> {
   return (await indicesOf(client, alias)).length === 1;
 }

@@ -5,7 +5,7 @@ export type Query = NonNullable<estypes.QueryDslQueryContainer>;
 export const ALL: Query = { match_all: {} };
 export const NOTHING: Query = { match_none: {} };
 
-/** One value takes the engine less than a list of one. */
+/** Finds one of several values. A single value as `term` costs less than a list of one. */
 export function anyOf(path: string, values: readonly string[]): Query {
   return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
 }
@@ -14,7 +14,7 @@ export function not(query: Query): Query {
   if (query.match_all) return NOTHING;
   if (query.match_none) return ALL;
   const inner = query.bool?.must_not;
-  // Of our own making: a `must_not` stands alone and holds one query.
+  // Queries built here have a `must_not` of one query and no other clauses.
   if (inner !== undefined && !Array.isArray(inner)) return inner;
   return { bool: { must_not: query } };
 }
@@ -25,7 +25,7 @@ export function and(queries: readonly Query[]): Query {
   return parts.length === 0 ? ALL : parts.length === 1 ? parts[0]! : { bool: { filter: parts } };
 }
 
-/** The parts that all must hold. */
+/** Returns the parts of a query that all must hold. */
 export function conjuncts(query: Query): Query[] {
   if (query.match_all) return [];
   const { filter, must_not: others } = query.bool ?? {};

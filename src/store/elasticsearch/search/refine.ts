@@ -8,20 +8,20 @@ import type { Query } from "./queries.ts";
 import type { RawKey, Searcher } from "./scan.ts";
 
 /**
- * Percentiles of so few numbers are found exactly, where all groups together have no more than
- * `MAX_NUMBERS`. Of more, a percent of their ranks is more than one number.
+ * Limits up to which percentiles are computed exactly: numbers of a group, and of all groups.
+ * Beyond the former, one percent of the ranks is more than one number.
  */
 const MAX_NUMBERS_OF_GROUP = 100;
 const MAX_NUMBERS = 50_000;
 const MAX_EXCLUDED = 500;
 const PAGE = 10_000;
-/** An answer that holds all values takes one pass over the events. */
+/** Maximum page size. A response with all values takes a single pass over the events. */
 const MAX_PAGE = 50_000;
 
-/** A group whose values can still be set. */
+/** A group whose values may still be replaced. */
 export type Estimated = RawGroup & { readonly values: GroupValue[] };
 
-/** Puts exact values in place of estimates, for those groups of a part that are small enough. */
+/** Replaces estimates by exact values in those groups of a part that are small enough. */
 export async function refine(
   search: Searcher,
   part: Part,
@@ -47,7 +47,7 @@ export async function refine(
   }
 }
 
-/** The values that a group has: how many different ones, and where asked for each with its number, in order. */
+/** Number of distinct values of a group and, if requested, each value with its count, in order. */
 type Values = { values: number; readonly counts: (readonly [value: number, count: number])[] };
 
 function nameOf(raw: readonly RawKey[]): string {
@@ -67,13 +67,13 @@ function percentileIn(counts: Values["counts"], percent: number): number | null 
 type Wanted = {
   readonly path: string;
   readonly without: readonly Estimated[];
-  /** About how many values there are. */
+  /** Approximate number of values. */
   readonly expected: number;
-  /** Whether the values are wanted, and not only how many they are. */
+  /** Whether the values are needed, not only their number. */
   readonly isListed?: boolean;
 };
 
-/** The values of a column in each group, by the name of its raw keys. */
+/** Returns the values of a column in each group, by the name of its raw keys. */
 async function valuesOf(
   search: Searcher,
   part: Part,
@@ -82,7 +82,7 @@ async function valuesOf(
   const found = new Map<string, Values>();
   const query = and([part.query, { exists: { field: path } }, ...excluding(part, without)]);
   const sources = [...compoundOf(part.sources), { value: { terms: { field: path } } }];
-  // An estimate may be some less.
+  // The estimate may be slightly too low.
   const size = Math.min(MAX_PAGE, Math.max(PAGE, Math.ceil(expected * 1.1)));
   for await (const buckets of compositePages(search, query, { sources, size }, {})) {
     for (const { key, doc_count: count } of buckets) {

@@ -7,29 +7,28 @@ import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../../elasticsearch/retry.ts
 import type { Query } from "./compile.ts";
 import type { Sort } from "./compile-sort.ts";
 
-/** A search at most reaches this far into its hits; beyond, one goes on from the last hit seen. */
+/** Number of hits that a search reaches. Beyond it, searches continue after the last hit. */
 export const WINDOW = 10_000;
 const KEEP_ALIVE = "2m";
 
 export type Hit = estypes.SearchHit;
 
-/** Part of a search: where it looks and what it asks. */
+/** A search without its index. */
 export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
 
 /**
- * Of a search that orders its hits by a field, Elasticsearch first asks each shard what it may
- * hold, in a round of its own. That is not worth it for as many shards as a node is asked to search
- * at once in any case.
+ * For a search sorted by a field, Elasticsearch first asks each shard in an extra round whether it
+ * can have hits. That does not pay off for as many shards as a node searches concurrently anyway.
  */
 export const FEW_SHARDS_UNASKED: Request = { pre_filter_shard_size: 5 };
 
 /**
- * Searches an index, an alias or a point in time. A missing index is an empty one: it is made by its first document.
- * A shard that cannot answer is an error, never a smaller answer.
+ * Searches an index, an alias or a point in time. A missing index counts as empty: its first
+ * document creates it. A shard that cannot answer is an error, never a partial result.
  */
 export type Searcher = (request: Request) => Promise<estypes.SearchResponse<unknown, Record<string, Aggregate>>>;
 
-/** What we read of the aggregations that we ask for. */
+/** The fields of aggregations that are read. */
 export type Aggregate = {
   readonly value?: number | null;
   readonly doc_count?: number;
@@ -38,13 +37,13 @@ export type Aggregate = {
   readonly after_key?: Record<string, RawKey>;
   readonly buckets?: readonly Bucket[];
 };
-/** A group, with what is computed of it under names of our own. */
+/** A group, with its computed values under their names. */
 export type Bucket = {
   readonly key: RawKey | Record<string, RawKey>;
   readonly doc_count: number;
   readonly [computed: string]: unknown;
 };
-/** The key of a group as Elasticsearch tells it; null where the field is absent. */
+/** Key of a group as Elasticsearch returns it; null if the field is absent. */
 export type RawKey = string | number | null;
 export type Stats = {
   readonly count: number;
@@ -68,17 +67,17 @@ export function searcherOf(client: Client, index: string): Searcher {
 }
 
 /**
- * An index answers 503 for the first moments after its first document has made it: a month begins,
- * somebody bookmarks for the first time. One that is being replaced by a later generation takes no
- * writes for a moment, and then is gone. That is waited for.
+ * Retries a request while an index is in transition. An index returns 503 right after its first
+ * document has created it, for example in a new month. An index that is being replaced by a later
+ * generation is blocked for a moment, and then gone.
  */
 export function patiently<T>(request: () => Promise<T>): Promise<T> {
   return retryWhile(isPassing, NEW_INDEX_DELAYS_MS, request);
 }
 
 /**
- * Documents of a request whose shard has no copy that is ready. Elasticsearch tells of each
- * document, and answers the request 200.
+ * Thrown if the shard of a requested document has no copy ready. Elasticsearch reports it per
+ * document and answers the request with 200.
  */
 export class NotReady extends LoggiaError {
   constructor(reason: string | null | undefined) {
@@ -92,25 +91,24 @@ function isPassing(error: unknown): boolean {
   return error.statusCode === 503 || isReplaced(error) || isBlocked(error);
 }
 
-/** Whether a request met an index that has just gone, which a later generation may have replaced. */
+/** Whether a request met an index that was just removed, perhaps replaced by a later generation. */
 function isReplaced(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 404) return false;
   return /index_not_found_exception|search_context_missing_exception/.test(JSON.stringify(error.body ?? null));
 }
 
-/** Whether an index takes no writes. */
+/** Whether an index is blocked for writes. */
 export function isBlocked(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 403) return false;
   return JSON.stringify(error.body ?? null).includes(BLOCKED);
 }
 
-/** What the cluster calls the error of a write to an index that takes none. */
+/** Type of Elasticsearch's error for a write to a blocked index. */
 export const BLOCKED = "cluster_block_exception";
 
 /**
- * Runs `work` on the state of an index as it is now, whatever is written meanwhile. Where a later
- * generation replaces the index under it, the state is gone: then it runs once more, on what is
- * there now.
+ * Runs `work` on a snapshot of an index. If a later generation replaces the index meanwhile, the
+ * snapshot is lost, and `work` runs once more on the new index.
  */
 export async function atOneMoment<T>(
   client: Client,
@@ -127,7 +125,7 @@ export async function atOneMoment<T>(
   }
 }
 
-/** The same, but an index that goes meanwhile is an error. */
+/** Runs `work` on a snapshot of an index, and fails if the index is removed meanwhile. */
 export async function atThisMoment<T>(
   client: Client,
   index: string,
@@ -153,7 +151,7 @@ export async function atThisMoment<T>(
       return answer;
     });
   } finally {
-    // It would end by itself; a failure to close it must not hide the answer.
+    // It expires by itself. A failure to close it must not hide the result.
     await client.closePointInTime({ id: latest }).catch(() => {});
   }
 }
@@ -163,11 +161,11 @@ export type ScanOptions = {
   readonly sort: Sort;
   readonly batch: number;
   readonly source: estypes.SearchSourceConfig;
-  /** Whether hits tell the version of their document. */
+  /** Whether hits include the version of their document. */
   readonly versions?: boolean;
 };
 
-/** All hits of a query in order, a batch at a time. Needs a searcher of one moment. */
+/** Yields all hits of a query in order, in batches. Requires the searcher of a snapshot. */
 export async function* scan(search: Searcher, options: ScanOptions): AsyncGenerator<readonly Hit[]> {
   const { query, sort, batch, source, versions = false } = options;
   let after: estypes.SortResults | undefined;
@@ -187,7 +185,7 @@ export async function* scan(search: Searcher, options: ScanOptions): AsyncGenera
   }
 }
 
-/** The order in which a scan costs least. */
+/** The cheapest order for a scan. */
 export const ANY_ORDER: Sort = ["_shard_doc"];
 
 export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): number {
@@ -200,7 +198,7 @@ export async function isFound(search: Searcher, query: Query): Promise<boolean> 
   return totalOf(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 
-/** Whether {@link totalOf} is the number of all hits, and not just as far as they were counted. */
+/** Whether {@link totalOf} is the number of all hits rather than a lower bound. */
 export function isExact({ hits: { total } }: estypes.SearchResponse<unknown, unknown>): boolean {
   return typeof total === "number" || total?.relation !== "gte";
 }

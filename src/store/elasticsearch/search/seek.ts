@@ -3,13 +3,14 @@ import type { Query } from "./compile.ts";
 import { WINDOW } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
 
-/** Buckets of one step: a year is narrowed to the millisecond in four. */
+/** Number of buckets per step. Four steps narrow a year to the millisecond. */
 const BUCKETS = 1000;
 
 /**
- * Moves a place in the order of `created` near: a query that leaves out whole stretches of time
- * before it, and how much of the rest is still to skip. Counts events by time and looks closer
- * where the place falls, until a search can reach it (or all of them are of one millisecond).
+ * Narrows a position in the order of `created`. Returns a query that leaves out whole ranges of
+ * time before the position, and the number of hits still to skip. It counts events by time and
+ * zooms into the position's bucket until a search reaches it, or all events left are of one
+ * millisecond.
  */
 export async function seek(
   search: Searcher,
@@ -41,8 +42,8 @@ export async function seek(
 type Range = { first: number; last: number };
 
 /**
- * From the first to the last moment of all that the index holds: that it knows, where those of a
- * query take a look at each event.
+ * Returns the first and last time of the events. The index knows these for all its events; for
+ * those of a query it has to visit each event.
  */
 export async function rangeOf(search: Searcher, query?: Query): Promise<Range | null> {
   const { aggregations } = await search({
@@ -76,7 +77,7 @@ async function count(
         date_histogram: {
           field: "created",
           fixed_interval: `${bucket_ms}ms`,
-          // Buckets begin at the range's first moment.
+          // Aligns buckets with the start of the range.
           offset: `${((first % bucket_ms) + bucket_ms) % bucket_ms}ms`,
           min_doc_count: 1,
           order: { _key: direction },

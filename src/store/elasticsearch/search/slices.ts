@@ -20,8 +20,8 @@ import type { Query } from "./queries.ts";
 import type { RawKey } from "./scan.ts";
 
 /**
- * A part of the groups of a key, by the events that a filter finds: one group, or as many as a source
- * of Elasticsearch makes. No group lies in two slices.
+ * Some of the groups of a key: the events that a filter finds, as one group or as the groups that a
+ * source of Elasticsearch makes. Each group is in one slice.
  */
 export type Slice = { readonly filter: Query | null } & (
   { readonly kind: "one"; readonly key: GroupValue } | ({ readonly kind: "many" } & Source)
@@ -30,7 +30,7 @@ export type Slice = { readonly filter: Query | null } & (
 type TermsSource = { readonly terms: { readonly field: string; readonly missing_bucket: true } };
 
 export type Source = {
-  /** `pair`: two sources whose keys are one, see {@link rawKeysOf}. */
+  /** `pair`: two sources that form one key, see {@link rawKeysOf}. */
   readonly source:
     TermsSource | { readonly date_histogram: Histogram } | { readonly pair: readonly [TermsSource, TermsSource] };
   readonly keyOf: (raw: RawKey) => GroupValue;
@@ -42,7 +42,7 @@ type Histogram = Pick<estypes.AggregationsDateHistogramAggregation, "field" | "f
   readonly calendar_interval?: "1M";
 };
 
-/** Moments within which all events lie that are asked for. */
+/** Range of time that contains all requested events. */
 export type Span = readonly [from_ms: number, to_ms: number];
 
 export function slicesOf(by: Grouping, span: Span): Slice[] {
@@ -59,12 +59,12 @@ export function slicesOf(by: Grouping, span: Span): Slice[] {
   throw by satisfies never;
 }
 
-/** Where a field lies as it was posted. */
+/** Returns the path of a field's original values. */
 export function columnPath(field: ConditionField | GroupField): string {
   return isAttribute(field) ? columnOf("texts", keyOfField(field)) : field;
 }
 
-/** Where numbers lie. */
+/** Returns the path of numbers. */
 export function numberPath(of: NumberSource): string {
   return isAttribute(of) ? columnOf("numbers", keyOfField(of)) : of;
 }
@@ -81,7 +81,7 @@ function sourceOfField({ field }: FieldGrouping): Source {
 
 const DEGREES = { lat: "geo.lat", lon: "geo.lon" } as const;
 
-/** Degrees are stored as they were posted, so that their texts are those of every engine. */
+/** Degrees are stored as posted, so that their texts are the same in every engine. */
 const SOURCE_OF_PLACES: Source = {
   source: {
     pair: [
@@ -107,8 +107,8 @@ function slicesOfBands({ of, bounds }: Bands): Slice[] {
 }
 
 /**
- * Where the offset of a clock stays the same, Elasticsearch makes the groups. Those that lie in two
- * such stretches are each a slice of its own.
+ * Slices a period by its stretches, in which the clock's offset is constant and Elasticsearch makes
+ * the groups. A group that spans two stretches gets a slice of its own.
  */
 function slicesOfPeriod(by: Period, span: Span): Slice[] {
   const stretches = stretchesOfPeriod(by, ...span);
@@ -122,12 +122,12 @@ function slicesOfPeriod(by: Period, span: Span): Slice[] {
   return slices;
 }
 
-/** The keys of groups of which parts lie in two stretches. */
+/** Returns the keys of groups that span two stretches. */
 function dividedGroups(by: Period, stretches: readonly Stretch[]): ReadonlySet<number> {
   const start = startOfPeriod(by);
   const divided = new Set<number>();
   for (const [i, after] of stretches.entries()) {
-    // Between the two there may be one whose times are repeated.
+    // A stretch of repeated times may be between the two.
     for (const before of stretches.slice(Math.max(0, i - 2), i)) {
       if (before.repeated !== after.repeated) continue;
       const last = start(before.to_ms - 1 + before.offset_ms);
@@ -139,7 +139,7 @@ function dividedGroups(by: Period, stretches: readonly Stretch[]): ReadonlySet<n
   return divided;
 }
 
-/** The local time at which the group behind another begins. */
+/** Returns the local time at which the next group begins. */
 function nextOf(by: Period, local: number): number {
   const length_ms = lengthOf(by);
   return length_ms === null ? startOfPeriod(by)(local + MORE_THAN_A_MONTH_MS) : local + length_ms;
@@ -147,7 +147,7 @@ function nextOf(by: Period, local: number): number {
 
 const MORE_THAN_A_MONTH_MS = 32 * 86_400_000;
 
-/** What a stretch has of a group; null where that is nothing. */
+/** Returns the part of a group in a stretch, or null if there is none. */
 function pieceOf(by: Period, { from_ms, to_ms, offset_ms, repeated }: Stretch, key: number): Moments | null {
   const local = repeated ? key - REPEATED : key;
   const from = Math.max(from_ms, local - offset_ms);
@@ -157,7 +157,7 @@ function pieceOf(by: Period, { from_ms, to_ms, offset_ms, repeated }: Stretch, k
 
 type Moments = Pick<Stretch, "from_ms" | "to_ms">;
 
-/** A stretch without the groups that it has in common with another: these lie at its ends. */
+/** Returns a stretch without the groups at its ends that it shares with another stretch. */
 function runOf(by: Period, stretch: Stretch, divided: ReadonlySet<number>): Slice | null {
   const { offset_ms, repeated } = stretch;
   let { from_ms, to_ms } = stretch;
@@ -185,7 +185,7 @@ function within({ from_ms, to_ms }: Moments): Query {
   };
 }
 
-/** The clock is an offset and no time zone: those of Elasticsearch end at 18 hours, which COMPARE goes beyond. */
+/** Uses offsets, not time zones: Elasticsearch limits those to 18 hours, COMPARE does not. */
 function histogramOf(by: Period, offset_ms: number): Histogram {
   const length_ms = lengthOf(by);
   // A day begins earlier in UTC the further east it is.
@@ -197,7 +197,7 @@ function histogramOf(by: Period, offset_ms: number): Histogram {
   };
 }
 
-/** The events of several slices, one of each key. */
+/** Returns the filter of several slices, one of each key. */
 export function filterOfSlices(slices: readonly Slice[]): Query {
   return and(slices.flatMap(({ filter }) => filter ?? []));
 }

@@ -7,8 +7,8 @@ type Answer = Awaited<ReturnType<Searcher>>;
 type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | Promise<Answer>) => void };
 
 /**
- * A searcher that sends searches which are asked for at once in one request, since what a request costs
- * by itself is as much as a search among few events. They run beside each other all the same.
+ * Creates a searcher that sends searches started together in one request, since the overhead of a
+ * request equals a search among few events. The searches still run concurrently.
  */
 export function searchTogether(client: Client, index: string): Searcher {
   const alone = searcherOf(client, index);
@@ -22,7 +22,7 @@ export function searchTogether(client: Client, index: string): Searcher {
     const answers = await answersTo(some).catch(() => []);
     for (const [i, { request, resolve }] of some.entries()) {
       const answer = answers[i];
-      // By itself it is tried again, or fails in the same words as ever.
+      // A separate search is retried, or fails with its usual error.
       resolve(answer === undefined || "error" in answer ? alone(request) : (answer as Answer));
     }
   }
@@ -40,7 +40,7 @@ export function searchTogether(client: Client, index: string): Searcher {
   return (request) =>
     new Promise((resolve) => {
       waiting.push({ request, resolve });
-      // Those that others ask for in the same turn of the event loop come along.
+      // Waits for other searches started in the same turn of the event loop.
       if (waiting.length === 1) setImmediate(() => void send());
     });
 }

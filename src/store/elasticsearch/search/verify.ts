@@ -8,19 +8,19 @@ import { ExpressionSearch } from "../../../query/regex/search.ts";
 import type { TrackedUser } from "../../store.ts";
 import { liesNear, liesWithin } from "./geo.ts";
 
-/** How conditions look at a record. */
+/** Access of conditions to the fields of a record. */
 type Fields<Row, Field extends string> = {
-  /** The texts of a field: none where it is absent. */
+  /** Returns the texts of a field, none if it is absent. */
   readonly texts: (row: Row, field: Field) => readonly string[];
-  /** The numbers of a field, or that its texts spell. */
+  /** Returns the numbers of a field, including those that its texts spell. */
   readonly numbers: (row: Row, field: Field) => readonly number[];
   readonly isAbsent: (row: Row, field: Field | "geo" | "data") => boolean;
   readonly isAfter: (row: Row, id: string) => boolean;
-  /** Whether the place of a record is one that a condition asks for. */
+  /** Whether the location of a record meets a condition. */
   readonly isPlaced: (row: Row, condition: Extract<Condition, { kind: "geo-within" | "geo-near" }>) => boolean;
 };
 
-/** A condition as a test of events: for what the index can only narrow. Expressions are compiled once. */
+/** Compiles a condition to a test of events, for conditions that the index can only narrow. */
 export function testOfEvents(condition: Condition): RecordTest<EventRow> {
   return new TestByFields(condition, {
     texts: textsOf,
@@ -32,7 +32,7 @@ export function testOfEvents(condition: Condition): RecordTest<EventRow> {
   });
 }
 
-/** A condition as a test of tracked users. */
+/** Compiles a condition to a test of tracked users. */
 export function testOfUsers(condition: Condition<keyof TrackedUser>): RecordTest<TrackedUser> {
   return new TestByFields<TrackedUser, keyof TrackedUser>(condition, {
     texts: textsOfUser,
@@ -41,27 +41,27 @@ export function testOfUsers(condition: Condition<keyof TrackedUser>): RecordTest
       return typeof value === "number" ? [value] : [];
     },
     isAbsent: (row, field) => field === "geo" || field === "data" || row[field] === "",
-    // A user is no event and has no id.
+    // Users have no ids of events.
     isAfter: () => false,
     isPlaced: () => false,
   });
 }
 
-/** A condition that is looked at record by record. */
+/** A condition that is tested record by record. */
 export type RecordTest<Row> = {
   holds(row: Row): boolean;
-  /** Does what is long of the next {@link holds} of this record, with pauses; null where nothing is. */
+  /** Runs the long part of the next {@link holds} of a record in steps; null if there is none. */
   prepare(row: Row): Generator<void, void, void> | null;
 };
 
-/** Expressions by their patterns, with what they found in long texts of the record at hand. */
+/** Expressions by pattern, with their results for long texts of the current record. */
 type Searches = ReadonlyMap<string, Search>;
 type Search = { readonly expression: ExpressionSearch; readonly found: Map<string, boolean> };
 
 class TestByFields<Row, Field extends string> implements RecordTest<Row> {
   readonly holds: (row: Row) => boolean;
   readonly #texts: (row: Row, field: Field) => readonly string[];
-  /** Which expression is looked for where. */
+  /** The expressions and the fields that they are applied to. */
   readonly #places: readonly { readonly field: Field; readonly search: Search }[];
 
   constructor(condition: Condition<Field>, fields: Fields<Row, Field>) {
@@ -152,7 +152,7 @@ function testOf<Row, Field extends string>(
   throw condition satisfies never;
 }
 
-/** The texts of a field: none where it is absent. */
+/** Returns the texts of a field, none if it is absent. */
 export function textsOf(row: EventRow, field: ConditionField): readonly string[] {
   if (isAttribute(field)) return textsOfAttribute(attributesOf(row), field.slice(1));
   const value = row[field];
@@ -160,7 +160,7 @@ export function textsOf(row: EventRow, field: ConditionField): readonly string[]
   return typeof value === "string" && value !== "" ? [value] : NONE;
 }
 
-/** The numbers of a field: none where it is absent, or spells none. */
+/** Returns the numbers of a field, none if it is absent or spells none. */
 export function numbersOf(row: EventRow, field: ConditionField): readonly number[] {
   if (!isAttribute(field)) {
     const value = row[field];
@@ -171,14 +171,14 @@ export function numbersOf(row: EventRow, field: ConditionField): readonly number
     .filter((number) => number !== null);
 }
 
-/** The values of an attribute, as they were posted. */
+/** Returns the posted values of an attribute. */
 export function valuesOf(row: EventRow, field: AttributeField): readonly AttributeValue[] {
   return valuesOfAttribute(attributesOf(row), field.slice(1));
 }
 
 const NONE: readonly never[] = [];
 
-/** A plan may ask for several attributes of a row. */
+/** Cache: a plan may refer to several attributes of a row. */
 const parsed = new WeakMap<EventRow, Attributes>();
 
 function attributesOf(row: EventRow): Attributes {

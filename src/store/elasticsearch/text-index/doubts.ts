@@ -6,7 +6,7 @@ import { ADDRESS } from "../document.ts";
 import { and, anyOf, not, or } from "../search/queries.ts";
 import type { Query } from "../search/queries.ts";
 
-/** Finds documents of an earlier release that may have a field and do not show it; null where there are none. */
+/** Finds documents of an earlier release that may lack a field's index; null if there are none. */
 export function doubtOfEarlier(field: ConditionField | "geo", earlier: readonly string[]): Query | null {
   if (earlier.length === 0) return null;
   const inEarlier = anyOf("_index", earlier);
@@ -18,7 +18,7 @@ export function doubtOfEarlier(field: ConditionField | "geo", earlier: readonly 
   return and([inEarlier, { term: { has: "geo" } }, isUnplaced]);
 }
 
-/** Finds what a plan's order cannot be told of by the index. */
+/** Finds events that the index cannot sort as a plan requires. */
 export function doubtsOfSort({ sort }: ListPlan, earlier: readonly string[]): Query[] {
   return sort.flatMap(({ field }) => {
     if (!isAttribute(field)) return doubtOfEarlier(field, earlier) ?? [];
@@ -27,7 +27,7 @@ export function doubtsOfSort({ sort }: ListPlan, earlier: readonly string[]): Qu
   });
 }
 
-/** Finds what the index cannot group or aggregate. */
+/** Finds events that the index cannot group or aggregate. */
 export function doubtsOfGroups({ by, aggregates }: GroupPlan, earlier: readonly string[]): Query[] {
   const texts = by.flatMap((each) => (each.kind === "field" ? each.field : []));
   const numbers = by.flatMap((each) => (each.kind === "bands" ? each.of : []));
@@ -46,7 +46,7 @@ export function doubtsOfGroups({ by, aggregates }: GroupPlan, earlier: readonly 
   ];
 }
 
-/** Finds what has numbers of an attribute that neither a column nor terms hold. */
+/** Finds events with numbers of an attribute that neither columns nor terms hold. */
 export function lacksNumbers(key: string): Query {
   return { term: { _ignored: columnOf("numbers", key) } };
 }

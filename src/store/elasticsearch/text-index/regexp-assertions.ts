@@ -12,18 +12,18 @@ import {
 } from "../../../query/regex/tree.ts";
 import type { Assertion, Tree } from "../../../query/regex/tree.ts";
 
-/** More alternatives than this are not unfolded. */
+/** Maximum number of alternatives that are expanded. */
 const MAX_SEQUENCES = 64;
 
 const NEWLINE: readonly number[] = [10, 10];
 
 /**
- * A tree of whole texts that matches the same without assertions (`^`, `$`, `\b`, …), or null where
- * they stand too deep to tell.
+ * Returns an equivalent tree for whole texts without assertions (`^`, `$`, `\b` and so on), or null
+ * if they are nested too deep.
  *
- * Alternatives that hold assertions are unfolded into sequences. Then each assertion goes by
- * looking at its two sides: what can the last character on its left be, and the first on its right?
- * `.*\bfoo.*` becomes `foo.*|.*[^word]foo.*`.
+ * Alternatives with assertions are expanded into sequences. Each assertion is then resolved by the
+ * last character on its left and the first on its right: `.*\bfoo.*` becomes
+ * `foo.*|.*[^word]foo.*`.
  */
 export function resolveAssertions(tree: Tree): Tree | null {
   const sequences = unfold(tree);
@@ -50,8 +50,8 @@ function holdsAssertion(tree: Tree): boolean {
 }
 
 /**
- * Sequences whose assertions stand at their top level and which together match what `tree` does;
- * null where there would be too many.
+ * Returns sequences with assertions at their top level only, which together match what `tree` does,
+ * or null if there are too many.
  */
 function unfold(tree: Tree): Sequence[] | null {
   if (tree.kind === "assert" || !holdsAssertion(tree)) return [tree.kind === "concat" ? tree.parts : [tree]];
@@ -84,7 +84,7 @@ function flatten(all: readonly (Sequence[] | null)[]): Sequence[] | null {
 }
 
 function resolveOne(sequence: Sequence): Sequence[] | "done" | "stuck" {
-  // The ends of the text first: they need to know no characters, only that nothing stands on one side.
+  // Ends of the text come first: they depend on emptiness only, not on characters.
   const start = sequence.findLastIndex((part) => part.kind === "assert" && part.what === "text-start");
   if (start >= 0) return onlyEmpty(sequence.slice(0, start), sequence.slice(start + 1));
   const end = sequence.findIndex((part) => part.kind === "assert" && part.what === "text-end");
@@ -97,7 +97,7 @@ function resolveOne(sequence: Sequence): Sequence[] | "done" | "stuck" {
     concat(sequence.slice(at + 1)),
   );
   if (sides === null) return "stuck";
-  // Further on to the right there may be more assertions, now inside alternatives.
+  // Further assertions to the right may be inside alternatives now.
   const next = flatten(
     sides.map(({ before, after }) => {
       const rest = concat([before, after]);
@@ -107,7 +107,7 @@ function resolveOne(sequence: Sequence): Sequence[] | "done" | "stuck" {
   return next ?? "stuck";
 }
 
-/** `rest` with the assertions among `parts`, where all of these can match ""; nothing otherwise. */
+/** Returns `rest` with the assertions of `parts` if all other parts can match "", else nothing. */
 function onlyEmpty(parts: Sequence, rest: Sequence): Sequence[] {
   const kept = parts.filter((part) => part.kind === "assert");
   return parts.every((part) => part.kind === "assert" || matchesEmpty(part, () => false)) ? [[...kept, ...rest]] : [];
@@ -116,8 +116,8 @@ function onlyEmpty(parts: Sequence, rest: Sequence): Sequence[] {
 type Pair = { readonly before: Tree; readonly after: Tree };
 
 /**
- * How both sides of an assertion may look where it holds; null where the right side does not tell.
- * `before` holds no assertion.
+ * Returns the possible pairs of sides of an assertion that holds, or null if the right side does
+ * not determine them. `before` contains no assertion.
  */
 function sidesOf(what: Assertion["what"], before: Tree, after: Tree): Pair[] | null {
   switch (what) {
@@ -154,10 +154,10 @@ function ifEmpty(split: Split): Tree {
   return split.empty ? EMPTY : NONE;
 }
 
-/** What a tree matches, parted by the first character: one of a set, none of it, or there is none. */
+/** The matches of a tree by their first character: in a set, outside it, or none. */
 type Split = { readonly inside: Tree; readonly outside: Tree; readonly empty: boolean };
 
-/** null: another assertion stands before the first character. */
+/** Returns null if an assertion precedes the first character. */
 function splitFirst(tree: Tree, characters: readonly number[]): Split | null {
   switch (tree.kind) {
     case "none":
@@ -216,7 +216,7 @@ function splitLast(tree: Tree, characters: readonly number[]): Split | null {
   return split && { inside: reversed(split.inside), outside: reversed(split.outside), empty: split.empty };
 }
 
-/** Matches every text backwards. */
+/** Returns a tree that matches every text backwards. */
 function reversed(tree: Tree): Tree {
   switch (tree.kind) {
     case "concat":

@@ -4,15 +4,15 @@ import type { Tree } from "../../../query/regex/tree.ts";
 import { resolveAssertions } from "./regexp-assertions.ts";
 
 /**
- * An RE2 expression, found anywhere and ignoring case, in Lucene's dialect, which always means the
- * whole value.
+ * An RE2 expression, found anywhere and ignoring case, in Lucene's dialect, which matches whole
+ * values.
  *
  * - `exact`: matches the same texts.
- * - `wider`: matches all of them and others too; whoever asks must look at each text found.
+ * - `wider`: matches these and others, so that each text found must be tested.
  *
- * `on` says what it is to be matched with: the folded copy of a text, where letters have one form
- * and expressions are small, or the text as it was posted, where the expression itself tells upper
- * from lower case. `expression` null matches nothing.
+ * `on` is the field to match: the folded text, for which letters have one form and expressions are
+ * small, or the original text, for expressions that distinguish case. A null `expression` matches
+ * nothing.
  */
 export type LuceneRegexp = {
   readonly kind: "exact" | "wider";
@@ -21,25 +21,25 @@ export type LuceneRegexp = {
 };
 
 /**
- * Longest expression that is sent; `index.max_regex_length` of our indices allows it. Lucene's parser is recursive,
- * and a megabyte of its stack carries expressions of this length well.
+ * Maximum length of an expression, as `index.max_regex_length` of the store's indices allows. The
+ * stack of Lucene's recursive parser suffices for it.
  */
 export const MAX_EXPRESSION_LENGTH = 8000;
 
-/** Deeper nesting could exhaust the stack of Lucene's parser. */
+/** Maximum depth of nesting. Deeper expressions could exhaust the stack of Lucene's parser. */
 const MAX_DEPTH = 100;
 
-/** See {@link costOf}. */
+/** Limit of {@link costOf}. */
 const MAX_COST = 1000;
 
-/** What each end of a range adds, where the expression asks for words and where it does not. */
+/** Costs of each end of a range, in expressions with word edges and in others. */
 const COST_OF_RANGE_AT_WORD = 0.375;
 const COST_OF_RANGE = 0.025;
 
-/** Expressions that Lucene cannot take in any form: every text may match. */
+/** Stands for expressions that Lucene cannot process: every text may match. */
 const ANY_TEXT: LuceneRegexp = { kind: "wider", on: "folded", expression: ".*" };
 
-/** @throws RE2JSSyntaxException where `pattern` is no RE2 expression */
+/** @throws RE2JSSyntaxException if `pattern` is not an RE2 expression */
 export function toLuceneRegexp(pattern: string): LuceneRegexp {
   const tree = parseTree(pattern);
   return isDeeper(tree, MAX_DEPTH) ? ANY_TEXT : translate(tree);
@@ -51,20 +51,18 @@ function isDeeper(tree: Tree, depth: number): boolean {
   return (tree.kind === "concat" || tree.kind === "union") && tree.parts.some((part) => isDeeper(part, depth - 1));
 }
 
-/** `text`, folded, anywhere in a folded value. */
+/** Returns an expression for folded values that contain `text`, folded. */
 export function containing(text: string): string {
   return `.*${Array.from(fold(text), (character) => escape(character.codePointAt(0)!)).join("")}.*`;
 }
 
 function translate(tree: Tree): LuceneRegexp {
-  // What letters are equal to changes whether they stand at a word's edge: the Kelvin sign is no
-  // word character, k is one.
+  // Folding can change word edges: the Kelvin sign is not a word character, its folded form `k` is.
   const on = !asksForWords(tree) && ignoresCase(tree) ? "folded" : "original";
   const anywhere = concat([ANYTHING, tree, ANYTHING]);
   const resolved = resolveAssertions(anywhere);
   const whole = resolved ?? withoutAssertions(anywhere);
-  // Every word's edge splits what stands beside it: with large classes that took Lucene half a
-  // minute over a few hundred texts.
+  // Word edges split the classes beside them. With large classes that takes Lucene far too long.
   if (costOf(whole, asksForWords(tree) ? COST_OF_RANGE_AT_WORD : COST_OF_RANGE) > MAX_COST) return ANY_TEXT;
   const expression = whole.kind === "none" ? null : print(on === "folded" ? foldTree(whole) : whole, PLACE.union);
   if (expression !== null && expression.length > MAX_EXPRESSION_LENGTH) return ANY_TEXT;
@@ -72,10 +70,9 @@ function translate(tree: Tree): LuceneRegexp {
 }
 
 /**
- * About what it costs Lucene to make an automaton. A character costs 1, in large classes more, and
- * where it may be missing 10: each run of such characters makes steps from any of them to any later
- * one, which Lucene does not count among the work that it bounds. (Measured: 250 in a row take 1.8
- * s, 100 take 0.2 s.)
+ * Estimates the cost of Lucene's automaton. A character costs 1, more in large classes, and 10 if
+ * it is optional: each run of optional characters adds transitions from any of them to any later
+ * one, which Lucene does not count among the work that it limits.
  */
 function costOf(tree: Tree, ofRange: number): number {
   switch (tree.kind) {
@@ -100,13 +97,13 @@ function asksForWords(tree: Tree): boolean {
   return some(tree, (node) => node.kind === "assert" && (node.what === "word-edge" || node.what === "no-word-edge"));
 }
 
-/** Whether every set holds, with a letter, all that are equal to it ignoring case. */
+/** Whether every set with a letter contains all forms of that letter. */
 function ignoresCase(tree: Tree): boolean {
   const isClosed = ignoresCaseOfEach();
   return !some(tree, (node) => node.kind === "set" && !isClosed(node.ranges));
 }
 
-/** A counted repeat has the same set again and again. */
+/** Caches results, since a counted repeat contains the same set many times. */
 function ignoresCaseOfEach(): (ranges: readonly number[]) => boolean {
   const known = new Map<string, boolean>();
   return (ranges) => {
@@ -126,7 +123,7 @@ function isClosed(ranges: readonly number[]): boolean {
   });
 }
 
-/** The same tree for folded texts: where a set is one letter in all its forms, the folded form alone. */
+/** Returns the tree for folded texts: a set of all forms of one letter becomes its folded form. */
 function foldTree(tree: Tree): Tree {
   return mapLeaves(tree, (node) => {
     if (node.kind !== "set" || countOf(node.ranges) > 4) return node;
@@ -163,10 +160,7 @@ function includes(ranges: readonly number[], code: number): boolean {
 type Letter = { readonly forms: readonly number[] };
 let letters: readonly Letter[] | null = null;
 
-/**
- * All letters that have more than one form, made once: some 1,400. No letter with case lies above
- * the supplementary plane's first part.
- */
+/** Returns all letters with several forms, computed once. No cased letters exist beyond U+1FFFF. */
 function letterForms(): readonly Letter[] {
   if (letters !== null) return letters;
   const byFolded = new Map<number, number[]>();
@@ -182,7 +176,7 @@ function letterForms(): readonly Letter[] {
   return letters;
 }
 
-/** A tree that matches more: without its conditions on places. */
+/** Returns a wider tree, without assertions. */
 function withoutAssertions(tree: Tree): Tree {
   return mapLeaves(tree, (node) => (node.kind === "assert" ? EMPTY : node));
 }
@@ -190,8 +184,8 @@ function withoutAssertions(tree: Tree): Tree {
 const PLACE = { union: 0, concat: 1, repeat: 2 } as const;
 
 /**
- * @param place where it stands: inside a repetition all but single characters need parentheses,
- * inside a concatenation unions do
+ * @param place the context: in a repetition all but single characters need parentheses, in a
+ * concatenation unions do
  */
 function print(tree: Tree, place: number): string {
   switch (tree.kind) {
@@ -224,7 +218,7 @@ function printTimes(min: number, max: number | null): string {
   return min === max ? `{${min}}` : `{${min},${max}}`;
 }
 
-/** Counted repetitions reach us written out: runs of equal parts become counted again. */
+/** Prints runs of equal parts as counted repetitions, since the parser has expanded these. */
 function printSequence(parts: readonly Tree[]): string {
   const texts = parts.map((part) => print(part, PLACE.concat));
   let printed = "";
@@ -244,7 +238,7 @@ function printSet(ranges: readonly number[]): string {
   return ranges.length === 2 && ranges[0] === ranges[1] ? escape(ranges[0]!) : `[${printRanges(ranges)}]`;
 }
 
-/** The gap that {@link complement} finds where a set leaves out surrogates is none. */
+/** Removes the surrogates, which {@link complement} reports as a gap of every set. */
 function withoutSurrogates(ranges: readonly number[]): number[] {
   const kept: number[] = [];
   for (let i = 0; i < ranges.length; i += 2) {
@@ -257,9 +251,9 @@ function withoutSurrogates(ranges: readonly number[]): number[] {
 }
 
 /**
- * The inside of a class. Lucene takes an escaped character there for a whole item, so it cannot
- * begin a range: `[\!-/]` means three characters. Those that must be escaped stand for themselves,
- * and the range begins after them.
+ * Prints the inside of a class. Lucene treats an escaped character there as a whole item, so it
+ * cannot start a range: `[\!-/]` means three characters. Characters to be escaped are printed by
+ * themselves, and the range starts after them.
  */
 function printRanges(ranges: readonly number[]): string {
   let printed = "";
@@ -272,10 +266,10 @@ function printRanges(ranges: readonly number[]): string {
   return printed;
 }
 
-/** What means something within a class: `-`, `[`, `\`, `]`, `^`. */
+/** Characters with a meaning inside a class: `-`, `[`, `\`, `]`, `^`. */
 const CLASS_SYNTAX: ReadonlySet<number> = new Set([0x2d, 0x5b, 0x5c, 0x5d, 0x5e]);
 
-/** Letters and digits must not be escaped (`\d` is a class); every other ASCII character may be, so each is. */
+/** Escapes ASCII punctuation. Letters and digits must not be escaped (`\d` is a class). */
 function escape(code: number): string {
   const character = String.fromCodePoint(code);
   return code < 0x80 && /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character;

@@ -5,35 +5,35 @@ import { requirementOf, treeUnlessTooLarge } from "../../../query/requirements.t
 import type { Found, Reader, Requirement } from "../../../query/requirements.ts";
 
 /**
- * The index of words, by which the events are found that an expression may match without a look at
- * every text. It holds, of a folded text,
+ * Conditions on the index of words, which finds the events that an expression may match without
+ * reading every text. The index holds, for a folded text:
  *
- * - `letters`: each run of letters; what a log says in letters are few different words, so that
- *   asking all of them is cheap;
- * - `digits`: each run of ASCII digits, with the character before it where that is one of ASCII
- *   that shows; these are many, and found by how they begin.
+ * - `letters`: each run of letters. Logs use few different words, so searching all of them is
+ *   cheap.
+ * - `digits`: each run of ASCII digits, with the character before it if that is printable ASCII.
+ *   There are many of these, and they are found by prefix.
  *
- * An expression that matches a text says something of such runs: `timeout.*id=9[0-9]{3}$` finds
- * texts that hold a run of letters with `timeout` in it, and the run of digits `=9[0-9]{3}`.
+ * An expression implies conditions on such runs: `timeout.*id=9[0-9]{3}$` finds texts with a run of
+ * letters that contains `timeout`, and the run of digits `=9[0-9]{3}`.
  *
- * Invariant: a text that the expression matches meets the condition, but for texts that are {@link
- * isOdd odd}.
+ * Invariant: a text that the expression matches meets the condition, except for texts that are
+ * {@link isOdd odd}.
  */
 export type WordCondition = Requirement<Word>;
 
-/** Some run of that kind is matched as a whole by `expression`, of Lucene's dialect and JavaScript's alike. */
+/** A run of that kind matches `expression` as a whole, in Lucene's and JavaScript's dialect. */
 type Word = { readonly kind: "word"; readonly of: Runs; readonly expression: string };
 
 type Runs = "letters" | "digits";
 
-/** The runs of digits in a folded text, separated by blanks, for the index; undefined where there are none. */
+/** Returns the runs of digits of a folded text for the index, or undefined if there are none. */
 export function digitsOf(folded: string): string | undefined {
   return folded.match(/[!-/:-~]?[0-9]+/g)?.join(" ");
 }
 
 /**
- * Whether the index of words may hold a folded text otherwise than it is: the engine cuts runs of
- * 255 characters, and of one letter it makes an `i`.
+ * Whether the index of words may tokenize a folded text differently: the engine splits runs at 255
+ * characters and changes U+0130 to `i`.
  */
 export function isOdd(folded: string): boolean {
   if (folded.includes("\u0130")) return true;
@@ -45,20 +45,20 @@ const LONGEST_RUN = 255;
 const LONG_RUN = /[^\x00-@[-`{-\x7f]{255}|[0-9]{254}/;
 
 /**
- * Found by the index of words: `condition` null where it says nothing. `exact`: the condition holds
- * for no other texts (but odd ones).
+ * Result of the analysis. `condition` is null if words imply nothing. `exact` means that no other
+ * texts meet the condition, except odd ones.
  */
 export type Words = { readonly condition: WordCondition | null; readonly exact: boolean };
 
 const NOTHING_KNOWN: Words = { condition: null, exact: false };
 
-/** What an RE2 expression, which ignores case, says of the words of a text. */
+/** Returns what an RE2 expression, which ignores case, implies about the words of a text. */
 export function wordsOfExpression(pattern: string): Words {
   const tree = treeUnlessTooLarge(pattern);
   return tree === null ? NOTHING_KNOWN : wordsOf(tree);
 }
 
-/** What containing `text`, folded, says of the words of a text. */
+/** Returns what containing a folded `text` implies about the words of a text. */
 export function wordsOfText(text: string): Words {
   const parts = Array.from(text, (character): Tree => {
     const code = character.codePointAt(0)!;
@@ -74,12 +74,12 @@ function wordsOf(tree: Tree): Words {
   return { condition, exact: literal !== null && isOneRun(literal) };
 }
 
-/** Whether a text is found by a condition on one run alone. */
+/** Whether a condition on a single run decides if a text is contained. */
 function isOneRun(text: string): boolean {
   return text.length <= MAX_LENGTH && /^(?:[a-z]{3,}|[0-9]{3,})$/.test(text);
 }
 
-/** The folded text that a tree stands for, where it matches that in all of its forms and nothing else. */
+/** Returns the folded text whose forms, all of them and nothing else, a tree matches, or null. */
 function literalOf(tree: Tree): string | null {
   const parts = tree.kind === "concat" ? tree.parts : [tree];
   let literal = "";
@@ -97,7 +97,7 @@ function hasAllForms(ranges: readonly number[], one: string): boolean {
   return FORMS.get(one)!.every((form) => includes(ranges, form));
 }
 
-/** Characters beyond ASCII whose folded form is a letter of ASCII: the long s and the sign of Kelvin. */
+/** Non-ASCII characters that fold to ASCII letters: the long s and the Kelvin sign. */
 const FOLDED_INTO_ASCII = ["\u017f", "\u212a"] as const;
 
 function includes(ranges: readonly number[], code: number): boolean {
@@ -105,15 +105,15 @@ function includes(ranges: readonly number[], code: number): boolean {
   return false;
 }
 
-/** What a character may be, folded. */
+/** The possible values of a folded character. */
 type Kind = {
-  /** These of ASCII. */
+  /** ASCII characters by group. */
   readonly letters: string;
   readonly digits: string;
   readonly signs: string;
-  /** One of ASCII that does not show, or none, at an end of the text. */
+  /** An unprintable ASCII character or a blank, or none at an end of the text. */
   readonly blank: boolean;
-  /** One beyond ASCII. */
+  /** A non-ASCII character. */
   readonly beyond: boolean;
 };
 
@@ -121,11 +121,11 @@ const DIGITS = "0123456789";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const SIGNS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const UNKNOWN: Kind = { letters: LETTERS, digits: DIGITS, signs: SIGNS, blank: true, beyond: true };
-/** An end of the text or of a line. */
+/** The end of a text or line. */
 const END: Kind = { letters: "", digits: "", signs: "", blank: true, beyond: false };
 /**
- * What stands on the other side of a word's edge: for RE2, which knows ASCII alone, also a letter
- * that folds into it.
+ * The non-word character at a word edge. RE2's word characters are ASCII, so it may be a non-ASCII
+ * letter that folds to ASCII.
  */
 const BESIDE_WORD: Kind = { letters: "ks", digits: "", signs: SIGNS.replace("_", ""), blank: true, beyond: true };
 
@@ -151,7 +151,7 @@ function filter(characters: string, test: (character: string) => boolean): strin
   return Array.from(characters).filter(test).join("");
 }
 
-/** By letter or digit of ASCII, the codes of all that is folded into it. */
+/** By ASCII letter or digit, the codes of all characters that fold to it. */
 const FORMS: ReadonlyMap<string, readonly number[]> = new Map(
   Array.from(LETTERS + DIGITS, (character) => {
     const forms = [character, character.toUpperCase(), ...FOLDED_INTO_ASCII.filter((form) => fold(form) === character)];
@@ -159,26 +159,26 @@ const FORMS: ReadonlyMap<string, readonly number[]> = new Map(
   }),
 );
 
-/** The runs that characters of a kind are part of, whichever they are; null where that is not known. */
+/** Returns the runs that all characters of a kind belong to, or null if that is not certain. */
 function runsOf({ letters, digits, signs, blank, beyond }: Kind): Runs | null {
   if (signs !== "" || blank || beyond || (letters === "") === (digits === "")) return null;
   return letters === "" ? "digits" : "letters";
 }
 
-/** One of these characters, so many times. */
+/** One of these characters, repeated. */
 type Item = { readonly characters: string; readonly min: number; readonly max: number | null };
-/** A run that an expression speaks of, or a part of one: its first item is there at least once. */
+/** A run, or a part of one, in an expression. Its first item occurs at least once. */
 type Run = { readonly of: Runs; readonly before: Kind; readonly items: Item[] };
 
-/** The longest expression for a word, in characters that it matches: well below the runs that the engine cuts. */
+/** Maximum length of a word's match, well below the length at which the engine splits runs. */
 const MAX_LENGTH = 64;
-/** Fewer characters somewhere in a run say little and cost much. */
+/** Minimum length of a text inside a run. Shorter ones find too much and cost too much. */
 const MIN_LENGTH = 3;
 
-/** Reads the runs of a sequence. */
+/** Creates a reader that collects the runs of a sequence. */
 function readWords(push: (found: Found<Word>) => void): Reader {
   let run: Run | null = null;
-  /** What the character before the next part may be, where no run is under way. */
+  /** The possible values of the character before the next part, outside a run. */
   let before = UNKNOWN;
 
   function end(after: Kind): void {
@@ -196,7 +196,7 @@ function readWords(push: (found: Found<Word>) => void): Reader {
         run.items.push(item);
         return;
       }
-      // What may be missing tells neither side anything of the other.
+      // Across an optional part, neither side implies anything about the other.
       if (min === 0) return end(UNKNOWN);
       const last = run === null ? before : lastOf(run);
       end(kind);
@@ -210,7 +210,7 @@ function readWords(push: (found: Found<Word>) => void): Reader {
   };
 }
 
-/** What an assertion says of the character on its other side, be that before or after. */
+/** What an assertion implies about the character before or after it. */
 const BESIDE: Readonly<Record<Assertion["what"], Kind>> = {
   "text-start": END,
   "line-start": END,
@@ -220,20 +220,20 @@ const BESIDE: Readonly<Record<Assertion["what"], Kind>> = {
   "no-word-edge": UNKNOWN,
 };
 
-/** What the last character of a run may be. */
+/** Returns the possible values of the last character of a run. */
 function lastOf({ of, items }: Run): Kind {
   const last = items.at(-1)!;
   if (last.min === 0) return UNKNOWN;
   return { letters: "", digits: "", signs: "", blank: false, beyond: false, [of]: last.characters };
 }
 
-/** @param after what the character after the run's last item may be */
+/** @param after possible values of the character after the run's last item */
 function wordOf(run: Run, after: Kind): Found<Word> | null {
   const isWhole = after[run.of] === "" && !(run.of === "letters" && after.beyond);
   return wordFromStart(run, isWhole) ?? wordAround(run, isWhole);
 }
 
-/** What a run begins with, where the expression says where it begins. */
+/** Returns a condition on the start of a run, or null if the expression does not determine it. */
 function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word> | null {
   const start = of === "letters" ? startOfLetters(before) : startOfDigits(before);
   if (start === null) return null;
@@ -243,7 +243,8 @@ function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word
   let rest = isWhole ? "" : ".*";
   for (const [i, item] of items.entries()) {
     const isFixed = item.min === item.max;
-    // Behind what has no fixed length, anything may follow: one item of that kind makes no large automaton, several do.
+    // Anything may follow an item of variable length: several of these would need a large
+    // automaton.
     if ((!isFixed && i < items.length - 1) || length + (item.max ?? item.min) > MAX_LENGTH) {
       rest = ".*";
       break;
@@ -258,17 +259,20 @@ function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word
       ? known >= 1 && (length >= 2 || (isBehindLetter && rest === ""))
       : known >= MIN_LENGTH || (known >= 1 && rest === "");
   if (!says) return null;
-  // A letter before the digits says as much as one of them.
+  // A letter before the digits is as selective as a digit.
   const weight = known + (isBehindLetter ? 2 : 1);
   return { condition: { kind: "word", of, expression: expression + rest }, weight, weak: false };
 }
 
-/** Whether a run of letters begins behind a character of that kind: "" where it does. */
+/** Returns "" if a run of letters starts after a character of that kind, else null. */
 function startOfLetters({ letters, beyond }: Kind): "" | null {
   return letters === "" && !beyond ? "" : null;
 }
 
-/** What a run of digits begins with behind a character of that kind, which belongs to it where it shows. */
+/**
+ * Returns the expression for the character before a run of digits, which is part of the indexed
+ * word if it is printable, or null if it may be a digit.
+ */
 function startOfDigits({ letters, digits, signs, blank, beyond }: Kind): string | null {
   if (digits !== "") return null;
   const shown = letters + signs;
@@ -276,7 +280,7 @@ function startOfDigits({ letters, digits, signs, blank, beyond }: Kind): string 
   return (shown.length > MAX_CLASS ? NO_DIGIT : printClass(shown)) + (blank || beyond ? "?" : "");
 }
 
-/** The longest text that a run holds somewhere. */
+/** Returns a condition on the longest known text inside a run, or null if that is too short. */
 function wordAround({ of, items }: Run, isWhole: boolean): Found<Word> | null {
   let longest = "";
   let current = "";
@@ -293,7 +297,7 @@ function wordAround({ of, items }: Run, isWhole: boolean): Found<Word> | null {
   return { condition, weight: longest.length, weak: of === "digits" };
 }
 
-/** Of more characters before a run, any will do. */
+/** Maximum number of possible characters before a run; with more, any non-digit matches. */
 const MAX_CLASS = 8;
 const NO_DIGIT = "[^0-9]";
 
