@@ -9,7 +9,7 @@ const TARGET = { kind: "at most", value: 1.25 } as const;
 
 type Filter = { readonly lql: string; readonly sql: string; readonly search: estypes.QueryDslQueryContainer };
 
-/** The newest 100 of a filter, and how many there are. */
+/** The newest 100 events of a filter, and their total. */
 function newest({ lql, sql, search }: Filter): Question {
   const query = `GET events WHERE ${lql} SORT created DESC`;
   return {
@@ -32,7 +32,7 @@ function newest({ lql, sql, search }: Filter): Question {
 type Groups = {
   readonly by: string;
   readonly columns: string;
-  /** The keys, and what is computed behind `count(*)`. */
+  /** Group keys, and aggregates that follow `count(*)`. */
   readonly sql: { readonly keys: readonly string[]; readonly rest?: string; readonly order?: string };
   readonly search: Readonly<Record<string, estypes.AggregationsAggregationContainer>>;
 };

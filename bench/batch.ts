@@ -12,16 +12,16 @@ import { SILENT } from "./support/engines.ts";
 import { batchRequest, eventOf, LOG } from "./support/events.ts";
 import type { World } from "./support/world.ts";
 
-/** Events of a request. */
+/** Number of events per request. */
 const BATCH = 1_000;
 const CONNECTIONS = 4;
 const REQUESTS = 20;
-/** Rows of a group commit, as the bare limit of SQLite is usually told: what arrives from 64 connections at once. */
+/** Rows per group commit of bare SQLite: the events that arrive at once from 64 connections. */
 const GROUP = 64;
-/** How much of the bare engine's rate the service is to reach. */
+/** Least ratio of the service's rate to that of the bare engine. */
 const SHARE = 0.6;
 
-/** The lines of a batch, as a producer would send them. */
+/** Lines of batches as a producer sends them. */
 const BODIES: readonly string[] = Array.from({ length: REQUESTS }, (_, n) =>
   Array.from({ length: BATCH }, (_, i) => JSON.stringify(eventOf(n * BATCH + i))).join("\n"),
 );
@@ -29,18 +29,18 @@ const BODIES: readonly string[] = Array.from({ length: REQUESTS }, (_, n) =>
 const POSTS: readonly string[] = BODIES.map(batchRequest);
 
 /**
- * Stores the same bytes, a batch at a time, by nothing but the engine: so many in flight as the
- * service has connections. Answers events a second.
+ * Stores the same bytes in batches with the engine alone, with as many writes in flight as the
+ * service has connections. `write` returns events per second.
  */
 type Bare = AsyncDisposable & { readonly name: string; write(duration_ms: number): Promise<number> };
 
-/** The first is the limit; what follows is told besides. */
+/** Opens the bare engines. The first is the limit, the others are for information. */
 async function openBare(world: World): Promise<Bare[]> {
   if (world.kind === "cluster") return [await openBareProducer(world)];
   return [openBareSqlite(world.folder(), GROUP), openBareSqlite(world.folder(), BATCH)];
 }
 
-/** A row an event, as a queue in SQLite is usually made, and an fsync for each group. */
+/** Writes a row per event, as queues in SQLite usually do, and syncs once per group. */
 function openBareSqlite(folder: string, group: number): Bare {
   const database = new DatabaseSync(join(folder, "bare.sqlite"));
   database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
@@ -71,7 +71,7 @@ function openBareSqlite(folder: string, group: number): Bare {
   };
 }
 
-/** A message an event, a request a batch, acknowledged by all in-sync replicas. */
+/** Sends a message per event and a request per batch, acknowledged by all in-sync replicas. */
 async function openBareProducer(world: World): Promise<Bare> {
   const { brokers } = await world.cluster();
   const { kafka, dropAllConnections } = createKafkaClient({ brokers, log: SILENT });
@@ -128,7 +128,7 @@ export const benchmark: Benchmark = {
       { name: posting.name, once: post },
       ...bares.map((bare) => ({ name: bare.name, once: () => bare.write(duration_ms) })),
     ];
-    // Compilers and files have to become warm.
+    // Warm-up of compilers and files.
     for (const way of ways) await way.once();
     const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE } as const;

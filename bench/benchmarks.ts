@@ -23,7 +23,7 @@ import { benchmark as scale } from "./scale/scale.ts";
 import { benchmark as tail } from "./tail.ts";
 import { benchmark as walk } from "./walk.ts";
 
-/** In the order in which they run. */
+/** Benchmarks in the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [
   post,
   postSlow,

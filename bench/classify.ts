@@ -1,8 +1,8 @@
 /**
- * What finding an event's class costs, by number of class filters. Events are decoded right before,
- * a record at a time, as the pipeline does: strings that nobody has seen before have to be hashed
- * where a map is asked for them, and tables share the processor's caches with all that decoding
- * touches. Neither shows where the same strings come again and again.
+ * Cost of finding an event's class, by number of class filters. Events are decoded right before, a
+ * record at a time, as in the pipeline: a Map has to hash strings that it has not seen before, and
+ * tables share the processor's caches with the data that decoding touches. Reusing the same strings
+ * would hide both.
  */
 import type { ClassFilter } from "../src/catalog/catalog.ts";
 import { createIdSource } from "../src/events/id.ts";
@@ -18,11 +18,11 @@ import { createRandom, LOG } from "./support/events.ts";
 const LIMIT = 2;
 const COUNTS = [10, 100, 1_000, 10_000];
 const EVENTS = 2_048;
-/** Events of a record, as many as the pipeline takes through a stage at a time. */
+/** Number of events per record, as many as the pipeline takes through a stage at a time. */
 const RECORD_EVENTS = 256;
 /**
- * A run goes on at least this long, so that it says little of what the one before put out of the
- * processor's caches; the loop over 10,000 filters takes longer for its first record.
+ * Least duration of a run, so that the cache contents left by the previous one matter little. The
+ * loop over 10,000 filters takes longer for its first record.
  */
 const RUN_MS = 20;
 
@@ -50,8 +50,8 @@ function filter(i: number, conditions: Conditions): ClassFilter {
 }
 
 /**
- * An event of nine words, three tags and a link that meets the conditions of `filter`, so that with
- * any number of filters as many events have a class.
+ * An event of nine words, three tags and a link that matches `filter`, so that the share of events
+ * with a class does not depend on the number of filters.
  */
 function event({ tag, text, link, source }: ClassFilter): Subject {
   return {
@@ -106,8 +106,8 @@ type Folded = {
 };
 
 /**
- * The loop as one would write it: filters folded and ordered beforehand, the event folded once, the
- * first that matches wins.
+ * Compiles the obvious loop: filters are folded and sorted in advance, the event is folded once,
+ * and the first match wins.
  */
 function compileLoop(filters: readonly ClassFilter[]): Matcher {
   const ordered: Folded[] = filters
@@ -135,7 +135,7 @@ function compileLoop(filters: readonly ClassFilter[]): Matcher {
   };
 }
 
-/** Records as they lie on the bus. */
+/** Encodes events as bus records. */
 function recordsOf(events: readonly Subject[]): Buffer[] {
   const give = createIdSource();
   const absent = { log: LOG, user: "", value: null, geo: null, data: null, attributes: null };
@@ -150,7 +150,7 @@ function eventsOf(record: Buffer): Subject[] {
   });
 }
 
-/** Answers the time of one event, in microseconds, without that of decoding it. */
+/** Returns a function that measures the time per event in microseconds, excluding decoding. */
 function timer(match: Matcher, records: readonly Buffer[]): () => Promise<number> {
   let at = 0;
   return async () => {
@@ -198,7 +198,7 @@ async function measure({ report, quick }: Bench, { name, conditions, event }: Ca
 
 export const benchmark: Benchmark = {
   name: "classify",
-  // Once: no engine has a part in it.
+  // Runs once, as no engine is involved.
   kind: "embedded",
   about:
     "the class of an event among 10, 100, 1,000 and 10,000 class filters | a loop over the filters; the cost of 10",

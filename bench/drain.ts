@@ -11,25 +11,25 @@ import { clearPlace, openBus, startService } from "./support/places.ts";
 import type { Kind, Place } from "./support/places.ts";
 import { atRest } from "./support/rest.ts";
 
-/** How much of the bare engine's rate the pipeline is to reach. */
+/** Least ratio of the pipeline's rate to that of the bare engine. */
 const SHARE: Record<Kind, number> = { embedded: 0.6, cluster: 0.85 };
-/** What making the patterns of texts may take of all that draining takes. */
+/** Maximum share of the patterns in the processor time of draining. */
 const PATTERN_SHARE = { kind: "at most", value: 0.05 } as const;
 const TIMEOUT_MS = 300_000;
 const MANY = 300_000;
-/** As many make the pipeline and a cluster warm before anything is measured. */
+/** Number of events for warming up the pipeline and a cluster. */
 const FEW = 60_000;
-/** A round on a cluster takes 40 to 50 s. */
+/** Number of rounds. A round on a cluster takes 40 to 50 s. */
 const ROUNDS: Record<Kind, number> = { embedded: 5, cluster: 4 };
-/** Asking an embedded service how far it is costs it something. */
+/** Interval of the progress checks, which burden an embedded service. */
 const ASK_EVERY_MS: Record<Kind, number> = { embedded: 50, cluster: 25 };
 /**
- * Events that tell how far an embedded service is, once they are found: a look at one by its id is
- * the cheapest question.
+ * Number of events that mark the progress of an embedded service when they are found. A read by id
+ * is the cheapest request.
  */
 const MILESTONES = 20;
 
-/** How much of a backlog is done, from 0 to 1. */
+/** Progress of a backlog, from 0 to 1. */
 type Progress = AsyncDisposable & { read(): Promise<number> };
 
 export const benchmark: Benchmark = {
@@ -48,10 +48,10 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const bare = closing.use(await createBareWriter(await world.place(), world.folder()));
   let inFlight = 1;
   let before = 0;
-  /** Processor time that an event has cost, in each round. */
+  /** Processor time per event in each round. */
   let costs = { service: [] as number[], engine: [] as number[] };
-  // Engines go on merging, or folding their log in, for seconds after a turn: what they have left
-  // is not the next one's to pay for.
+  // Engines merge segments or checkpoint their log for seconds after a turn. The pauses keep that
+  // out of the next turn.
   const drain = async (count: number): Promise<number> => {
     const backlog = createBacklog(count, users);
     inFlight = await appendBacklog(place, backlog);
@@ -68,7 +68,7 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
     await atRest();
     return bare.write(createBacklog(count, users), inFlight);
   };
-  // The pipeline goes first, because it tells how many writes are in flight.
+  // The pipeline runs first, since it determines the number of writes in flight.
   const ways: Way[] = [
     { name: "Loggia's pipeline", once: () => drain(all) },
     { name: kind === "embedded" ? "bare appender" : "bare client.bulk", once: () => writeBare(all) },
@@ -95,7 +95,7 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   });
 }
 
-/** What the pattern of an event's text takes. */
+/** Returns the processor time of the pattern of a text. */
 function costOfPatterns_us(events: Backlog["events"]): number {
   const start_ms = performance.now();
   let length = 0;
@@ -105,21 +105,21 @@ function costOfPatterns_us(events: Backlog["events"]): number {
   return (1_000 * took_ms) / events.length;
 }
 
-/** Processor time that Elasticsearch has taken so far, in milliseconds; 0 where the engine is part of the service. */
+/** Returns Elasticsearch's processor time so far in milliseconds; 0 if the engine is embedded. */
 async function engineBusy(place: Place): Promise<number> {
   if (place.kind === "embedded") return 0;
   return processorTimeOf(place.cluster);
 }
 
 /**
- * What draining a backlog came to: events a second, and what one of them took of the processors in
- * the service's process.
+ * Result of draining a backlog: events per second, and processor time per event in the process of
+ * the service.
  */
 type Drained = { readonly perSecond: number; readonly service_us: number };
 
 /**
- * Starts a service on a full bus and tells how its events went into the store, from the first batch
- * that was done to the last: starting up does not count. At the end the log must hold all of them.
+ * Starts a service on a full bus and measures how it stores the events, from the first finished
+ * batch to the last, excluding the start-up. In the end the log must hold all events.
  */
 export async function drainBacklog(
   place: Place,
@@ -146,7 +146,7 @@ export async function drainBacklog(
   }
 }
 
-/** The embedded engines tell by what is found, in order, Kafka by what the group has acknowledged. */
+/** Watches the progress: by events found on embedded engines, by acknowledged offsets on Kafka. */
 async function watch(place: Place, apiPort: number, { events }: Backlog): Promise<Progress> {
   if (place.kind === "embedded") {
     const own = events.filter(({ log }) => log === LOG);

@@ -41,10 +41,10 @@ async function compare({ report, quick }: Bench, dataset: Dataset, asked: Export
   report.figure({ name, unit: "/s", ours: ours!, target });
 }
 
-/** Answers how many lines there were. */
+/** Returns the number of lines. */
 type Walk = (dataset: Dataset, asked: Export) => Promise<number>;
 
-/** Events a second. @throws Error where some are missing */
+/** Returns events per second. @throws Error if events are missing */
 async function rate(dataset: Dataset, asked: Export, walk: Walk): Promise<number> {
   const start_ms = performance.now();
   const lines = await walk(dataset, asked);
@@ -78,7 +78,7 @@ function linesIn(chunk: Buffer): number {
   return lines;
 }
 
-/** Lines of JSON, thrown away as text of one piece for each page. */
+/** Serializes rows to JSON lines, one string per page, and counts the lines. */
 function linesOf(rows: readonly object[]): number {
   return linesIn(Buffer.from(rows.map((row) => `${JSON.stringify(row, writable)}\n`).join("")));
 }

@@ -12,7 +12,7 @@ type Question = {
   readonly target?: Target;
 };
 
-/** What takes little of an engine shows what each question costs beside it. */
+/** Queries that cost an engine little show the overhead of a request. */
 const QUESTIONS: readonly Question[] = [
   {
     name: "newest 10",

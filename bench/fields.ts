@@ -9,7 +9,7 @@ const MOST_MS = { kind: "at most", value: 300 } as const;
 const TARGET = { kind: "at most", value: 1.25 } as const;
 const VALUES = 10;
 
-/** Fields of which the values are listed, as the bare engines name them, and when one is there in SQL. */
+/** Fields with listed values: the bare engines' names, and the SQL condition for their presence. */
 const FIELDS = [
   ["link", "link <> ''"],
   ["tags", "len(tags) > 0"],
@@ -53,7 +53,8 @@ const QUESTION: Question = {
       }),
     ),
   },
-  // Events that have each field, and one for each value: of values that are about as frequent, others may be listed.
+  // Number of events with each field, plus one per value: of equally frequent values, others may be
+  // listed.
   sizes: {
     service: (body) =>
       (JSON.parse(body) as Facts[]).reduce((sum, { count, values }) => sum + Number(count) + values.length, 0),

@@ -19,7 +19,7 @@ function filterOf(i: number, weight: number) {
   return { key: `class-${i}`, display: "", color: "red", tag: "", text, link: "", source: "", weight };
 }
 
-/** In one transaction, as another process would: a request each would take minutes. */
+/** Adds the filters in one transaction, as another process would. One by one takes minutes. */
 function addFilters(file: string): void {
   using database = new DatabaseSync(file, { timeout: 5_000 });
   const insert = database.prepare(
@@ -33,7 +33,7 @@ function addFilters(file: string): void {
   database.exec("COMMIT");
 }
 
-/** Changes one filter after the other, until disposed of. */
+/** Changes one filter after the other until disposed of. */
 function keepChanging(port: number): AsyncDisposable {
   const over = new AbortController();
   const changing = (async () => {
@@ -78,7 +78,7 @@ export const benchmark: Benchmark = {
       await using _ = keepChanging(service.apiPort);
       return await p99();
     };
-    // The first matcher is built, and code compiled.
+    // Builds the first matcher and warms up the code.
     await p99();
     const ways = [
       { name: "no change", once: p99 },

@@ -1,39 +1,39 @@
 import type { Kind } from "./support/places.ts";
 import type { World } from "./support/world.ts";
 
-/** One thing that is measured: a file of its own beside this one, and a line in `benchmarks.ts`. */
+/** A benchmark. Each has a file beside this one and a line in `benchmarks.ts`. */
 export type Benchmark = {
   readonly name: string;
-  /** The engines that it is run on; all unless given. */
+  /** Engines that it runs on. Default: all. */
   readonly kind?: Kind;
-  /** Whether it is run only where it is named: it takes minutes of its own. */
+  /** Whether it runs only by name, since it takes minutes. */
   readonly isApart?: boolean;
-  /** What is measured and beside which limit, in a line. */
+  /** One line on what is measured against which limit. */
   readonly about: string;
   readonly run: (bench: Bench) => Promise<void>;
 };
 
-/** What a benchmark works with. */
+/** Context of a benchmark. */
 export type Bench = {
-  /** Seconds instead of minutes: shows that the harness works; its figures say little. */
+  /** Runs for seconds instead of minutes, to verify the harness. The figures mean little. */
   readonly quick: boolean;
-  /** Whether it was asked for by its name, and may take its time: all together have 25 minutes. */
+  /** Whether it was requested by name, and may take longer: a complete run has 25 minutes. */
   readonly named: boolean;
   readonly world: World;
   readonly report: Report;
 };
 
-/** One of several ways of doing the same work; answers its figure of one round: a rate, or a time. */
+/** One of several ways to do the same work. `once` returns a round's figure: a rate or a time. */
 export type Way = { readonly name: string; readonly once: () => Promise<number> };
 
 /**
- * The figures of each way, by round. Within a round every way has its turn; each round begins with
- * another one and goes the other way round, so that whatever else the machine does, and whatever a
- * way leaves to the next, meets all of them alike.
+ * Returns the figures of each way by round. Every way runs once per round. Each round starts with
+ * another way and reverses the direction, so that other load of the machine, and the after-effects
+ * of a way, affect all ways alike.
  *
- * @param options.least so many rounds in any case
- * @param options.most and no more than so many
- * @param options.budget_ms no further round begins after this long
+ * @param options.least minimum number of rounds
+ * @param options.most maximum number of rounds
+ * @param options.budget_ms time after which no further round starts
  */
 export async function interleaved(
   ways: readonly Way[],
@@ -52,10 +52,10 @@ export async function interleaved(
   return ways.map(({ name }, i) => ({ name, rounds: figures[i]! }));
 }
 
-/** What a way came to, a figure for each round. */
+/** Figures of a way, one per round. */
 export type Figures = { readonly name: string; readonly rounds: readonly number[] };
 
-/** The time that `work` takes, in milliseconds. */
+/** Returns the duration of `work` in milliseconds. */
 export async function time_ms(work: () => Promise<unknown>): Promise<number> {
   const start_ms = performance.now();
   await work();
@@ -66,7 +66,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** @param part from 0 (the least) to 1 (the greatest) */
+/** @param part from 0 (minimum) to 1 (maximum) */
 export function quantile(values: ArrayLike<number>, part: number): number {
   const sorted = Float64Array.from(values).sort();
   if (sorted.length === 0) return NaN;
@@ -75,22 +75,22 @@ export function quantile(values: ArrayLike<number>, part: number): number {
   return low + (sorted[Math.ceil(place)]! - low) * (place - Math.floor(place));
 }
 
-/** What a figure is to come to. */
+/** Target of a figure. */
 export type Target = { readonly kind: "at least" | "at most"; readonly value: number };
 
 export type Unit = "/s" | "ms" | "µs" | "MB" | "KiB" | "bytes" | "×";
 
-/** Prints what was measured and keeps the verdicts. */
+/** Prints results and collects verdicts. */
 export type Report = {
   line(text?: string): void;
   /**
-   * Ours beside a limit of the same rounds: both, and the ratio of each round, by its median and
-   * spread. Without a target there is no verdict.
+   * Reports the figures of a way, those of a limit in the same rounds, and the ratio of each round
+   * by median and spread. Without a target there is no verdict.
    */
   ratio(row: { name: string; unit: Unit; ours: Figures; limit: Figures; target?: Target }): void;
-  /** A figure that is judged by itself. */
+  /** Reports a figure that is judged by itself. */
   figure(row: { name: string; unit: Unit; ours: Figures; target?: Target }): void;
-  /** Something that holds or does not. */
+  /** Reports whether something holds. */
   fact(name: string, holds: boolean): void;
   table(rows: readonly (readonly string[])[]): void;
   readonly verdicts: readonly Verdict[];
@@ -134,7 +134,7 @@ export function createReport(print: (line: string) => void): Report {
   };
 }
 
-/** The median, and where all but the outermost tenths of the rounds lie. */
+/** Formats the median and the range from the 10th to the 90th percentile of the rounds. */
 function spread({ rounds }: Figures, unit: Unit): string {
   const [low, middle, high] = [0.1, 0.5, 0.9].map((part) => show(quantile(rounds, part), unit));
   return `${middle!.padStart(9)}  (${low} to ${high}, ${rounds.length} rounds)`;

@@ -8,9 +8,9 @@ import type { Kind } from "./support/places.ts";
 
 export const POSTS_PER_SECOND = 500;
 const P99_MS: Record<Kind, number> = { embedded: 200, cluster: 1_300 };
-/** In place of the moment of sending. */
+/** Placeholder for the time of sending. */
 export const STAMP = "0".repeat(13);
-/** Between two looks at the list. */
+/** Pause between two reads of the list. */
 const PAUSE_MS = 10;
 const PAGE = 500;
 
@@ -24,7 +24,7 @@ export const benchmark: Benchmark = {
     const place = await world.place();
     try {
       await using service = await startService(place);
-      // The first event of a month makes its index, which takes a moment of its own.
+      // The first event of a month creates its index, which takes some time.
       const { answered } = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
       await holds(service.apiPort, answered);
       const last = await newestId(service.apiPort);
@@ -60,7 +60,7 @@ async function newestId(port: number): Promise<string> {
   return (JSON.parse(body) as { id: string }[])[0]!.id;
 }
 
-/** Posts at that pace, whose texts tell when each was sent. */
+/** Posts at a fixed rate; each text contains the time of its sending. */
 export function jobOf(port: number, duration_ms: number): Job {
   const form = new URLSearchParams({ apikey: API_KEY, text: `sent at ${STAMP}`, tags: "fresh", value: "1" });
   const requests = [postRequest(`/1/logs/${LOG}/events`, form.toString())];
@@ -76,10 +76,10 @@ export function jobOf(port: number, duration_ms: number): Job {
   };
 }
 
-/** How long after its sending each event was seen, once all that were posted are. */
+/** Returns the delay from the sending of each event until it was seen, once all were seen. */
 type Reader = (posted: Promise<number>) => Promise<number[]>;
 
-/** Reads on until all is seen. `look` answers what it had not seen before, and whether there is more at once. */
+/** Reads until all events are seen. `look` returns new events, and whether to go on at once. */
 function createReader(look: () => Promise<{ readonly fresh: readonly Seen[]; readonly more: boolean }>): Reader {
   return async (posted) => {
     const delays_ms: number[] = [];
@@ -108,9 +108,8 @@ async function read(port: number, parameters: Record<string, string>): Promise<S
 }
 
 /**
- * Looks at the newest events again and again, as an analyst with an open page does: page by page as
- * far as there is anything new, and one page further, as what comes meanwhile moves all others
- * down.
+ * Reads the newest events repeatedly, as an analyst with an open page does: page by page while
+ * there is anything new, and one page further, since new events shift the others down.
  */
 function createLooker(port: number, last: string): Reader {
   const seen = new Set<string>();
@@ -127,7 +126,7 @@ function createLooker(port: number, last: string): Reader {
   });
 }
 
-/** Follows the log by the last id that it saw. */
+/** Follows the log by the last id seen. */
 function createPoller(port: number, last: string): Reader {
   let after = last;
   return createReader(async () => {

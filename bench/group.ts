@@ -24,7 +24,7 @@ const CONDITIONS = [
   },
 ] as const;
 
-/** Events in all groups: equal only where no group is missing. */
+/** Number of events in all groups, which is equal only if no group is missing. */
 const GROUPED: Question["sizes"] = {
   service: (body) => sum((JSON.parse(body) as { count: string }[]).map(({ count }) => Number(count))),
   duckdb: (rows) => sum(rows.map((row) => Number(row[1]))),

@@ -6,13 +6,13 @@ import { ask } from "./support/client.ts";
 import type { Dataset } from "./support/datasets.ts";
 import { END_MS, RARE_EXPRESSIONS, RARE_WORDS } from "./support/events.ts";
 
-/** What is to be flat may cost this much more at the largest size than at the smallest. */
+/** Maximum cost of a flat query at the largest size, relative to the smallest. */
 const FLAT = { kind: "at most", value: 2 } as const;
 const HOUR_MS = 3_600_000;
 
 type Asked = { readonly name: string; readonly flat: boolean; readonly ask: (dataset: Dataset) => Promise<unknown> };
 
-/** Questions whose answers do not grow with the log, that need no count of more than they show. */
+/** Queries whose results do not grow with the log, and that count no more than they show. */
 const FLAT_QUESTIONS: readonly Asked[] = [
   {
     name: "one event by its id",
@@ -56,12 +56,12 @@ const QUESTIONS: readonly Asked[] = [
   })),
 ];
 
-/** Another one each time, so that no engine answers from memory. */
+/** Picks a random text, so that no engine answers from a cache. */
 function anyOf(texts: readonly string[]): string {
   return texts[Math.floor(Math.random() * texts.length)]!;
 }
 
-/** The time in which a data set has so many events that a page of a hundred is full. */
+/** Returns the span of time in which a data set has enough events for a page of 100. */
 function spanOf({ count }: Dataset): number {
   return Math.ceil((30 * 24 * HOUR_MS * 120) / count);
 }
@@ -70,11 +70,11 @@ function askEvents({ service }: Dataset, parameters: Readonly<Record<string, str
   return ask(service.apiPort, "/events", parameters);
 }
 
-/** The id of the eleventh event from the end. */
+/** Returns the id of the eleventh event from the end. */
 const idOf = idAt({ order: "desc", pagenum: "11" });
 const firstIdOf = idAt({ pagenum: "1" });
 
-/** Asks each data set but once. */
+/** Requests an id once per data set. */
 function idAt(place: Readonly<Record<string, string>>): (dataset: Dataset) => Promise<string> {
   const ids = new WeakMap<Dataset, Promise<string>>();
   return (dataset) => {

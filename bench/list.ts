@@ -13,7 +13,7 @@ const DEEP_TARGET = { kind: "at most", value: 5 } as const;
 const NEWEST_FIRST: estypes.SortCombinations[] = [{ created: "desc" }, { id: "desc" }];
 const SOURCE: estypes.SearchSourceConfig = { excludes: ["data", "folded"] };
 
-/** The bare questions count as far as the service does. */
+/** Lists of which the bare queries count as far as the service does. */
 export const LISTS: readonly Question[] = [
   {
     name: "newest 100",
@@ -59,7 +59,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** The page in the middle, from which neither end is near. */
+/** Compares the first page with the one in the middle, which is far from both ends. */
 async function compareDeepPage({ report, quick }: Bench, dataset: Dataset): Promise<void> {
   const page = (number: number): (() => Promise<number>) => {
     const parameters = { pagesize: "500", pagenum: String(number) };

@@ -8,7 +8,7 @@ import { clearPlace, startService } from "./support/places.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 
 const MOST_MB = { post: 200, api: 200, pipeline: 350 } as const;
-/** How much larger the last third of the time may find a process than the middle third did. */
+/** Maximum growth of a process from the middle third of the time to the last third. */
 const FLAT = { kind: "at most", value: 1.1 } as const;
 const SAMPLE_MS = 500;
 const READERS = 4;
@@ -26,14 +26,14 @@ export const benchmark: Benchmark = {
   about:
     "each role in a process of its own, all at their top rates for three minutes, on a cluster " +
     "| resident memory, Node alone",
-  // Embedded engines live within the one process of the service.
+  // Embedded engines are part of the service's process.
   kind: "cluster",
   run: measure,
 };
 
 /**
- * Posts faster than the pipeline takes them in, so that it never waits; meanwhile readers ask again
- * as soon as they are answered.
+ * Posts faster than the pipeline processes, so that it is never idle, while readers send their next
+ * request as soon as they have a response.
  */
 async function measure({ world, report, quick }: Bench): Promise<void> {
   const duration_ms = quick ? 5_000 : 180_000;
@@ -47,7 +47,7 @@ async function measure({ world, report, quick }: Bench): Promise<void> {
   }
   const [post, , api] = roles.map(({ process }) => process);
   const poster = await world.generator();
-  // The first event of a month makes its index, without which there is nothing to ask.
+  // The first event of a month creates its index, which the queries need.
   const { answered } = await poster.run({ ...postJobOf(post!.postPort, 100, null), connections: 1 });
   await holds(api!.apiPort, answered);
   const reader = closing.use(await startGenerator());

@@ -10,13 +10,13 @@ import type { ServiceProcess } from "./support/processes.ts";
 import { atRest } from "./support/rest.ts";
 
 const MB = 1_000_000;
-/** Events of a request. */
+/** Number of events per request. */
 const BATCH = 1_000;
 const LOAD_TIMEOUT_MS = 300_000;
 
 /**
- * A line of the table: what others came to over 500,000 events of 30 days, on two cores as well,
- * and how ours is measured.
+ * A line of the table: the peers' figures for 500,000 events over 30 days on two cores, and how
+ * Loggia is measured.
  */
 type Line = { readonly name: string; readonly unit: Unit; readonly victoriaLogs: number; readonly loki: number };
 
@@ -40,7 +40,7 @@ const DISK: Line = { name: "on disk", unit: "MB", victoriaLogs: 34, loki: 117 };
 type Question = Line & {
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Expressions, another one each time, so that no engine answers from memory. */
+  /** Expressions, a different one each time, so that no engine answers from a cache. */
   readonly texts?: readonly string[];
 };
 
@@ -127,7 +127,7 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
     const { accepted, searchable } = await load(bench, service, quick ? 10_000 : 500_000);
     figures.set(ACCEPTED.name, accepted);
     figures.set(SEARCHABLE.name, searchable);
-    // What was written last is not yet where it is to stay.
+    // The last writes are not in their final place yet.
     await atRest(2_000);
     for (const question of QUESTIONS) figures.set(question.name, await time(bench, service, question));
     figures.set(RESIDENT.name, service.resident() / MB);
@@ -138,8 +138,8 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
 }
 
 /**
- * Posts a month of events with times of their own, in batches, and waits until a list counts all of
- * them. Answers events a second.
+ * Posts a month of events with explicit times in batches, and waits until a list counts all of
+ * them. Returns events per second.
  */
 async function load(
   { world }: Bench,
@@ -156,7 +156,7 @@ async function load(
   const { took_ms } = await generator.run({ ...job, duration_ms: LOAD_TIMEOUT_MS, expect: 201 });
   const sending_ms = performance.now() - start_ms;
   await holds(service.apiPort, count);
-  // Handing the requests to the generator does not count.
+  // The transfer of the requests to the generator is excluded.
   const found_ms = performance.now() - start_ms - (sending_ms - took_ms);
   return { accepted: count / (took_ms / 1000), searchable: count / (found_ms / 1000) };
 }

@@ -9,28 +9,22 @@ import { atRest } from "./support/rest.ts";
 import type { World } from "./support/world.ts";
 
 export const CONNECTIONS = 64;
-/** How much of the limit's rate each engine is to reach. */
+/** Least ratio of each engine's rate to the limit. */
 const SHARE: Record<Kind, number> = { embedded: 0.75, cluster: 0.6 };
 const REQUESTS = 1_000;
 const LASTING_MS = 20_000;
-/**
- * For so long each way is asked before it is measured. Kafka, which is compiled while it runs,
- * takes half as many posts in its first 10 s as later.
- */
+/** Warm-up of each way. Kafka, which is compiled as it runs, starts much slower. */
 const WARM_MS: Record<Kind, number> = { embedded: 4_000, cluster: 16_000 };
 
 export const POSTS: readonly string[] = Array.from({ length: REQUESTS }, (_, i) =>
   postRequest(`/1/logs/${LOG}/events`, formOf(i, API_KEY)),
 );
 
-/** The service as it takes posts: all of it in one process on embedded engines, the posting role alone on a cluster. */
+/** The service for posting: complete in one process if embedded, the posting role on a cluster. */
 export type Posting = AsyncDisposable & {
   readonly name: string;
   readonly port: number;
-  /**
-   * Waits until nothing of what was posted is on its way any more, so that it does not burden what
-   * is measured next.
-   */
+  /** Waits until no posted event is in flight, so as not to burden the next measurement. */
   settle(answered: number): Promise<void>;
 };
 
@@ -48,7 +42,7 @@ export async function startPosting(world: World, flags: readonly string[] = []):
     async settle(answered) {
       posted += answered;
       if (kind === "embedded") await holds(service.apiPort, posted);
-      // An embedded store tidies up once nothing was written for a second.
+      // An embedded store tidies up after a second without writes.
       await atRest(kind === "embedded" ? 2_000 : 1_000);
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
@@ -86,7 +80,8 @@ export const benchmark: Benchmark = {
     const [first, ours] = await interleaved(ways, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE[world.kind] } as const;
     report.ratio({ name: `posts, ${world.kind}`, unit: "/s", ours: ours!, limit: first!, target });
-    // The embedded pipeline rests in a burst, for 5 s at most: what a load takes that lasts is another figure.
+    // The embedded pipeline pauses during a burst, for at most 5 s. Lasting load is a separate
+    // figure.
     if (quick || !bench.named || world.kind === "cluster") return;
     const [bare, lasting] = await interleaved(waysOf(LASTING_MS), { least: 3 });
     report.ratio({ name: `posts for ${LASTING_MS / 1_000} s, embedded`, unit: "/s", ours: lasting!, limit: bare! });

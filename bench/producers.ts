@@ -28,23 +28,23 @@ import { startStreamer } from "./support/stream-load.ts";
 import type { Streamer } from "./support/stream-load.ts";
 
 const BATCH = 1_000;
-/** The Collector's usual batch. */
+/** Usual batch size of the OpenTelemetry Collector. */
 const COLLECTOR_BATCH = 8_192;
 const CONNECTIONS = 4;
-/** Different requests of each kind, sent in turn. */
+/** Number of different requests of each kind, sent in turn. */
 const REQUESTS = 8;
 const LINES = 200_000;
 const OURS = "NDJSON, 1,000";
 
-/** The `n`-th request, of so many events. */
+/** Builds the `n`-th request with `count` events. */
 type Request = (n: number, count: number) => Buffer;
 
-/** How events are posted by a protocol. */
+/** A protocol by which events are posted. */
 type Producer = {
   readonly name: string;
-  /** Of our own batches; null: told without a verdict. */
+  /** Least ratio to native batches; null for no verdict. */
   readonly share: number | null;
-  /** Events a second; null: told without a verdict. */
+  /** Least number of events per second; null for no verdict. */
   readonly least: number | null;
 } & (
   | { readonly by: "http"; readonly batch: number; readonly expect: number; readonly request: Request }
@@ -138,9 +138,9 @@ function targetOf(value: number | null): { target?: Target } {
   return value === null ? {} : { target: { kind: "at least", value } };
 }
 
-/** Posts to one service. All that was posted is drained before a turn ends. */
+/** Posts to one service. All posted events are drained before a turn ends. */
 class Load {
-  /** Processor time of the service's main thread by event, until all of them were stored. */
+  /** Processor time of the service's main thread per event, until all events are stored. */
   readonly costs = new Map<string, number[]>();
   readonly #service: ServiceProcess;
   readonly #generator: Generator;
@@ -200,7 +200,7 @@ class Load {
     );
   }
 
-  /** Lines a second of one file by `loggia ship`, its start included. */
+  /** Returns lines per second of one file by `loggia ship`, including its start. */
   async ship(folder: string, lines: number): Promise<number> {
     const file = join(folder, "shop.log");
     const step = syslogLines(BATCH).map((line) => line.slice(line.indexOf("] ") + 2));

@@ -1,8 +1,7 @@
 /**
- * `node bench/profile.ts post|drain [--embedded] [--quick] [--keep FOLDER]`: a CPU profile of the
- * service's process while it takes posts or drains the bus, on each pair of engines, and the
- * functions in which it spends its time. `--keep` leaves the profiles there, for a browser's
- * developer tools.
+ * `node bench/profile.ts post|drain [--embedded] [--quick] [--keep FOLDER]`: records a CPU profile
+ * of the service while it takes posts or drains the bus, on each pair of engines, and prints the
+ * functions where it spends its time. `--keep` keeps the profiles for a browser's developer tools.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -21,7 +20,7 @@ const TOP = 20;
 const TOP_ROOMS = 12;
 const PROJECT = resolve(import.meta.dirname, "..");
 
-/** Runs a load on a service started with `flags`, and says what it came to. */
+/** Runs a load on a service started with `flags`, and returns a summary. */
 type Load = (world: World, flags: readonly string[], quick: boolean) => Promise<string>;
 
 const LOADS: Readonly<Record<string, Load>> = {
@@ -62,7 +61,8 @@ async function main(): Promise<number> {
     const folder = world.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=500"];
     report.line(`\n${await load(world, flags, values.quick ?? false)} (while it was profiled)`);
-    // One for each thread: `CPU.<when>.<process>.<thread>.<number>.cpuprofile`. The main thread is 0.
+    // One file per thread: `CPU.<when>.<process>.<thread>.<number>.cpuprofile`. The main thread is
+    // 0.
     const file = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
     if (file === undefined) throw new Error("The service left no profile");
     if (values.keep !== undefined) {
@@ -83,7 +83,7 @@ type CpuProfile = {
 type Node = { readonly id: number; readonly callFrame: CallFrame; readonly children?: readonly number[] };
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
-/** Prints shares of the time that the thread was busy with the load; waiting and starting up are told apart. */
+/** Prints shares of the thread's busy time. Waiting and starting up are reported separately. */
 function tell(report: Report, profile: CpuProfile): void {
   const stacks = stacksOf(profile.nodes);
   const byFunction = new Map<string, number>();
@@ -117,7 +117,7 @@ function tell(report: Report, profile: CpuProfile): void {
   }
 }
 
-/** What lies on the stack of each node, the innermost first. */
+/** Returns the stack of each node, innermost frame first. */
 function stacksOf(nodes: readonly Node[]): Map<number, readonly CallFrame[]> {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const stacks = new Map<number, readonly CallFrame[]>();
@@ -157,7 +157,7 @@ function placeOf({ url, lineNumber }: CallFrame): string {
   return `${path}:${lineNumber + 1}`;
 }
 
-/** A folder of ours, a package, or a part of Node. */
+/** Returns the folder of the project, the package or the part of Node that a frame belongs to. */
 function roomOf(frame: CallFrame): string {
   const place = placeOf(frame);
   if (place === "") return frame.functionName.startsWith("(") ? frame.functionName : "native";

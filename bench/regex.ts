@@ -8,22 +8,19 @@ import { ask } from "./support/client.ts";
 import { ROW_COLUMNS } from "./support/questions.ts";
 import { atRest } from "./support/rest.ts";
 
-/**
- * The service's time, at most so many times that of the limit: a tenth of a bare `regexp`, and no
- * more than the scan.
- */
+/** Maximum ratio of the service's time to the limit: the scan, or a tenth of a bare `regexp`. */
 const SHARE = { embedded: 1, cluster: 0.1 } as const;
 /**
- * Each time another one is asked for: Elasticsearch remembers what a filter found, and whoever
- * looks for something mostly does so once.
+ * A different text is searched each time: Elasticsearch caches filters, and users mostly search for
+ * a text once.
  */
 const EXPRESSIONS = [
   { name: "an expression", texts: RARE_EXPRESSIONS, warming: OTHER_EXPRESSIONS },
   { name: "a word", texts: RARE_WORDS, warming: OTHER_WORDS },
 ];
 /**
- * Compilers have to become warm, those of an engine above all: right after its start it takes three
- * times as long. Each way has as much time, of which the slow one would else take all.
+ * Warm-up of compilers, mainly those of an engine, which is much slower right after its start. Each
+ * way gets the same time, as the slow one would otherwise take all of it.
  */
 const WARM_MS = { embedded: 500, cluster: 10_000 } as const;
 const BULK = 5_000;
@@ -53,7 +50,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** Finds the number of matches in a way of its own. */
+/** Finds the number of matches in a different way. */
 type Limit = { readonly name: string; readonly find: (expression: string) => Promise<number> };
 
 async function compare(
@@ -94,14 +91,14 @@ async function compare(
   });
 }
 
-/** One pass that finds the rows themselves: few, as the matches are. */
+/** Finds the rows themselves in one pass; there are few matches. */
 async function scanDuckdb({ bare }: Dataset, expression: string): Promise<number> {
   const sql = `select ${ROW_COLUMNS} from events where log = '${LOG}' and regexp_matches(text, $1, 'i')
     order by created desc, id_hi desc, id_lo desc`;
   return (await bare.duckdb(sql, [expression])).length;
 }
 
-/** An index as one would make it to search texts by expression: each text a term. */
+/** Fills an index designed for searching texts by expression: each text is a term. */
 async function fillBareIndex(client: Client, index: string, count: number): Promise<void> {
   const settings = { number_of_shards: 1, number_of_replicas: 0, "requests.cache.enable": false };
   const properties = {
@@ -144,7 +141,7 @@ async function askBare(client: Client, index: string, expression: string): Promi
   return typeof hits.total === "number" ? hits.total : (hits.total?.value ?? NaN);
 }
 
-/** A `regexp` query speaks of whole texts. */
+/** A `regexp` query matches whole texts. */
 function anywhere(expression: string): string {
   return expression.endsWith("$") ? `.*${expression.slice(0, -1)}` : `.*${expression}.*`;
 }

@@ -1,10 +1,10 @@
 /**
- * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs the benchmarks, or those named; `--list` lists them.
+ * `node bench/run.ts [--quick] [--embedded] [NAME…]`: runs all benchmarks or those named; `--list`
+ * lists them.
  *
- * They run on embedded engines, and then on a cluster; those apart run only where they are named. Each
- * measures Loggia and a limit in the same run, turn by turn, so that a noisy machine neither flatters nor
- * hurts; what counts is the ratio. Ends with 1 where a target was missed or a benchmark failed (with
- * --quick only where one failed).
+ * They run on embedded engines, then on a cluster. Some run only by name. Each measures Loggia and
+ * a limit in the same run, in turns, so that noise of the machine affects both; the ratio counts.
+ * The exit code is 1 if a target was missed or a benchmark failed, with --quick only if one failed.
  */
 import { availableParallelism, constants, cpus, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";
@@ -109,7 +109,7 @@ function summary(
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** An interrupted run leaves nothing behind either. */
+/** Cleans up on a signal, so that an interrupted run leaves nothing behind. */
 function endWith(world: World): Disposable {
   const end = (signal: NodeJS.Signals): void => {
     const code = 128 + constants.signals[signal];

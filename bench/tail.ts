@@ -10,7 +10,7 @@ import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 
 const P99_MS: Record<Kind, number> = { embedded: 300, cluster: 2_000 };
-/** How long after the last post its event may come. */
+/** Longest wait for events after the last post. */
 const PATIENCE_MS = 60_000;
 
 export const benchmark: Benchmark = {
@@ -22,7 +22,7 @@ export const benchmark: Benchmark = {
     const place = await world.place();
     try {
       await using service = await startService(place);
-      // The first event of a month makes its index, which takes a moment of its own.
+      // The first event of a month creates its index, which takes some time.
       const first = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
       await holds(service.apiPort, first.answered);
       const delays: number[][] = [];
@@ -32,7 +32,7 @@ export const benchmark: Benchmark = {
         await tail.has(answered);
         delays.push(tail.delays_ms);
       }
-      // The first round warms up.
+      // The first round is a warm-up.
       const measured = quick ? delays : delays.slice(1);
       const figure = (part: number) => ({
         unit: "ms" as const,
@@ -48,9 +48,12 @@ export const benchmark: Benchmark = {
 };
 
 type Tail = Disposable & {
-  /** Of each event that was read, from its sending. */
+  /** Delay of each event read, from its sending. */
   readonly delays_ms: number[];
-  /** Resolves when so many events were read. @throws Error where there are others, or not so many */
+  /**
+   * Resolves when `count` events were read.
+   * @throws Error if there are more, or not enough in time
+   */
   has(count: number): Promise<void>;
 };
 
@@ -76,7 +79,7 @@ async function openTail(port: number): Promise<Tail> {
     const pieces = (rest + chunk).split("\n\n");
     rest = pieces.pop()!;
     for (const piece of pieces) {
-      // An event of the round before may still have to appear.
+      // Events of the previous round may still appear.
       const sent_ms = Number(SENT.exec(piece)?.[1]);
       if (sent_ms >= opened_ms) delays_ms.push(now_ms - sent_ms);
     }

@@ -4,23 +4,17 @@ import { ask } from "./support/client.ts";
 import type { Dataset } from "./support/datasets.ts";
 
 const PAGE = 500;
-/** Embedded, DuckDB lives within the process, and may take 512 MB there by itself. */
+/** Maximum memory. Embedded, DuckDB is part of the process and may use 512 MB. */
 const MOST_MB = { embedded: 800, cluster: 350 } as const;
-/**
- * How much larger the way back may find the process than the way there did, when DuckDB has all in
- * its cache that it will keep.
- */
+/** Maximum growth of the process from the way there to the way back, with DuckDB's cache full. */
 const FLAT = { kind: "at most", value: 1.1 } as const;
 
 const MANY = 1_000_000;
-/**
- * Of how many events the pages are walked through where others are measured too: those of a million
- * take two minutes embedded, and ten on a cluster.
- */
+/** Number of events in a complete run. A million take two minutes embedded, ten on a cluster. */
 const FEWER = { embedded: MANY / 2, cluster: MANY / 10 } as const;
 
 type Order = "asc" | "desc";
-/** Of each page in its turn, how long it took and how much memory the process had then. */
+/** Duration of each page, and resident memory after it. */
 type Walk = { readonly pages_ms: number[]; readonly resident_mb: number[] };
 
 export const benchmark: Benchmark = {
@@ -37,13 +31,13 @@ export const benchmark: Benchmark = {
     const back = await walk(dataset, "desc");
     tell(bench, dataset, "back", back);
     const growth = { name: kind, rounds: [median(back.resident_mb) / median(there.resident_mb)] };
-    // Before some hundred thousand events a process still grows into its work.
+    // With fewer events a process is still growing.
     const target = dataset.count === MANY ? { target: FLAT } : {};
     bench.report.figure({ name: `the way back beside that, ${kind}`, unit: "×", ours: growth, ...target });
   },
 };
 
-/** @throws Error where an event is missing, comes twice or out of order */
+/** @throws Error if an event is missing, repeated or out of order */
 async function walk(dataset: Dataset, order: Order): Promise<Walk> {
   const { service, count } = dataset;
   const walked: Walk = { pages_ms: [], resident_mb: [] };

@@ -9,23 +9,23 @@ import { ACCOUNT } from "../support/places.ts";
 const SETTLE_POLL_MS = 300;
 const SETTLE_POLLS = 100;
 
-/** A page in a profile of its own, signed in, with the probes of `probes.ts` in it. */
+/** A signed-in page with its own profile and the probes of `probes.ts`. */
 export type MeasuredPage = {
   readonly page: Page;
-  /** Evaluates an expression in the page: `probes.rowElements()`. */
+  /** Evaluates an expression in the page, such as `probes.rowElements()`. */
   readonly ask: <Answer>(expression: string) => Promise<Answer>;
-  /** Waits until the browser has loaded its own parts for a new window, which take all of a core. */
+  /** Waits until the browser has loaded its parts for a new window, which takes a full core. */
   readonly settle: () => Promise<void>;
-  /** Slows its processor down by a factor. */
+  /** Slows down the page's processor by a factor. */
   readonly slowDown: (factor: number) => Promise<void>;
-  /** Bytes of its heap after a collection. */
+  /** Returns the heap size after a garbage collection, in bytes. */
   readonly heap: () => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
 export type MeasuredBrowser = AsyncDisposable & {
   readonly open: (apiPort: number) => Promise<MeasuredPage>;
-  /** Requests to other origins than the page's own. */
+  /** Requests to other origins than the page's. */
   readonly strangers: readonly string[];
 };
 
@@ -69,7 +69,7 @@ async function signIn(context: BrowserContext): Promise<void> {
   if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()} ${await answer.text()}`);
 }
 
-/** Waits until all processes of the browser together take less than a tenth of a core. */
+/** Waits until all processes of the browser together use less than a tenth of a core. */
 async function settle(browser: Browser): Promise<void> {
   const session = await browser.newBrowserCDPSession();
   const busy_s = async (): Promise<number> => {

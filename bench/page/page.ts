@@ -12,9 +12,9 @@ import type { MeasuredBrowser, MeasuredPage } from "./browser.ts";
 const ROWS = 100_000;
 const PER_SECOND = 200;
 const MB = 1_000_000;
-/** Minutes of tailing. */
+/** Duration of the tail in minutes. */
 const TAIL_MINUTES = Number(process.env["TAIL_MINUTES"] ?? 2);
-/** Shorter tails say little of an hour. */
+/** Shorter tails say little about an hour. */
 const LONG_MINUTES = 30;
 
 export const benchmark: Benchmark = {
@@ -40,7 +40,7 @@ export const benchmark: Benchmark = {
 
 type Inside = Bench & { readonly browser: MeasuredBrowser; readonly service: ServiceProcess };
 
-/** The search of all events of the data set. */
+/** Search for all events of the data set. */
 const ALL = `/#/${LOG}?from=${END_MS - DAYS * DAY_MS}&to=${END_MS}&tz=UTC`;
 const searchFor = (source: string, more = ""): string =>
   `/#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}${more}`;
@@ -66,7 +66,7 @@ async function measureFirstVisit({ browser, service, report, quick }: Inside): P
     shift = Math.max(shift, await visit.ask<number>("probes.shift()"));
     await visit.close();
   }
-  // The first visit of all finds the service's own caches cold.
+  // The very first visit meets cold caches of the service.
   report.figure({
     name: "first rows of a first visit, 4 × slower",
     unit: "ms",
@@ -149,7 +149,7 @@ async function inFront({ page, ask }: MeasuredPage, expression: string): Promise
   return ask<number[]>(expression);
 }
 
-/** Events whose fields are as long as they may be. */
+/** Measures events with fields of maximum length. */
 async function measureLargest({ browser, service, report, quick }: Inside): Promise<void> {
   const source = "largest".padEnd(200, "-");
   const large = (i: number) => ({
@@ -186,7 +186,7 @@ async function measureFault({ browser, service, report }: Inside): Promise<void>
   await visit.page.goto(ALL);
   await visit.ask("probes.firstRow()");
   const rounds: number[] = [];
-  // The first one loads the parser.
+  // The first text loads the parser.
   await visit.ask(`probes.untilUnderlined("GET evnts")`);
   for (const text of ["GET events WHERE sorce = 1", "GET events TAKE 1000", "GET events WHERE text MATCHES '(?=a)'"]) {
     await visit.page.locator("textarea.lql").fill("GET events");
@@ -202,7 +202,7 @@ async function measureFault({ browser, service, report }: Inside): Promise<void>
   await visit.close();
 }
 
-/** A row is open, its text selected, and it has the focus, while events arrive. */
+/** Checks that an open row keeps its place, its selected text and the focus while events arrive. */
 async function measureStillness({ browser, service, report, quick }: Inside): Promise<void> {
   const source = "still";
   await post(service, numbered(source, 0, 40));
@@ -270,7 +270,7 @@ function numbered(source: string, from: number, count: number): readonly object[
   return Array.from({ length: count }, (_, i) => ({ text: `number ${from + i}`, source }));
 }
 
-/** Posts 200 events a second at an even pace. @returns how many */
+/** Posts 200 events per second at an even rate. @returns the number of events */
 async function feed(
   service: ServiceProcess,
   source: string,
@@ -296,7 +296,7 @@ async function post(service: ServiceProcess, events: readonly object[]): Promise
   if (!answer.ok) throw new Error(`Posting was answered ${answer.status} ${body.slice(0, 300)}`);
 }
 
-/** Waits until so many events of a source can be found. */
+/** Waits until a number of events of a source can be found. */
 async function found(service: ServiceProcess, source: string, count: number): Promise<void> {
   for (let attempt = 0; attempt < 600; attempt++) {
     if ((await ask(service.apiPort, "/events", { source, pagesize: "1" })).total >= count) return;

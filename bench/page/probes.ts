@@ -1,18 +1,18 @@
 /**
- * What the benchmark of the page measures inside of it. The file is put into every page before its
- * own scripts; it is a script, and no module imports it.
+ * Probes of the page's benchmark. The file is injected into every page before the page's own
+ * scripts; it is a script, and no module imports it.
  */
 
 const frame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
 const list = (): HTMLElement => document.querySelector<HTMLElement>("#list")!;
-/** The number of the last row that is drawn: at the end of the list, how many are loaded. */
+/** Returns the number of the last row drawn; at the end of the list, the number of rows loaded. */
 const lastRow = (): number => {
   const rows = [...document.querySelectorAll("#list .slot > [aria-rowindex]")];
-  // The head is the first row.
+  // The header is the first row.
   return Math.max(0, ...rows.map((row) => Number(row.getAttribute("aria-rowindex")) - 1));
 };
 
-/** Of a row of the list, in each frame: where it stands, what is selected, and where the focus is. */
+/** Positions, selections and focus of a row of the list, observed in each frame. */
 type Watch = {
   readonly tops: Set<string>;
   readonly selections: Set<string>;
@@ -25,7 +25,7 @@ const watches = new Map<string, Watch>();
 let firstRow_ms = 0;
 
 const probes = {
-  /** Since the page was asked for, until the frame that shows the first row, in milliseconds. */
+  /** Returns the time from the page's request to the frame with the first row, in milliseconds. */
   async firstRow(): Promise<number> {
     for (let frames = 0; document.querySelector("#list .slot") === null; frames++) {
       if (frames > 1_800) throw new Error("no row came");
@@ -34,7 +34,7 @@ const probes = {
     return (firstRow_ms = performance.now());
   },
 
-  /** Addresses of the scripts and styles that the page had asked for by its first row. */
+  /** Returns the addresses of scripts and styles requested by the time of the first row. */
   assets: (): string[] =>
     performance
       .getEntriesByType("resource")
@@ -42,17 +42,17 @@ const probes = {
       .map(({ name }) => name)
       .filter((name) => /\/assets\/[^?]+\.(?:js|css)$/.test(name)),
 
-  /** How far things have moved since the page was opened: its cumulative layout shift. */
+  /** Returns the page's cumulative layout shift since it was opened. */
   shift: (): Promise<number> =>
     new Promise((resolve) => {
       const sum = (list: PerformanceObserverEntryList): number =>
         list.getEntries().reduce((all, entry) => all + (entry as PerformanceEntry & { value: number }).value, 0);
       new PerformanceObserver((list) => resolve(sum(list))).observe({ type: "layout-shift", buffered: true });
-      // Without any, it is never called.
+      // Without a shift, the observer is never called.
       setTimeout(() => resolve(0), 1_000);
     }),
 
-  /** Reads on to the end of the list until so many rows are loaded. */
+  /** Scrolls to the end of the list until `count` rows are loaded. */
   async load(count: number): Promise<number> {
     for (let idle = 0; lastRow() < count && idle < 600; idle++) {
       const before = lastRow();
@@ -63,7 +63,7 @@ const probes = {
     return lastRow();
   },
 
-  /** Scrolls up by so many pixels in each frame. @returns the lengths of the frames, in milliseconds */
+  /** Scrolls up by `step` pixels per frame. @returns the lengths of the frames in milliseconds */
   async scroll(frames: number, step: number, selector = "#list"): Promise<number[]> {
     const scroller = document.querySelector<HTMLElement>(selector)!;
     scroller.scrollTop = scroller.scrollHeight;
@@ -78,7 +78,7 @@ const probes = {
     return lengths;
   },
 
-  /** The texts of all rows, read by scrolling from the first to the last. */
+  /** Returns the texts of all rows, read by scrolling from the first to the last. */
   async texts(): Promise<string[]> {
     const found = new Map<number, string>();
     list().scrollTop = 0;
@@ -92,17 +92,20 @@ const probes = {
       const before = list().scrollTop;
       list().scrollTop += list().clientHeight / 2;
       if (list().scrollTop !== before) idle = 0;
-      // What left the memory of a tail is read again by pages.
+      // Rows that a tail no longer holds in memory are read again by pages.
       else if (list().getAttribute("aria-rowcount") === "-1") idle += 1;
       else break;
     }
     return [...found.values()];
   },
 
-  /** Elements of rows that there are. */
+  /** Returns the number of row elements. */
   rowElements: (): number => document.querySelectorAll("#list .slot").length,
 
-  /** From the end of the answer that brought the last rows until the frame that shows them, in milliseconds. */
+  /**
+   * Returns the time from the end of the response with the last rows to the frame that shows them,
+   * in milliseconds.
+   */
   async untilDrawn(count: number): Promise<number> {
     for (let frames = 0; lastRow() < count; frames++) {
       if (frames > 1_800) throw new Error(`${lastRow()} of ${count} rows came`);
@@ -117,7 +120,10 @@ const probes = {
     return shown_ms - last;
   },
 
-  /** Types a text in place of the query. @returns how long its fault is not underlined, in milliseconds */
+  /**
+   * Replaces the query by a text.
+   * @returns the time until its error is underlined, in milliseconds
+   */
   async untilUnderlined(text: string): Promise<number> {
     const field = document.querySelector<HTMLTextAreaElement>("textarea.lql")!;
     field.focus();

@@ -21,8 +21,8 @@ import type { Row } from "./questions.ts";
 import { fillTexts } from "./texts.ts";
 
 /**
- * `yes`: what is loaded stays on the engines of `make up` after the run, and the next run asks it
- * again; that one has no figures of loading.
+ * `yes` keeps the loaded events on the engines of `make up`, for the next run to query. That run
+ * has no figures of loading.
  */
 const { SCALE_KEEP = "" } = process.env;
 const WARM_MS = 2_000;
@@ -66,7 +66,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** Loads a place unless it is loaded, and asks all questions there, of Loggia and of Elasticsearch in turn. */
+/** Loads a place if needed, and asks Loggia and Elasticsearch all queries there in turn. */
 async function measure(bench: Bench, count: number): Promise<readonly [ours: Column, bare: Column]> {
   const cluster = await bench.world.cluster();
   const isKept = SCALE_KEEP === "yes";
@@ -78,18 +78,18 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
   if (!isKept) closing.defer(() => clearPlace(place));
   else if ((await countIn(cluster, texts)) !== count) await clearPlace(place);
   const service = closing.use(await startService(place));
-  // The texts come last, so where they are whole all else is.
+  // The texts are loaded last, so if they are complete, everything is.
   if ((await countIn(cluster, texts)) !== count) await fill(bench, { place, service, texts, count, ours, bare });
   const { client } = cluster;
-  // Groups of the same documents would be answered from memory.
+  // Otherwise groups of the same documents would be answered from the cache.
   await client.indices.putSettings({ index: [documents, texts], settings: { "index.requests.cache.enable": false } });
   await restOf(cluster, [documents, texts]);
   const answerers: Answerer[] = [contenderOf(service), bareAnswerer(cluster, { documents, texts })];
   for (const question of QUESTIONS) {
-    /** What a question costs, which others who use the machine change less than how long it takes. */
+    /** Processor time of a query, which load on the machine affects less than its duration. */
     const costOf = async ({ ask }: Answerer): Promise<{ service_ms: number; engine_ms: number }> => {
       const random = createRandom(count + 1);
-      // Elasticsearch tells what it knew up to a second ago.
+      // Elasticsearch's figures are up to a second old.
       await sleep(STATS_MS);
       const [service_ms, engine_ms] = [service.busy(), await processorTimeOf(cluster)];
       let asked = 0;
@@ -149,7 +149,7 @@ type Filling = {
   readonly bare: Map<string, number>;
 };
 
-/** Loads the service, and then the index of texts, and tells what an event cost of processor time. */
+/** Loads the service and the index of texts, and reports the processor time per event. */
 async function fill(bench: Bench, { place, service, texts, count, ours, bare }: Filling): Promise<void> {
   const { cluster } = place;
   const before = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
@@ -178,13 +178,13 @@ function bareAnswerer({ client }: Cluster, indices: Record<"documents" | "texts"
   };
 }
 
-/** How many documents an index holds; NaN where there is none. */
+/** Returns the number of documents of an index; NaN if there is none. */
 async function countIn({ client }: Cluster, index: string): Promise<number> {
   if (!(await client.indices.exists({ index }))) return NaN;
   return (await client.count({ index })).count;
 }
 
-/** Waits until nothing is merged any more. Nobody asks for a merge: this is how an index is from day to day. */
+/** Waits until merging ends. No merge is forced, so that the index is as in daily use. */
 async function restOf({ client }: Cluster, indices: string[]): Promise<void> {
   await client.indices.flush({ index: indices });
   const deadline_ms = performance.now() + MERGE_PATIENCE_MS;

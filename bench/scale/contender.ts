@@ -1,33 +1,33 @@
 import type { ScaleEvent } from "./events.ts";
 import type { Asked } from "./questions.ts";
 
-/** A service that is loaded with all events and asked all questions. */
+/** A service that is loaded with all events and asked all queries. */
 export type Contender = AsyncDisposable &
   Loaded &
   Answerer & {
     readonly pid: number;
-    /** Where all of its files are. */
+    /** Folder of all its files. */
     readonly folder: string;
-    /** Whether a file of the folder is of a bus that events pass before they are stored. */
+    /** Whether a file of the folder belongs to a bus that events pass before they are stored. */
     readonly isOfBus: (file: string) => boolean;
   };
 
-/** Who takes the events. */
+/** A service that takes events. */
 export type Loaded = {
   readonly postPort: number;
-  /** The status of an answer that has taken a batch. */
+  /** Status of the response to an accepted batch. */
   readonly accepts: number;
-  /** An event as a line of a batch. */
+  /** Encodes an event as a line of a batch. */
   readonly lineOf: (event: ScaleEvent) => string;
-  /** A whole HTTP request that posts lines. */
+  /** Builds a complete HTTP request that posts lines. */
   readonly requestOf: (body: string) => string;
-  /** Waits until so many events can be found. @throws Error after so long */
+  /** Waits until `count` events can be found. @throws Error after `patience_ms` */
   readonly holds: (count: number, patience_ms: number) => Promise<void>;
 };
 
-/** Who is asked the questions. */
+/** A service that answers queries. */
 export type Answerer = {
   readonly name: string;
-  /** Asks a question. @returns counts the records of the answers, which need not be parsed for that before */
+  /** Asks a query. @returns a function that parses the responses and counts their records */
   readonly ask: (question: Asked) => Promise<() => number>;
 };

@@ -5,7 +5,7 @@ import { DAY_MS, DAYS, END_MS, RARE_TAG } from "../support/events.ts";
 const TAGS = ["http", "cart", "login", "cache", "db", "mail", "search", "batch", "error", "slow", "deploy", RARE_TAG];
 export const USERS = 5_000;
 
-/** Of events so many, one: 98 characters of text, two tags, and all else that analysts ask for. */
+/** An event of the data set: 98 characters of text, two tags, and all fields that are queried. */
 export type ScaleEvent = {
   readonly created: number;
   readonly text: string;
@@ -15,7 +15,7 @@ export type ScaleEvent = {
   readonly value: number;
 };
 
-/** The id of a request, which one text has. */
+/** Returns the id of a request, which occurs in one text. */
 export function requestIdOf(i: number): string {
   return createHash("sha256").update(String(i)).digest("hex").slice(0, 12);
 }

@@ -5,7 +5,7 @@ import type { ServiceProcess } from "../support/processes.ts";
 import type { World } from "../support/world.ts";
 import type { Answerer, Contender, Loaded } from "./contender.ts";
 
-/** Starts Loggia on embedded engines, empty. */
+/** Starts an empty Loggia on embedded engines. */
 export async function startLoggia(world: World): Promise<Contender> {
   const place = await world.place();
   if (place.kind !== "embedded") throw new TypeError("this is of embedded engines alone");
@@ -22,7 +22,7 @@ export async function startLoggia(world: World): Promise<Contender> {
   };
 }
 
-/** A service in one process, wherever it keeps its events. */
+/** Wraps a service in one process, on any engines. */
 export function contenderOf({ postPort, apiPort }: ServiceProcess): Loaded & Answerer {
   return {
     name: "Loggia",

@@ -8,13 +8,13 @@ import type { Answerer, Loaded } from "./contender.ts";
 import { eventOf } from "./events.ts";
 import type { Question, Row } from "./questions.ts";
 
-/** How many events are loaded; a hundredth of them is the other end of growth. */
+/** Number of events to load; a hundredth of it is the lower end of growth. */
 const { SCALE_EVENTS = "10000000" } = process.env;
-/** Events of a request, and of what is made and sent at a time. */
+/** Numbers of events per request, and per chunk that is generated and sent at a time. */
 const BATCH = 1_000;
 const CHUNK = 100_000;
 const CHUNK_TIMEOUT_MS = 300_000;
-/** All are to be found so long after the last was taken, or as long as they take at this rate. */
+/** Longest wait for all events after the last was accepted, or their time at this rate. */
 const PATIENCE_MS = 120_000;
 const LEAST_PER_MS = 2;
 
@@ -22,14 +22,14 @@ export const MB = 1_000_000;
 export const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
 export const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
 
-/** @throws RangeError where the setting is too small for a hundredth of it to be loaded */
+/** @throws RangeError if the setting is too small for loading a hundredth of it */
 export function countOf({ quick }: Bench): number {
   const count = quick ? 100_000 : Number(SCALE_EVENTS);
   if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
   return count;
 }
 
-/** Posts all events in batches, made a part at a time, and waits until all of them are found. */
+/** Posts all events in batches, generated in chunks, and waits until all are found. */
 export async function load(
   { world }: Bench,
   loaded: Loaded,
@@ -50,16 +50,16 @@ export async function load(
   const patience_ms = Math.max(PATIENCE_MS, count / LEAST_PER_MS);
   const rest_ms = await time_ms(() => loaded.holds(count, patience_ms));
   figures.set(ACCEPTED.name, count / (sending_ms / 1000));
-  // While events are made here the service catches up, which this does not count.
+  // The service catches up while events are generated; that time is excluded.
   figures.set(FOUND.name, count / ((sending_ms + rest_ms) / 1000));
 }
 
-/** How many records an answerer's first answer held, and what the others took, in milliseconds. */
+/** Number of records in the first response, and the durations of the others in milliseconds. */
 export type Timed = { readonly records: number; readonly figures: Figures };
 
 /**
- * Asks all answerers the same questions of a kind in turn.
- * @param options.warm_ms how long they are asked before, each by itself
+ * Asks all answerers the same queries of a kind in turn.
+ * @param options.warm_ms duration of the warm-up of each
  */
 export async function timeAll(
   { quick }: Bench,
@@ -85,7 +85,7 @@ export async function timeAll(
   return figures.map((figures, i) => ({ records: found[i]!, figures }));
 }
 
-/** @returns how many records the first answer held, and the median of what the others took, in milliseconds */
+/** @returns the records of the first response, and the median of the others in milliseconds */
 export async function time(
   bench: Bench,
   answerer: Answerer,
@@ -96,7 +96,7 @@ export async function time(
   return [timed!.records, median(timed!.figures.rounds)];
 }
 
-/** In bytes, by what Linux kept. */
+/** Returns the peak resident memory that Linux recorded, in bytes. */
 export function highestResident(pid: number): number {
   const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kilobytes ?? NaN) * 1024;

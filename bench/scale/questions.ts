@@ -5,34 +5,34 @@ import { RARE_SOURCE, RARE_TAG } from "../support/events.ts";
 import { isLog } from "../support/questions.ts";
 import { requestIdOf, USERS } from "./events.ts";
 
-/** What is measured, and what it is to come to at ten million events. */
+/** A figure to measure, and its goal at ten million events. */
 export type Row = { readonly name: string; readonly unit: Unit; readonly goal: string };
 
 type Random = (below: number) => number;
 type Path = readonly [path: string, parameters: Readonly<Record<string, string>>];
 
-/** One question, as each contender is asked it. */
+/** A query in the form of each contender. */
 export type Asked = {
   /** Requests to Loggia, one after the other. */
   readonly loggia: readonly Path[];
-  /** One request to VictoriaLogs, in LogsQL. */
+  /** A request to VictoriaLogs, in LogsQL. */
   readonly victoriaLogs: { readonly query: string; readonly limit?: string };
-  /** One request to Elasticsearch, without Loggia. */
+  /** A request to Elasticsearch, without Loggia. */
   readonly elasticsearch: BareSearch;
 };
 
 /**
- * A search of Loggia's own documents, or of the plain index of the same texts, which has them analyzed and as
- * keywords (`texts.ts`).
+ * A search of Loggia's documents, or of a plain index of the same texts, analyzed and as keywords
+ * (`texts.ts`).
  */
 export type BareSearch = { readonly of: "documents" | "texts"; readonly search: estypes.SearchRequest };
 
 export type Question = Row & {
-  /** Draws values for one question, of events so many. */
+  /** Draws the values of a query on `count` events. */
   readonly draw: (random: Random, count: number) => Asked;
-  /** How many records answer it, whatever was drawn. */
+  /** Number of records of the result, if it does not depend on the values. */
   readonly records?: number;
-  /** So many times what Elasticsearch takes for the bare DSL Loggia may take on a cluster. */
+  /** Maximum ratio of Loggia's time on a cluster to that of Elasticsearch for the bare DSL. */
   readonly mostBesideBare?: number;
 };
 
@@ -52,7 +52,7 @@ function word(id: string): Asked {
   return newestOf({ text: id }, id, { of: "texts", search: { query: { match: { text: id } }, size: 100 } });
 }
 
-/** The newest documents that pass all filters, counted as far as Loggia counts. */
+/** Finds the newest documents that pass all filters, counted as far as Loggia counts. */
 function bareNewest(...filter: estypes.QueryDslQueryContainer[]): BareSearch {
   const query = { bool: { filter: [isLog(), ...filter] } };
   return { of: "documents", search: { query, sort: [{ created: "desc" }], size: 100, track_total_hits: 10_000 } };

@@ -12,7 +12,7 @@ import { QUESTIONS } from "./questions.ts";
 import type { Row } from "./questions.ts";
 import { startVictoriaLogs } from "./victoria-logs.ts";
 
-/** A peer's program, where one is named. */
+/** Executable of a peer; empty for none. */
 const { PEER_VICTORIALOGS = "" } = process.env;
 
 const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
@@ -22,14 +22,14 @@ const MEMORY: Row = { name: "resident memory, highest", unit: "MB", goal: "524" 
 const OWN: Row = { name: "of its own (RssAnon), highest", unit: "MB", goal: "" };
 const MAPPED: Row = { name: "of files (RssFile), highest", unit: "MB", goal: "" };
 const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, BUS, STORE, MEMORY, OWN, MAPPED];
-/** Linux keeps the highest of all resident memory alone, so that its parts are looked at this often. */
+/** Interval of memory samples. Linux records the peak only of the total, not of its parts. */
 const LOOK_MS = 50;
 
 type Column = {
   readonly head: string;
-  /** By the name of each row. */
+  /** By name of the row. */
   readonly figures: Map<string, number>;
-  /** How many records the first answer to each question held, by its name. */
+  /** Number of records in the first response to each query, by name. */
   readonly records: Map<string, number>;
 };
 
@@ -59,7 +59,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** Loads a contender, asks it all questions, and takes it away. */
+/** Loads a contender, asks it all queries, and disposes of it. */
 async function measure(bench: Bench, contender: Contender, count: number): Promise<Column> {
   await using _ = contender;
   using memory = watchMemory(contender.pid);
@@ -73,7 +73,7 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
     `  ${contender.name}: processor time of loading, an event: ` +
       `main thread ${perEvent(after.main_ms - before.main_ms)}, others ${perEvent(after.others_ms - before.others_ms)}`,
   );
-  // What was written last is not yet where it is to stay.
+  // The last writes are not in their final place yet.
   await atRest(2_000);
   for (const question of QUESTIONS) {
     const [found, took_ms] = await time(bench, contender, question, count);
@@ -90,7 +90,7 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
   return { head: `${contender.name}, ${count.toLocaleString("en-US")}`, figures, records };
 }
 
-/** Says where two contenders answer one question with other records, for then their figures do not compare. */
+/** Reports queries that two contenders answer with different records, which voids their figures. */
 function compareRecords({ report }: Bench, ours: Column, theirs: Column): void {
   for (const [name, records] of ours.records) {
     const others = theirs.records.get(name);
@@ -101,7 +101,7 @@ function compareRecords({ report }: Bench, ours: Column, theirs: Column): void {
 
 type Memory = Record<"VmHWM" | "RssAnon" | "RssFile", number>;
 
-/** What a process takes, in bytes, by what Linux tells. */
+/** Returns the memory of a process in bytes, as Linux reports it. */
 function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const of = (name: keyof Memory): number =>
@@ -109,7 +109,7 @@ function memoryOf(pid: number): Memory {
   return { VmHWM: of("VmHWM"), RssAnon: of("RssAnon"), RssFile: of("RssFile") };
 }
 
-/** Notes the highest of each, until it is disposed of. */
+/** Records the maximum of each value until disposed of. */
 function watchMemory(pid: number): Disposable & { readonly highest: () => Memory } {
   const highest = memoryOf(pid);
   const look = (): Memory => {
@@ -121,7 +121,7 @@ function watchMemory(pid: number): Disposable & { readonly highest: () => Memory
   return { highest: look, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** In bytes. */
+/** Returns the sizes of the bus and of all other files in bytes. */
 function sizesIn({ folder, isOfBus }: Contender): readonly [bus: number, others: number] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const sizeOf = (ofBus: boolean): number =>

@@ -6,7 +6,9 @@ import { eventOf } from "./events.ts";
 const BULK = 5_000;
 const IN_FLIGHT = 3;
 
-/** As one would map events to search their texts by `match` and by `regexp`. The rest is kept and shown. */
+/**
+ * The obvious mapping for searching texts by `match` and `regexp`. Other fields are only stored.
+ */
 const MAPPINGS: estypes.MappingTypeMapping = {
   dynamic: false,
   properties: { created: { type: "date" }, text: { type: "text", fields: { keyword: { type: "keyword" } } } },
@@ -14,7 +16,7 @@ const MAPPINGS: estypes.MappingTypeMapping = {
 
 /**
  * Fills an index with the events that a service was loaded with.
- * @returns documents a second
+ * @returns documents per second
  */
 export async function fillTexts(client: Client, index: string, count: number): Promise<number> {
   const settings = { number_of_shards: 1, number_of_replicas: 0 };

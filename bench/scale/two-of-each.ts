@@ -14,15 +14,15 @@ const PRODUCERS = 8;
 const BATCH = 500;
 const PAGE = 500;
 const PAUSE_MS = 100;
-/** A list by `sinceid` stays some seconds behind; and all is to be found in this time. */
+/** Longest wait until all events are found. A list by `sinceid` lags by some seconds. */
 const PATIENCE_MS = 300_000;
-/** The noise of one core's rate on a machine that others share. */
+/** Noise of the rate per core on a shared machine. */
 const NO_LOSS = { kind: "at least", value: 0.9 } as const;
 
 /**
- * Two posting processes and two pipelines beside one of each: events for each second of processor
- * time that they take. A reader of each log walks by `sinceid` meanwhile, and must see each event
- * once and those of a producer in their order.
+ * Compares two posting processes and two pipelines with one of each: events per second of processor
+ * time. Meanwhile a reader of each log follows it by `sinceid`, and must see each event once and
+ * those of a producer in order.
  */
 export async function compareProcesses(bench: Bench): Promise<void> {
   const way = (each: number) => ({
@@ -41,7 +41,7 @@ export async function compareProcesses(bench: Bench): Promise<void> {
 
 type Carried = { readonly perCore: number; readonly text: string };
 
-/** Starts so many processes of a kind in a place of their own, and has them carry events. */
+/** Starts `each` processes of a kind in a place of their own, and lets them carry events. */
 async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
   await using closing = new AsyncDisposableStack();
   const place = await world.place();
@@ -81,7 +81,7 @@ function keyOf(log: string): string {
   return `key-of-${log}`;
 }
 
-/** How far a reader of a log has come, and the last number of each producer that it has seen. */
+/** Position of a log's reader, and the last number seen of each producer. */
 type Walk = { last: string; seen: number; readonly numbers: Map<string, number> };
 
 type Load = { readonly count: number; readonly took_ms: number; readonly walks: Map<string, Walk> };
@@ -128,7 +128,10 @@ async function carryAll(
 
 type Row = { readonly id: string; readonly text: string };
 
-/** Reads one page. @throws Error where an event comes again, or overtakes one of its producer's */
+/**
+ * Reads one page.
+ * @throws Error if an event is repeated, or precedes an earlier one of its producer
+ */
 async function step(port: number, log: string, walk: Walk): Promise<number> {
   const parameters = { apikey: keyOf(log), pagesize: String(PAGE), sinceid: walk.last };
   const rows = JSON.parse((await get(port, `/1/logs/${log}/events`, parameters)).body) as Row[];
@@ -144,7 +147,7 @@ async function step(port: number, log: string, walk: Walk): Promise<number> {
   return rows.length;
 }
 
-/** Numbers go on from one load to the next. */
+/** Numbers continue from one load to the next. */
 let started = 0;
 
 function batchOf(producer: number, i: number): string {

@@ -14,7 +14,7 @@ import type { Contender } from "./contender.ts";
 const START_TIMEOUT_MS = 30_000;
 const LOOK_MS = 50;
 
-/** Starts a program of VictoriaLogs with its defaults, empty. Events may be as old as those of the data set. */
+/** Starts an empty VictoriaLogs with defaults, except that it accepts old events. */
 export async function startVictoriaLogs(program: string): Promise<Contender> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-bench-victoria-logs-"));
   const port = await freePort();

@@ -11,7 +11,7 @@ import { API_KEY, LOG, storedEvents } from "./events.ts";
 import { openBus, openPorts } from "./places.ts";
 import type { Place } from "./places.ts";
 
-/** As many as a topic has unless told otherwise. */
+/** Default number of partitions of a topic. */
 const PARTITIONS = 6;
 const LOGS_PER_PARTITION = 2;
 export const LOGS = spreadLogs();
@@ -19,11 +19,11 @@ const CLASSES = 20;
 const SUBSCRIBERS = 5;
 /** One event in so many is of a given class. */
 const TAGS = 100;
-/** What the write coalescer puts into a record under load. */
+/** Number of events that the write coalescer puts into a record under load. */
 const RECORD_EVENTS = 50;
 const APPEND_RECORDS = 200;
 
-/** Logs that lie evenly in the partitions of Kafka, so that none of these is done long before the others. */
+/** Returns logs spread evenly over Kafka's partitions, so that these finish at the same time. */
 function spreadLogs(): readonly LogKey[] {
   const choose = Partitioners.DefaultPartitioner();
   const broker = { partitionErrorCode: 0, leader: 0, replicas: [], isr: [], offlineReplicas: [] };
@@ -41,15 +41,15 @@ function spreadLogs(): readonly LogKey[] {
   return logs;
 }
 
-/** Events that wait on the bus, and what the pipeline is to make of them. */
+/** Events on the bus, and the expected results of the pipeline. */
 export type Backlog = {
   readonly events: readonly StoredEvent[];
   readonly alerts: readonly Alert[];
-  /** Events of the log {@link LOG}, which are spread evenly among all. */
+  /** Number of events of {@link LOG}, which are spread evenly. */
   readonly ofFirstLog: number;
 };
 
-/** Makes the logs, 20 classes for each, and five users of whom each wants the alerts of one class. Returns them. */
+/** Creates the logs with 20 classes each, and returns five users with alerts of one class each. */
 export async function prepareCatalog(place: Place): Promise<readonly UserId[]> {
   await using ports = await openPorts(place);
   const { catalog } = ports;
@@ -106,8 +106,8 @@ export function createBacklog(count: number, users: readonly UserId[]): Backlog 
 }
 
 /**
- * Appends the events to the bus, as accepting them did; nobody may have the place open. Returns the
- * number of partitions where they lie.
+ * Appends the events to the bus as posting does. The place must not be open elsewhere. Returns the
+ * number of partitions with events.
  */
 export async function appendBacklog(place: Place, { events }: Backlog): Promise<number> {
   await using bus = await openBus(place);

@@ -28,17 +28,17 @@ import { SILENT } from "./engines.ts";
 import { openStore } from "./places.ts";
 import type { Place } from "./places.ts";
 
-/** Writes what a pipeline would, by nothing but the engine's client. Making the documents ready does not count. */
+/** Writes a pipeline's output with the engine's client alone. Encoding is not measured. */
 export type BareWriter = AsyncDisposable & {
-  /** Events a second. */
+  /** Returns events per second. */
   write(backlog: Backlog, inFlight: number): Promise<number>;
 };
 
-/** As many events as the pipeline writes at a time. */
+/** Number of events that the pipeline writes at a time. */
 const BATCH = { embedded: 10_000, cluster: 5_000 } as const;
 const CHUNK_ROWS = 2_048;
 
-/** @param place an empty one, which gets the tables or templates of the store */
+/** @param place an empty place, which gets the tables or templates of the store */
 export async function createBareWriter(place: Place, folder: string): Promise<BareWriter> {
   if (place.kind === "embedded") return createBareAppender(join(folder, "events.duckdb"));
   await (await openStore(place))[Symbol.asyncDispose]();
@@ -69,7 +69,7 @@ export async function createBareWriter(place: Place, folder: string): Promise<Ba
   };
 }
 
-/** Takes one batch after the other from `batches`, which others take from as well. */
+/** Sends batches from `batches`, which concurrent calls share. */
 async function sendAll(client: Client, batches: string[]): Promise<void> {
   for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
     const { errors } = await client.bulk({ operations: batch as unknown as never[], filter_path: "errors" });
@@ -78,7 +78,7 @@ async function sendAll(client: Client, batches: string[]): Promise<void> {
 }
 
 type Column<T> = readonly [type: DuckDBType, value: (row: T) => DuckDBValue];
-/** The columns of {@link PLAIN_TABLE}, in its order. */
+/** Columns of {@link PLAIN_TABLE}, in order. */
 const EVENT_COLUMNS: readonly Column<StoredEvent>[] = [
   [BIGINT, (event) => BigInt(event.created)],
   [UBIGINT, (event) => splitId(event.id).hi],
@@ -107,8 +107,8 @@ const ALERT_COLUMNS: readonly Column<Alert>[] = [
 ];
 
 /**
- * The appender of DuckDB, whole chunks at a time, and a transaction for as many events as the
- * pipeline puts into one.
+ * Creates a writer by DuckDB's appender, with whole chunks, and transactions of as many events as
+ * those of the pipeline.
  */
 async function createBareAppender(file: string): Promise<BareWriter> {
   await (await openDuckdbStore({ file, log: SILENT }))[Symbol.asyncDispose]();
@@ -133,7 +133,7 @@ async function createBareAppender(file: string): Promise<BareWriter> {
   };
 }
 
-/** The values of each column, by chunk. */
+/** The values of each column of a chunk. */
 type Chunk = { readonly types: readonly DuckDBType[]; readonly columns: readonly (readonly DuckDBValue[])[] };
 
 function chunksOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Chunk[] {

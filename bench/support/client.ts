@@ -4,18 +4,18 @@ import { API_KEY, LOG } from "./events.ts";
 
 const agent = new Agent({ keepAlive: true });
 
-/** `total` is NaN where the service did not count all records. */
+/** `total` is NaN if the service did not count all records. */
 export type Answer = { readonly total: number; readonly body: string };
 
 /**
- * Asks the API for `/1/logs/bench` and what `path` adds, as a user of the log's key. Resolves when
- * all of the answer is here.
+ * Sends a GET request for `path` below `/1/logs/bench` with the log's key. Resolves when the
+ * response is complete.
  */
 export function ask(port: number, path: string, parameters: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return get(port, `/1/logs/${LOG}${path}`, { ...parameters, apikey: API_KEY });
 }
 
-/** Asks any server. Resolves when all of the answer is here. @throws Error where it is not 200 */
+/** Sends a GET request. Resolves when the response is complete. @throws Error if it is not 200 */
 export function get(port: number, path: string, parameters: Readonly<Record<string, string>>): Promise<Answer> {
   const query = new URLSearchParams(parameters).toString();
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -34,7 +34,7 @@ export function get(port: number, path: string, parameters: Readonly<Record<stri
   return promise;
 }
 
-/** Whether the log holds an event. */
+/** Whether the log contains an event. */
 export async function isFound(port: number, id: string): Promise<boolean> {
   return ask(port, `/events/${id}`).then(
     () => true,
@@ -45,14 +45,14 @@ export async function isFound(port: number, id: string): Promise<boolean> {
   );
 }
 
-/** How many events the log holds, as a list tells it. */
+/** Returns the number of events in the log, according to a list. */
 async function countEvents(port: number): Promise<number> {
   return (await ask(port, "/events", { pagesize: "1", total: "exact" })).total;
 }
 
 /**
- * Waits until the log holds so many events; a service that cannot answer yet is asked again.
- * @throws Error where it holds more, or not enough in time, which is two minutes unless given
+ * Waits until the log contains `count` events. Retries while the service cannot answer.
+ * @throws Error if it contains more, or not enough after `patience_ms`, by default two minutes
  */
 export async function holds(port: number, count: number, patience_ms = 120_000): Promise<void> {
   const deadline_ms = performance.now() + patience_ms;
@@ -62,7 +62,7 @@ export async function holds(port: number, count: number, patience_ms = 120_000):
     if (now > count) throw new Error(`The log holds ${now} events, more than the ${count} that were posted`);
     if (performance.now() > deadline_ms)
       throw new Error(`The log holds ${now} of ${count} events after ${patience_ms / 1000} s`);
-    // Each look costs the service something: near the end they come more often, so that it is seen when that was.
+    // Each check burdens the service. Checks are more frequent near the end, to catch its time.
     await new Promise((resolve) => setTimeout(resolve, now > 0.9 * count ? 20 : 100));
   }
 }

@@ -17,29 +17,29 @@ import { openStore, startService } from "./places.ts";
 import type { Place } from "./places.ts";
 import { atRest } from "./rest.ts";
 
-/** Events in a store, a service over them, and the bare engine with the same rows. */
+/** Events in a store, a service on them, and the bare engine with the same rows. */
 export type Dataset = AsyncDisposable & {
   readonly count: number;
   readonly place: Place;
   readonly service: ServiceProcess;
   readonly bare: Bare;
-  /** What the store takes on the disk, in bytes. */
+  /** Returns the size of the store on disk in bytes. */
   size(): Promise<number>;
 };
 
-/** The engine as one would ask it without Loggia. */
+/** The engine without Loggia. */
 export type Bare = {
-  /** Rows of DuckDB, from a copy of the events, with the memory and the threads that the service's own has. */
+  /** Queries a copy of the events in DuckDB, with memory and threads as in the service. */
   duckdb(sql: string, values?: readonly (string | number)[]): Promise<readonly (readonly unknown[])[]>;
-  /** The same as objects, piece by piece, without all in memory. */
+  /** Streams the rows of a query as objects, without holding all in memory. */
   duckdbRows(sql: string): AsyncIterable<readonly object[]>;
-  /** A search over the very indices of the service; of events with attributes, over one with a field for each. */
+  /** Searches the service's indices; for events with attributes, an index with a field for each. */
   elasticsearch(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
-  /** The same through a server that does nothing but hand it on. */
+  /** Searches through a server that only forwards. */
   elasticsearchByProxy(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
 };
 
-/** How many events there are, and what they carry. */
+/** Number of events, and whether they have attributes. */
 type Events = { readonly count: number; readonly shape: Shape };
 
 const BATCH = 5_000;
@@ -53,7 +53,8 @@ export async function openDataset(
 ): Promise<Dataset> {
   await using closing = new AsyncDisposableStack();
   const start_ms = performance.now();
-  // Makes the account and the log: a service that finds events without them takes its catalog for lost.
+  // Creates the account and the log. A service that finds events without them assumes its catalog
+  // lost.
   await (await startService(place)).stop();
   await fill(place, storedEvents(count, shape));
   const bare = await openBare(place, { count, shape }, folder, closing);
@@ -73,7 +74,7 @@ export async function openDataset(
   };
 }
 
-/** Writes events by the store port, a few requests at a time. */
+/** Writes events through the store port, a few requests at a time. */
 async function fill(place: Place, events: Iterable<StoredEvent>): Promise<void> {
   await using store = await openStore(place);
   const writing = new Set<Promise<void>>();
@@ -88,7 +89,7 @@ async function fill(place: Place, events: Iterable<StoredEvent>): Promise<void> 
   await write();
   await Promise.all(writing);
   await store.refresh();
-  // Otherwise a question that is asked twice is answered from memory, which measures nothing.
+  // Otherwise repeated queries would be answered from the cache.
   if (place.kind === "cluster") {
     const index = `${place.namespace}-events*`;
     await place.cluster.client.indices.putSettings({ index, settings: { "index.requests.cache.enable": false } });
@@ -103,7 +104,7 @@ async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<v
   if (failure !== undefined) throw new Error(`The data set could not be written: ${failure.reason}`);
 }
 
-/** Makes of our table of events one as it would be without Loggia: tags in lists, no forms to compare by. */
+/** Turns the service's table of events into a plain one: tags in lists, no folded forms. */
 export const PLAIN_TABLE: readonly string[] = [
   `create table plain as select * exclude (folded, log_number, others)
    replace (if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags) from events`,
@@ -112,7 +113,7 @@ export const PLAIN_TABLE: readonly string[] = [
   "checkpoint",
 ];
 
-/** The same with each attribute in a column of its own type. */
+/** Turns it into a plain table with each attribute in a column of its own type. */
 const PLAIN_TABLE_OF_ATTRIBUTES: readonly string[] = [
   `create table plain as select id_hi, id_lo, created, log, text, link,
     if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags,
@@ -130,7 +131,7 @@ async function openBare(
   closing: AsyncDisposableStack,
 ): Promise<Bare> {
   if (place.kind === "embedded") {
-    // Two processes cannot share a file of DuckDB.
+    // Two processes cannot share a DuckDB file.
     const file = join(folder(), "events.duckdb");
     copyFileSync(join(place.folder, "events.duckdb"), file);
     const connection = await openBareDuckdb(file, closing);
@@ -145,7 +146,7 @@ async function openBare(
     };
   }
   const { client, url } = place.cluster;
-  // Another namespace: a service refuses one that holds events and no accounts.
+  // Another namespace, since a service refuses one with events and without accounts.
   const index = shape === "plain" ? `${place.namespace}-events` : `${place.cluster.namespace()}-flat`;
   if (shape === "attributes") await fillFlatIndex(client, index, storedEvents(count, shape));
   const { port } = closing.use(await startPlainProxy(`${url}/${index}/_search`));
@@ -164,7 +165,7 @@ async function* rowsOf(connection: DuckDBConnection, sql: string): AsyncGenerato
   yield* (await connection.stream(sql)).yieldRowObjectJs();
 }
 
-/** DuckDB with what the service gives it. */
+/** Opens DuckDB with the settings of the service. */
 export async function openBareDuckdb(file: string, closing: AsyncDisposableStack): Promise<DuckDBConnection> {
   const threads = String(Math.min(4, availableParallelism()));
   const instance = await DuckDBInstance.create(file, {
@@ -178,7 +179,7 @@ export async function openBareDuckdb(file: string, closing: AsyncDisposableStack
   return connection;
 }
 
-/** What the store of a place takes on the disk, in bytes. */
+/** Returns the size of a place's store on disk in bytes. */
 export async function sizeOf(place: Place): Promise<number> {
   if (place.kind === "embedded") {
     const files = readdirSync(place.folder).filter((name) => name.startsWith("events.duckdb"));

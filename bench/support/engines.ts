@@ -11,18 +11,18 @@ import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 
 export const SILENT = pino({ level: "silent" });
 
-/** A Kafka and an Elasticsearch, and what the benchmarks leave on them, which goes when they are done. */
+/** A Kafka and an Elasticsearch. What the benchmarks create there is removed at the end. */
 export type Cluster = AsyncDisposable & {
   readonly brokers: readonly string[];
   readonly url: string;
   readonly client: Client;
-  /** A prefix of topics and indices that nobody else has. */
+  /** Returns a unique prefix of topics and indices. */
   namespace(): string;
-  /** Removes what lies under a namespace. */
+  /** Removes everything of a namespace. */
   clear(namespace: string): Promise<void>;
 };
 
-/** Takes the engines of `make up` where they run; otherwise starts a pair for this run alone. */
+/** Uses the engines of `make up` if they run, otherwise starts a pair for this run. */
 export async function openCluster(say: (line: string) => void): Promise<Cluster> {
   const engines = await startEngines({ say, env: { ...runningEngines(), ...process.env } });
   const client = createElasticsearchClient({ nodes: [engines.elasticsearchUrl], log: SILENT });
@@ -45,7 +45,7 @@ export async function openCluster(say: (line: string) => void): Promise<Cluster>
   };
 }
 
-/** Addresses of what `make up` has started, in the variables that `startEngines` reads. */
+/** Returns the addresses of the engines of `make up`, as variables for `startEngines`. */
 function runningEngines(): Record<string, string> {
   const state = readState(readSettings().folder);
   if (!state?.kafka?.ready || !state.elasticsearch?.ready) return {};
@@ -68,7 +68,7 @@ async function clear(engines: Engines, client: Client, prefix: string): Promise<
     if (topics.length > 0) await admin.deleteTopics({ topics });
     const { groups } = await admin.listGroups();
     const own = groups.map(({ groupId }) => groupId).filter((group) => group.startsWith(prefix));
-    // A group whose members have only just left is not empty yet; Kafka forgets it by itself.
+    // A group whose members have just left is not empty yet; Kafka removes it by itself.
     if (own.length > 0) await admin.deleteGroups(own).catch(() => {});
   } finally {
     await admin.disconnect();
@@ -76,7 +76,7 @@ async function clear(engines: Engines, client: Client, prefix: string): Promise<
   }
 }
 
-/** Processor time that Elasticsearch has taken so far, in milliseconds. */
+/** Returns Elasticsearch's processor time so far, in milliseconds. */
 export async function processorTimeOf({ client }: Cluster): Promise<number> {
   const { nodes } = await client.nodes.stats({ metric: "process" });
   return Object.values(nodes).reduce((sum, { process }) => sum + (process?.cpu?.total_in_millis ?? NaN), 0);

@@ -7,7 +7,7 @@ import { patternOf } from "../../src/events/pattern.ts";
 export const LOG: LogKey = parseLogKey("bench")!;
 export const API_KEY = "key-of-the-benchmarks";
 
-/** Mulberry32: the same events in each run. */
+/** Mulberry32, seeded, so that each run has the same events. */
 export function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -18,20 +18,20 @@ export function createRandom(seed: number): (below: number) => number {
   };
 }
 
-/** Drawn with falling frequency: the first is by far the most common. */
+/** Tags in order of falling frequency; the first is by far the most common. */
 const TAGS = ["http", "cart", "login", "cache", "db", "mail", "search", "batch", "error", "slow", "deploy", "audit"];
 const SOURCES = Array.from({ length: 50 }, (_, i) => `web-${String(i + 1).padStart(2, "0")}`);
 const ACTIONS = ["stored order", "sent invoice", "rendered page", "answered query", "read profile", "charged card"];
-/** One event in so many holds one of these words. */
+/** One event in so many contains one of these words. */
 const RARE_EVERY = 250;
 export const RARE_WORDS: readonly string[] = Array.from({ length: 40 }, (_, i) => `quagmire${i + 10}`);
-/** Each matches one text in some 10,000, however many there are above 100,000. */
+/** Expressions of which each matches about one text in 10,000 in data sets above 100,000. */
 export const RARE_EXPRESSIONS: readonly string[] = Array.from(
   { length: 41 },
   (_, i) => `timeout.*id=${i === 0 ? 9 : i + 10}[0-9]{3}$`,
 );
 
-/** As many others of the same kind: the expressions find as much, the words nothing. */
+/** As many others of the same kind: the expressions match as often, the words never. */
 export const OTHER_EXPRESSIONS: readonly string[] = Array.from(
   { length: 40 },
   (_, i) => `timeout.*id=${i + 60}[0-9]{3}$`,
@@ -40,16 +40,16 @@ export const OTHER_WORDS: readonly string[] = Array.from({ length: 40 }, (_, i) 
 
 export const DAY_MS = 86_400_000;
 export const DAYS = 30;
-/** Where all data sets end, so that months begin and end at the same place in each run. */
+/** End of all data sets, so that months begin at the same place in each run. */
 export const END_MS = Date.UTC(2026, 9, 21);
-/** A pair that few events have. */
+/** A tag and a source that few events have in common. */
 export const RARE_TAG = "audit";
 export const RARE_SOURCE = "web-37";
 
-/** Whether events carry attributes. */
+/** Whether events have attributes. */
 export type Shape = "plain" | "attributes";
 
-/** The five attributes of an event. The last one is its own, of 50 bytes or so. */
+/** The five attributes of an event. The last one is unique and has about 50 bytes. */
 export const ATTRIBUTES = ["host", "http.route", "http.status", "duration_ms", "trace_id"] as const;
 /** A status that one event in a hundred has. */
 export const RARE_STATUS = 503;
@@ -70,8 +70,8 @@ function attributesOf(i: number, random: (below: number) => number): string {
 }
 
 /**
- * So many events of one log, in order of acceptance, spread evenly over the {@link DAYS} before
- * {@link END_MS}. Every text is different from all others.
+ * Yields events of one log in order of acceptance, spread evenly over the {@link DAYS} before
+ * {@link END_MS}. Every text is unique.
  */
 export function* storedEvents(count: number, shape: Shape = "plain"): Generator<StoredEvent> {
   const random = createRandom(11);
@@ -100,7 +100,7 @@ export function* storedEvents(count: number, shape: Shape = "plain"): Generator<
   }
 }
 
-/** One text in ten tells of a timeout. The number at its end, as mixed as it looks, is each event's own. */
+/** Returns the text of event `i`. One text in ten reports a timeout. The final number is unique. */
 function textOf(i: number, count: number, random: (below: number) => number): string {
   // A prime step visits each number below `span` once.
   const span = Math.max(count, 10_007);
@@ -113,7 +113,7 @@ function textOf(i: number, count: number, random: (below: number) => number): st
   return `${ACTIONS[random(ACTIONS.length)]} for customer ${random(90_000)} in ${took_ms} ms id=${id}`;
 }
 
-/** The form of a post, of about 150 bytes, as a producer would send it. `i` makes it different from others. */
+/** Returns the form of a post of about 150 bytes, as a producer sends it. `i` makes it differ. */
 export function formOf(i: number, apiKey: string): string {
   return new URLSearchParams({
     apikey: apiKey,
@@ -124,13 +124,13 @@ export function formOf(i: number, apiKey: string): string {
   }).toString();
 }
 
-/** The same as the event of a batch. */
+/** Returns the same content as an event of a batch. */
 export function eventOf(i: number): object {
   const { apikey: _, value, ...event } = Object.fromEntries(new URLSearchParams(formOf(i, "")));
   return { ...event, value: Number(value) };
 }
 
-/** A whole HTTP request that posts `form`. */
+/** Returns a complete HTTP request that posts `form`. */
 export function postRequest(path: string, form: string): string {
   return (
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
@@ -138,7 +138,7 @@ export function postRequest(path: string, form: string): string {
   );
 }
 
-/** A whole HTTP request that posts the lines of a batch. */
+/** Returns a complete HTTP request that posts the lines of a batch. */
 export function batchRequest(body: string): string {
   return (
     `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n` +
@@ -147,7 +147,7 @@ export function batchRequest(body: string): string {
   );
 }
 
-/** A whole HTTP request that asks for `path`. */
+/** Returns a complete HTTP request for `path`. */
 export function getRequest(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n\r\n`;
 }

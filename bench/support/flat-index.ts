@@ -8,7 +8,7 @@ const IN_FLIGHT = 3;
 
 const keyword: estypes.MappingProperty = { type: "keyword" };
 
-/** An index as one would make it for just these attributes, each with a type of its own. */
+/** The obvious mapping for just these attributes, each with its own type. */
 const MAPPINGS: estypes.MappingTypeMapping = {
   dynamic: false,
   properties: {
@@ -30,7 +30,7 @@ const MAPPINGS: estypes.MappingTypeMapping = {
   },
 };
 
-/** Makes and fills an index for each month, as the service has them, under one alias. */
+/** Creates and fills monthly indices, as the service has them, under one alias. */
 export async function fillFlatIndex(client: Client, alias: string, events: Iterable<StoredEvent>): Promise<void> {
   const made = new Set<string>();
   const writing = new Set<Promise<void>>();
@@ -56,7 +56,7 @@ export async function fillFlatIndex(client: Client, alias: string, events: Itera
   await client.indices.refresh({ index: alias });
 }
 
-/** Absent values are left out, as the service does. */
+/** Absent values are left out, as in the service's documents. */
 function documentOf(event: StoredEvent): object {
   const { id, log, created, text, link, tags, source, user, value, pattern, attributes } = event;
   const { "http.route": route, "http.status": status, ...others } = JSON.parse(attributes!) as Record<string, unknown>;

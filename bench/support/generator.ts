@@ -1,7 +1,6 @@
 /**
- * The load generator: a process of its own that sends ready-made requests over kept-alive
- * connections and reads no more of the answers than status and length. Told what to do by
- * `load.ts`, one job at a time.
+ * The load generator: a separate process that sends prepared requests over kept-alive connections
+ * and reads only status and length of the responses. `load.ts` controls it, one job at a time.
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -12,9 +11,9 @@ const HEAD_END = Buffer.from("\r\n\r\n");
 const LENGTH = Buffer.from("ontent-Length: ");
 const CHUNKED = Buffer.from("ransfer-Encoding: chunked");
 const LAST_CHUNK = Buffer.from("\r\n0\r\n\r\n");
-/** Into which all connections are read, one after the other: none of what comes is kept. */
+/** Shared read buffer of all connections; its content is not kept. */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
-/** A connection that waits for its turn looks at the clock so often. */
+/** Interval at which the pacer checks the clock. */
 const TICK_MS = 1;
 
 const NOTHING = Buffer.alloc(0);
@@ -24,12 +23,12 @@ type Answered = (connection: Connection, status: number) => void;
 class Connection {
   readonly #socket: Socket;
   readonly #answered: Answered;
-  /** What came of a head that is not complete yet. */
+  /** Received part of an incomplete response head. */
   #head: Buffer | null = null;
   #status = 0;
-  /** Bytes of the body that are still to come; -1 between two answers, Infinity where it is in chunks. */
+  /** Remaining bytes of the body; -1 between two responses, Infinity for a chunked body. */
   #left = -1;
-  /** The last bytes of a body in chunks. */
+  /** Last bytes of a chunked body. */
   #tail: Buffer = NOTHING;
   started_ms = 0;
 
@@ -70,7 +69,7 @@ class Connection {
       if (this.#head !== null) rest = Buffer.concat([this.#head, chunk]);
       const end = rest.indexOf(HEAD_END);
       if (end < 0) {
-        // What was read is written over by what comes next.
+        // A copy, as the read buffer is reused.
         this.#head = Buffer.from(rest);
         return;
       }
@@ -109,7 +108,7 @@ function fail(error: unknown): void {
   process.exit(1);
 }
 
-/** Ready-made requests, in turn; where a job asks for it, with the moment of sending written into each. */
+/** Returns prepared requests in turn, with the time of sending if the job has a stamp. */
 function requestsOf({ requests, stamp }: Job): () => Buffer {
   const ready = requests.map((request) => Buffer.from(request));
   const places = ready.map((request) => (stamp === undefined ? -1 : request.indexOf(stamp)));
@@ -125,8 +124,8 @@ function requestsOf({ requests, stamp }: Job): () => Buffer {
 }
 
 /**
- * Keeps the answers of a job. A time runs from when the request was due, so that a server that
- * stalls is charged for all it kept waiting.
+ * Collects the responses of a job. Latency is measured from the time a request was due, so that a
+ * stalled server is charged for all requests it delayed.
  */
 function createTally(job: Job, end_ms: number) {
   const latencies: number[] = [];
@@ -206,7 +205,7 @@ async function run(job: Job): Promise<Outcome> {
   return tally.outcome();
 }
 
-/** Calls `send` at an even pace with the moment at which each request is due, whatever became of those before. */
+/** Calls `send` at a fixed rate with the time a request is due, regardless of earlier requests. */
 async function pace(
   perSecond: number,
   start_ms: number,

@@ -1,6 +1,6 @@
 /**
- * The limit of posting: `node:http` that reads a form, parses it and answers 201. A process of its
- * own, as the service is.
+ * The limit of posting: `node:http` that reads a form, parses it and responds 201. It is a separate
+ * process, as the service is.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

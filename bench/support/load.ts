@@ -2,45 +2,42 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** What the load generator is to send. */
+/** A job of the load generator. */
 export type Job = {
   readonly host: string;
   readonly port: number;
   readonly connections: number;
-  /** Whole requests, sent in turn. */
+  /** Complete requests, sent in turn. */
   readonly requests: readonly (string | Uint8Array)[];
   /**
-   * Thirteen digits within each request, in whose place the moment of sending is written, in
-   * milliseconds since the Unix epoch.
+   * Thirteen digits in each request that are replaced by the time of sending, in milliseconds since
+   * the Unix epoch.
    */
   readonly stamp?: string;
-  /** Requests a second at an even pace; null: each connection asks again as soon as it is answered. */
+  /** Requests per second at a fixed rate. Null: each connection sends again upon each response. */
   readonly perSecond: number | null;
   readonly duration_ms: number;
-  /**
-   * Whether each request is sent once, by connections that are as many or fewer; then `duration_ms`
-   * is the most that it may take.
-   */
+  /** Whether each request is sent only once. Then `duration_ms` is the maximum duration. */
   readonly once?: boolean;
-  /** The status that counts. */
+  /** The expected status. */
   readonly expect: number;
 };
 
 export type Outcome = {
-  /** Requests that got the expected status, those after the end included. */
+  /** Number of responses with the expected status, including those after the end. */
   readonly answered: number;
   readonly perSecond: number;
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last response. */
   readonly took_ms: number;
   /** Sorted. */
   readonly latencies_ms: Float64Array;
-  /** Other statuses, with how often they came. */
+  /** Other statuses and their counts. */
   readonly others: readonly (readonly [status: number, count: number])[];
 };
 
-/** A load generator, in a process of its own. One job at a time. */
+/** A load generator in a separate process. Runs one job at a time. */
 export type Generator = AsyncDisposable & {
-  /** @throws Error where anything else than the expected status was answered, or a connection broke */
+  /** @throws Error if a response has another status, or a connection fails */
   run(job: Job): Promise<Outcome>;
   readonly pid: number;
 };

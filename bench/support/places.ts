@@ -19,23 +19,23 @@ import type { ServiceProcess } from "./processes.ts";
 
 export type Kind = "embedded" | "cluster";
 
-/** Where one service keeps its things, empty at first. */
+/** Storage of a service, initially empty. */
 export type Place =
   | { readonly kind: "embedded"; readonly folder: string }
   | { readonly kind: "cluster"; readonly namespace: string; readonly cluster: Cluster };
 
-/** The admin of every place. */
+/** Admin account of every place. */
 export const ACCOUNT = { email: "bench@localhost", password: "a long password" } as const;
 
 const FIRST = { LOGGIA_ADMIN: `${ACCOUNT.email}:${ACCOUNT.password}`, LOGGIA_LOG: `${LOG}:${API_KEY}` };
 
-/** Removes what a place holds, once nothing runs there any more. */
+/** Removes the content of a place. Nothing may be running there. */
 export async function clearPlace(place: Place): Promise<void> {
   if (place.kind === "embedded") rmSync(place.folder, { recursive: true, force: true });
   else await place.cluster.clear(place.namespace);
 }
 
-/** The settings of a service in a place, whose first start makes the log {@link LOG} with the key {@link API_KEY}. */
+/** Returns a service's settings. Its first start creates {@link LOG} with {@link API_KEY}. */
 function environmentOf(place: Place): Record<string, string> {
   if (place.kind === "embedded") return { ...FIRST, LOGGIA_DATA: place.folder };
   const { cluster, namespace } = place;
@@ -48,8 +48,8 @@ function environmentOf(place: Place): Record<string, string> {
 }
 
 /**
- * @param options.roles all unless given; on a cluster each can be a process of its own
- * @param options.settings more settings
+ * @param options.roles default: all; on a cluster each can be a separate process
+ * @param options.settings additional settings
  */
 export function startService(
   place: Place,
@@ -57,12 +57,12 @@ export function startService(
 ): Promise<ServiceProcess> {
   const { roles, flags = [], settings = {} } = options;
   const environment = { ...environmentOf(place), ...settings, ...(roles !== undefined && { LOGGIA_ROLES: roles }) };
-  // One that has no address to say would not say that it is ready.
+  // Without a listening address, the process would not report that it is ready.
   const listening = roles === "pipeline" ? { LOGGIA_OPS: "127.0.0.1:0" } : {};
   return startServiceProcess({ ...environment, ...listening }, flags);
 }
 
-/** The ports of a place within this process, to fill it before a service starts there. */
+/** Opens the ports of a place in this process, to fill it before a service starts. */
 export async function openPorts(
   place: Place,
 ): Promise<AsyncDisposable & { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog }> {

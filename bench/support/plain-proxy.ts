@@ -1,6 +1,6 @@
 /**
- * The least that can stand between a client and Elasticsearch: `node:http` that hands a search on,
- * and its answer back, unread. A process of its own, as the service is.
+ * The minimal server between a client and Elasticsearch: `node:http` that forwards a search, and
+ * its response unread. It is a separate process, as the service is.
  */
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -12,23 +12,23 @@ const STOP_TIMEOUT_MS = 20_000;
 /** A process of the service. */
 export type ServiceProcess = AsyncDisposable & {
   readonly pid: number;
-  /** Ports on 127.0.0.1; NaN where the process does not play that role. */
+  /** Ports on 127.0.0.1; NaN if the process does not have that role. */
   readonly apiPort: number;
   readonly postPort: number;
-  /** Ports of its other listeners as `protocol transport`, in the order of its settings. */
+  /** Returns the ports of other listeners by `protocol transport`, in the order of the settings. */
   listenerPorts(): ReadonlyMap<string, number>;
-  /** Resident memory, in bytes. */
+  /** Returns the resident memory in bytes. */
   resident(): number;
-  /** Processor time that all its threads have taken so far, in milliseconds. */
+  /** Returns the processor time of all threads so far, in milliseconds. */
   busy(): number;
-  /** Ends it politely. */
+  /** Stops it gracefully. */
   stop(): Promise<void>;
 };
 
 /**
  * Starts the service as an operator does, on free ports.
- * @param environment its settings; nothing else that begins with LOGGIA_, KAFKA_ or ELASTICSEARCH_ reaches it
- * @param flags of node
+ * @param environment its settings; no other LOGGIA_, KAFKA_ or ELASTICSEARCH_ variables are passed
+ * @param flags flags of Node.js
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ export async function startServiceProcess(
     throw new Error(`the service has ended with ${String(code)} before it was ready`);
   });
   exited.catch(() => {});
-  // A first start says more, before it says where it listens.
+  // A first start prints more lines before the addresses.
   let said = "";
   while (!/^\S+ +http:\/\//m.test(said)) {
     const [chunk] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer];
@@ -76,15 +76,15 @@ export async function startServiceProcess(
   };
 }
 
-/** A server beside which the service is measured. */
+/** A server that the service is compared with. */
 export type OtherServer = AsyncDisposable & { readonly port: number };
 
-/** The server that is the limit of posting. */
+/** Starts the server that is the limit of posting. */
 export function startLimitServer(): Promise<OtherServer> {
   return startOther(new URL("./limit-server.ts", import.meta.url));
 }
 
-/** What hands searches on to this address of Elasticsearch's. */
+/** Starts the server that forwards searches to Elasticsearch at `url`. */
 export function startPlainProxy(url: string): Promise<OtherServer> {
   return startOther(new URL("./plain-proxy.ts", import.meta.url), url);
 }
@@ -104,19 +104,19 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(kill);
 }
 
-/** Linux only, as is all that measures processes here. */
+/** Linux only, as all measurements of processes here. */
 export function residentOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
-/** Processor time that a process has taken so far: its main thread, and all others, ended ones too. */
+/** Returns a process's processor time so far: main thread, and all others, ended ones included. */
 export function busyOfThreads(pid: number): { readonly main_ms: number; readonly others_ms: number } {
   const main_ms = busyOf(`${pid}/task/${pid}`);
   return { main_ms, others_ms: busyOf(pid) - main_ms };
 }
 
-/** Linux counts in hundredths of a second, whatever the clock of its scheduler. */
+/** Linux counts in hundredths of a second, whatever the scheduler's clock. */
 function busyOf(task: number | string): number {
   const [, fields = ""] = readFileSync(`/proc/${task}/stat`, "utf8").split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);

@@ -3,7 +3,7 @@ import protobuf from "protobufjs";
 
 import { API_KEY, LOG } from "./events.ts";
 
-/** A log record as all protocols can say it. */
+/** A log record with content that all protocols can express. */
 type LogEntry = {
   readonly at_ms: number;
   readonly text: string;
@@ -34,15 +34,15 @@ function recordOf(i: number): LogEntry {
   };
 }
 
-/** Shortly before now, so that nothing is ahead of the clock. */
+/** In the recent past, so that no event is ahead of the clock. */
 const START_MS = Date.now() - 3_600_000;
 
-/** So many records, those from the `n`-th times as many on. */
+/** Returns the `n`-th sequence of `count` records. */
 function recordsOf(n: number, count: number): LogEntry[] {
   return Array.from({ length: count }, (_, i) => recordOf(n * count + i));
 }
 
-/** Our own batch: an event a line, with what the other protocols say. */
+/** Returns a native batch: one event per line, with the content of the other protocols. */
 export function ndjsonRequest(n: number, count: number): Buffer {
   const lines = recordsOf(n, count).map(({ at_ms, text, severity, service, host, attributes }) =>
     JSON.stringify({
@@ -74,7 +74,10 @@ message Stream { string labels = 1; repeated Entry entries = 2; }
 message PushRequest { repeated Stream streams = 1; }
 `);
 
-/** An export request of OpenTelemetry: a resource for each service and host, as SDKs and Collector have it. */
+/**
+ * Returns an OpenTelemetry export request with a resource per service and host, as SDKs and the
+ * Collector send it.
+ */
 function exportOf(records: readonly LogEntry[]): object {
   const resources = Map.groupBy(records, ({ service, host }) => `${service} ${host}`);
   const resourceLogs = Array.from(resources.values(), (own) => ({
@@ -152,7 +155,7 @@ export function lokiRequest(n: number, count: number): Buffer {
   return httpRequest("/loki/api/v1/push", "application/x-protobuf", snappy(encoded("PushRequest", push)));
 }
 
-/** A block of snappy that holds everything as it is: what compresses is not what is measured. */
+/** Returns an uncompressed snappy block, as compression is not measured. */
 function snappy(bytes: Buffer): Buffer {
   const head: number[] = [];
   let left = bytes.length;
@@ -175,7 +178,7 @@ export function splunkRequest(n: number, count: number): Buffer {
   return httpRequest("/services/collector/event", "application/json", objects.join(""));
 }
 
-/** Lines of RFC 5424, what has no place in the header as structured data. */
+/** Returns lines of RFC 5424, with all fields that the header lacks as structured data. */
 export function syslogLines(count: number): string[] {
   return recordsOf(0, count).map(({ at_ms, text, severity, service, host, attributes }) => {
     const data = Object.entries(attributes).map(([name, value]) => ` ${name}="${value}"`);
@@ -193,7 +196,7 @@ export function gelfMessages(count: number): string[] {
   });
 }
 
-/** A message of Fluent forward in its packed mode. */
+/** Returns a message of Fluent forward in packed mode. */
 export function forwardMessage(count: number): Buffer {
   const entries = recordsOf(0, count).map(({ at_ms, text, severity, service, host, attributes }) =>
     encode([Math.floor(at_ms / 1_000), { message: text, level: severity, service, hostname: host, ...attributes }]),

@@ -6,17 +6,17 @@ import { ask } from "./client.ts";
 import type { Dataset } from "./datasets.ts";
 import { LOG } from "./events.ts";
 
-/** A question as the service is asked, and as one would ask each engine without it. */
+/** A query to the service, and the equivalent for each bare engine. */
 export type Question = {
   readonly name: string;
-  /** Below `/1/logs/{log}`. */
+  /** Path below `/1/logs/{log}`. */
   readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly sql: string;
   readonly search: estypes.SearchRequest;
   /**
-   * What the answer comes to, so that no figure stands for a wrong one; read from the service's
-   * answer and from each engine's.
+   * Size of a result, from the service's response and from each engine's, so that no figure is
+   * reported for a wrong result.
    */
   readonly sizes: {
     readonly service: (body: string) => number;
@@ -26,18 +26,18 @@ export type Question = {
   readonly target?: Target;
 };
 
-/**
- * Compilers have to become warm, those of all processes: a question that a process has not been
- * asked some hundred times takes a tenth to a fifth longer.
- */
+/** Warm-up of compilers in all processes. Their first hundred queries are noticeably slower. */
 const WARM_MS = { embedded: 1_000, cluster: 4_000 } as const;
 
-/** Asks a service over HTTP. */
+/** Sends a query to the service over HTTP. */
 export function askService({ service }: Dataset, { path, parameters }: Question): Promise<string> {
   return ask(service.apiPort, path, parameters).then(({ body }) => body);
 }
 
-/** The service over HTTP beside the bare engine. @throws Error where their answers are not of one size */
+/**
+ * Compares the service over HTTP with the bare engine.
+ * @throws Error if the sizes of their results differ
+ */
 export async function compareWithBare(
   { report, quick }: Bench,
   dataset: Dataset,
@@ -66,12 +66,12 @@ export async function compareWithBare(
   const [limit, ours, proxy] = await interleaved(ways, options);
   const { target } = question;
   report.ratio({ name: `${name}, ${place.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
-  // How much of the ratio any server in between would have.
+  // The part of the ratio that any intermediate server would have.
   if (proxy !== undefined) report.ratio({ name: `${name}, a plain proxy`, unit: "ms", ours: proxy, limit: limit! });
   return { ours: ours! };
 }
 
-/** The columns that a list shows, as the embedded store keeps them. */
+/** Columns that a list shows, as the embedded store keeps them. */
 export const ROW_COLUMNS =
   'id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, data is not null';
 
@@ -79,7 +79,7 @@ export function isLog(): NonNullable<estypes.QueryDslQueryContainer> {
   return { term: { log: LOG } };
 }
 
-/** Rows of a page. */
+/** Number of rows of a page. */
 export const ROWS: Question["sizes"] = {
   service: (body) => (JSON.parse(body) as unknown[]).length,
   duckdb: (rows) => rows.length,

@@ -2,17 +2,17 @@ import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const LOOK_MS = 500;
-/** Where a machine is at rest, all that is at work takes no more than this part of one core. */
+/** Maximum total load of a machine at rest, in cores. */
 const BUSY = 0.2;
 const PATIENCE_MS = 60_000;
 
-/** Whether the machine did not come to rest: then there is no use in waiting for it again. */
+/** Whether the machine failed to come to rest, so that waiting again is useless. */
 let isRestless = false;
 
 /**
- * Waits until the machine was at rest for so long: until engines have started, merged what was
- * written, folded their logs in. A minute at most, and once, for on a machine that others share
- * that may never be.
+ * Waits until the machine has been at rest for `calm_ms`: engines have started, merged and
+ * checkpointed. Waits at most a minute, and gives up for good after that, since a shared machine
+ * may never be at rest.
  */
 export async function atRest(calm_ms = 1_000): Promise<void> {
   const deadline_ms = performance.now() + PATIENCE_MS;
@@ -27,7 +27,7 @@ export async function atRest(calm_ms = 1_000): Promise<void> {
   }
 }
 
-/** What all processors have worked. */
+/** Returns the total processor time so far. */
 function work_ms(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }

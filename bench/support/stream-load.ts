@@ -4,16 +4,16 @@ import { fileURLToPath } from "node:url";
 
 export type StreamJob = {
   readonly port: number;
-  /** Whole frames. */
+  /** Complete frames. */
   readonly payload: Uint8Array;
   readonly connections: number;
   readonly duration_ms: number;
 };
 
-/** How often the payload was written; all connections are closed. */
+/** Number of times the payload was written. All connections are closed. */
 export type StreamOutcome = { readonly written: number };
 
-/** Writes over plain connections, in a process of its own. One job at a time. */
+/** Writes to plain connections from a separate process. Runs one job at a time. */
 export type Streamer = AsyncDisposable & { run(job: StreamJob): Promise<StreamOutcome> };
 
 export async function startStreamer(): Promise<Streamer> {

@@ -1,6 +1,6 @@
 /**
- * Writes the same bytes again and again over plain connections, as fast as they are taken: a
- * process of its own, told what to do by `stream-load.ts`.
+ * Writes the same bytes repeatedly to plain connections, as fast as they are accepted. It is a
+ * separate process that `stream-load.ts` controls.
  */
 import { once } from "node:events";
 import { connect } from "node:net";

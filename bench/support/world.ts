@@ -14,8 +14,8 @@ import { startLimitServer } from "./processes.ts";
 import { atRest } from "./rest.ts";
 
 /**
- * What benchmarks of one kind of engines share: engines, data sets and helping processes, each made
- * when first asked for and gone at the end.
+ * Shared resources of the benchmarks on one kind of engines: engines, data sets and helper
+ * processes. Each is created on first use and removed at the end.
  */
 export class World implements AsyncDisposable {
   readonly kind: Kind;
@@ -43,12 +43,12 @@ export class World implements AsyncDisposable {
     return (this.#generator ??= startGenerator().then((generator) => this.#closing.use(generator)));
   }
 
-  /** `node:http` that answers forms. */
+  /** Starts the `node:http` server that answers forms. */
   limitServer(): Promise<{ readonly port: number }> {
     return (this.#limitServer ??= startLimitServer().then((server) => this.#closing.use(server)));
   }
 
-  /** An empty place; its folder goes when the world does. */
+  /** Creates an empty place, whose folder is removed with the world. */
   async place(): Promise<Place> {
     const { kind } = this;
     if (kind === "embedded") return { kind, folder: this.folder() };
@@ -56,7 +56,7 @@ export class World implements AsyncDisposable {
     return { kind, namespace: cluster.namespace(), cluster };
   }
 
-  /** So many events over 30 days, a service that answers for them, and the bare engine beside it. */
+  /** Creates events over 30 days, a service on them, and the bare engine for comparison. */
   dataset(count: number, shape: Shape = "plain"): Promise<Dataset> {
     const key = `${shape} ${count}`;
     let dataset = this.#datasets.get(key);
