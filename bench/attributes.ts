@@ -9,7 +9,7 @@ const TARGET = { kind: "at most", value: 1.25 } as const;
 
 type Filter = { readonly lql: string; readonly sql: string; readonly search: estypes.QueryDslQueryContainer };
 
-/** The newest 100 events of a filter, and their total. */
+/** Asks for the newest 100 events of a filter, and their total. */
 function newest({ lql, sql, search }: Filter): Question {
   const query = `GET events WHERE ${lql} SORT created DESC`;
   return {

@@ -50,8 +50,8 @@ function filter(i: number, conditions: Conditions): ClassFilter {
 }
 
 /**
- * An event of nine words, three tags and a link that matches `filter`, so that the share of events
- * with a class does not depend on the number of filters.
+ * Makes an event of nine words, three tags and a link that matches `filter`, so that the share of
+ * events with a class does not depend on the number of filters.
  */
 function event({ tag, text, link, source }: ClassFilter): Subject {
   return {

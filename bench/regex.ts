@@ -141,7 +141,7 @@ async function askBare(client: Client, index: string, expression: string): Promi
   return typeof hits.total === "number" ? hits.total : (hits.total?.value ?? NaN);
 }
 
-/** A `regexp` query matches whole texts. */
+/** Adapts an expression to a `regexp` query, which matches whole texts. */
 function anywhere(expression: string): string {
   return expression.endsWith("$") ? `.*${expression.slice(0, -1)}` : `.*${expression}.*`;
 }

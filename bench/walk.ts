@@ -37,7 +37,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** @throws Error if an event is missing, repeated or out of order */
+/** Reads all pages. @throws Error if an event is missing, repeated or out of order */
 async function walk(dataset: Dataset, order: Order): Promise<Walk> {
   const { service, count } = dataset;
   const walked: Walk = { pages_ms: [], resident_mb: [] };

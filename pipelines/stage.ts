@@ -70,7 +70,7 @@ export type Writer = {
  * written when all parts have been taken.
  */
 export type Writing = {
-  /** @returns the events that cannot be written, and why; no stage writes anything of them */
+  /** Takes events. @returns those that cannot be written, and why; no stage writes them */
   take(items: readonly Item[]): Promise<readonly Failure[]>;
   /**
    * Resolves once everything is durable except the failures returned, which are refused.

@@ -86,7 +86,7 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
   await restOf(cluster, [documents, texts]);
   const answerers: Answerer[] = [contenderOf(service), bareAnswerer(cluster, { documents, texts })];
   for (const question of QUESTIONS) {
-    /** Processor time of a query, which load on the machine affects less than its duration. */
+    /** Measures processor time, which load on the machine affects less than duration. */
     const costOf = async ({ ask }: Answerer): Promise<{ service_ms: number; engine_ms: number }> => {
       const random = createRandom(count + 1);
       // Elasticsearch's figures are up to a second old.

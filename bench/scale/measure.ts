@@ -22,7 +22,7 @@ export const MB = 1_000_000;
 export const ACCEPTED: Row = { name: "accepted", unit: "/s", goal: "240,000" };
 export const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,000" };
 
-/** @throws RangeError if the setting is too small for loading a hundredth of it */
+/** Returns the number of events to load. @throws RangeError if it is too small for a hundredth */
 export function countOf({ quick }: Bench): number {
   const count = quick ? 100_000 : Number(SCALE_EVENTS);
   if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
@@ -85,7 +85,10 @@ export async function timeAll(
   return figures.map((figures, i) => ({ records: found[i]!, figures }));
 }
 
-/** @returns the records of the first response, and the median of the others in milliseconds */
+/**
+ * Times a query.
+ * @returns the first response's records, the median of the others in milliseconds
+ */
 export async function time(
   bench: Bench,
   answerer: Answerer,

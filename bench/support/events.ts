@@ -7,7 +7,7 @@ import { patternOf } from "../../src/events/pattern.ts";
 export const LOG: LogKey = parseLogKey("bench")!;
 export const API_KEY = "key-of-the-benchmarks";
 
-/** Mulberry32, seeded, so that each run has the same events. */
+/** Creates a seeded Mulberry32 generator, so that each run has the same events. */
 export function createRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

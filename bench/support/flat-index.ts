@@ -56,7 +56,7 @@ export async function fillFlatIndex(client: Client, alias: string, events: Itera
   await client.indices.refresh({ index: alias });
 }
 
-/** Absent values are left out, as in the service's documents. */
+/** Encodes an event without its absent values, like the service's documents. */
 function documentOf(event: StoredEvent): object {
   const { id, log, created, text, link, tags, source, user, value, pattern, attributes } = event;
   const { "http.route": route, "http.status": status, ...others } = JSON.parse(attributes!) as Record<string, unknown>;

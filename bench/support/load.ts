@@ -37,7 +37,7 @@ export type Outcome = {
 
 /** A load generator in a separate process. Runs one job at a time. */
 export type Generator = AsyncDisposable & {
-  /** @throws Error if a response has another status, or a connection fails */
+  /** Runs a job. @throws Error if a response has another status, or a connection fails */
   run(job: Job): Promise<Outcome>;
   readonly pid: number;
 };

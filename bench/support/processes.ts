@@ -104,7 +104,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(kill);
 }
 
-/** Linux only, as all measurements of processes here. */
+/** Returns the resident memory in bytes, on Linux only, as all measurements of processes here. */
 export function residentOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
@@ -116,7 +116,7 @@ export function busyOfThreads(pid: number): { readonly main_ms: number; readonly
   return { main_ms, others_ms: busyOf(pid) - main_ms };
 }
 
-/** Linux counts in hundredths of a second, whatever the scheduler's clock. */
+/** Returns the processor time of a task, which Linux counts in hundredths of a second. */
 function busyOf(task: number | string): number {
   const [, fields = ""] = readFileSync(`/proc/${task}/stat`, "utf8").split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);

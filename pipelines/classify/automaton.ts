@@ -95,7 +95,7 @@ export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = 
   }
   let pass = 0;
 
-  /** If a pattern was seen in this pass, so were all shorter patterns that it ends with. */
+  /** Collects ids. If a pattern was seen in this pass, so were all shorter ones it ends with. */
   function collect(node: number, ids: number[]): void {
     for (let at = node; at >= 0 && seen[at] !== pass; at = end[fail[at]!]!) {
       seen[at] = pass;

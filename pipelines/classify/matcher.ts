@@ -19,7 +19,7 @@ export type Subject = Pick<StoredEvent, "text" | "link" | "tags" | "source">;
 export type Matcher = (event: Subject) => string | null;
 
 /**
- * Compiles class filters into a matcher whose cost does not depend on the number of filters.
+ * Compiles class filters into a matcher whose cost depends on the event, not on their number.
  *
  * A filter's rank is its place in the order (weight descending, key ascending); the matching filter
  * of least rank wins. Filters with the same tag and source, or without either, form a group, found

@@ -74,7 +74,7 @@ export function upper(hash: number, table: Int32Array | Uint32Array): number {
   return hash >>> (Math.clz32(table.length) + 1);
 }
 
-/** First bit of a window in its word; shifts use the lowest five bits only. */
+/** Returns the first bit of a window in its word. Shifts use only the lowest five bits. */
 function bitOf(hash: number): number {
   return hash >>> 10;
 }

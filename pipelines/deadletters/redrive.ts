@@ -16,8 +16,8 @@ const CONTENT_MAX_CHARACTERS = 200;
 const WAITING_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Creates the administration of a bus's dead letters. Redriven letters stay on the topic and are
- * marked by a later record. As all writes of the pipeline are create-only, redriving a letter twice
+ * Gives operators access to a bus's dead letters. Redriven letters stay on the topic and are marked
+ * by a later record. As all writes of the pipeline are create-only, redriving a letter twice
  * changes nothing.
  */
 export function createDeadLetters(ports: DeadLetterPorts): DeadLetters {

@@ -22,7 +22,7 @@ export type GeoipOptions = {
 
 const WATCH_MS = 5_000;
 
-/** @throws StartError with the setting and the file if it can't be read or is no such database */
+/** Opens a database. @throws StartError with setting and file if it can't be read or is invalid */
 export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: GeoipOptions): Promise<Geoip> {
   let database: Database;
   let seen: string;

@@ -19,7 +19,7 @@ function beginIndex(store: EventStore): Writing {
   const prepared = store.prepareEvents();
   const origins = new Origins();
 
-  /** @returns how many were added, and the error if not all of them were */
+  /** Adds events. @returns how many were added, and the error if not all of them were */
   async function add(items: readonly Item[]): Promise<{ readonly added: number; readonly error: Error | null }> {
     let error: Error | null = null;
     await prepared.add(items.map(({ event }) => event)).catch((thrown: Error) => (error = thrown));

@@ -17,7 +17,7 @@ export type Gathering = {
   takeOver(partition: number): Promise<void>;
   /** Processes one batch, from its records to its acknowledgement. */
   handle(batch: Batch): Promise<void>;
-  /** Numbers of records read and skipped since the start. */
+  /** Returns the numbers of records read and skipped since the start. */
   counts(): { readonly notices: number; readonly skipped: number };
 };
 

@@ -24,7 +24,7 @@ export type DigestKey = Pick<Digest, "user" | "log" | "class">;
 export type DigestId = string & { readonly brand: "DigestId" };
 
 export type State = {
-  /** @throws LoggiaError `store_unavailable`, as all methods do */
+  /** Reads a digest. @throws LoggiaError `store_unavailable`, as all methods do */
   digest(id: DigestId): Promise<Digest | null>;
   /** Returns the digests of one partition of `alerts`. */
   digestsOf(partition: number): Promise<{ id: DigestId; digest: Digest }[]>;

@@ -61,7 +61,7 @@ export class Claim {
     this.#isWritten = false;
   }
 
-  /** @throws ClaimLost; LoggiaError `store_unavailable` */
+  /** Writes changes at once. @throws ClaimLost; LoggiaError `store_unavailable` */
   async save(changes: Partial<StoredReclassification>): Promise<void> {
     this.note(changes);
     await this.#inTurn(() => this.#write());
@@ -112,7 +112,7 @@ export class Claim {
     if (isDue && !this.#isLost) void this.save({}).catch(() => {});
   }
 
-  /** @returns false if the version had changed and `isWanted` then returned false */
+  /** Writes the record. @returns false if the version had changed and `isWanted` returned false */
   async #write(isWanted: () => boolean = () => true): Promise<boolean> {
     if (this.#isLost) throw new ClaimLost();
     for (;;) {

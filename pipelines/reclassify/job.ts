@@ -143,7 +143,7 @@ class ReclassifyingJob {
     }
   }
 
-  /** @returns whether it was the last step */
+  /** Processes a piece. @returns whether it was the last */
   async #step(): Promise<boolean> {
     const { claim, signal } = this.#options;
     await this.#whileHeld();
@@ -194,7 +194,7 @@ class ReclassifyingJob {
     return classes;
   }
 
-  /** @throws LogGone */
+  /** Returns the fingerprint of the current filters. @throws LogGone */
   async #todaysFilters(): Promise<string> {
     const { catalog } = this.#options;
     await catalog.refresh();

@@ -191,7 +191,7 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
   };
 }
 
-/** An object without a prototype, so that `__proto__` is a name like any other. */
+/** Creates an object without a prototype, so that `__proto__` is a name like any other. */
 function newColumns<T>(): Record<string, T[]> {
   return Object.create(null) as Record<string, T[]>;
 }

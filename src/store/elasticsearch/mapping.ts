@@ -260,7 +260,7 @@ const keyword: estypes.MappingProperty = { type: "keyword" };
  */
 const column: estypes.MappingProperty = { type: "keyword", index: false };
 
-/** A field for looking up words only, see `words.ts`. */
+/** Returns a mapping for looking up words only, see `words.ts`. */
 function words(analyzer: "simple" | "whitespace"): estypes.MappingProperty {
   return { type: "text", analyzer, index_options: "docs", norms: false };
 }

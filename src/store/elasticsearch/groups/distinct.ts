@@ -30,7 +30,7 @@ export function countingOf(name: string, field: string): Record<string, Aggregat
   };
 }
 
-/** @throws TooManyValues if there are more values than the limit */
+/** Reads a count of distinct values. @throws TooManyValues if it exceeds the limit */
 export function readCounted(bucket: Bucket, name: string): number {
   const { sum_other_doc_count: others } = bucket[valuesNameOf(name)] as { sum_other_doc_count: number };
   if (others > 0) throw new TooManyValues();

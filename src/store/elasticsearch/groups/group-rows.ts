@@ -18,7 +18,7 @@ type Growing = { add(row: EventRow): void; value(): GroupValue };
 type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
 
 /**
- * Groups rows.
+ * Computes the groups of rows.
  * @throws LoggiaError `unsupported` if there are too many groups, `overloaded` if testing the rows
  * takes too long
  */

@@ -121,7 +121,7 @@ function* chunks<T>(items: Iterable<T>, size: number): Generator<T[]> {
   yield chunk;
 }
 
-/** Groups with distinct counts, in one pass if the values are known to be few. */
+/** Computes groups with distinct counts, in one pass if the values are known to be few. */
 async function distinctGroups(
   search: Searcher,
   plan: GroupPlan,
@@ -161,7 +161,7 @@ type Counting = {
   readonly isOneShard?: () => Promise<boolean>;
 };
 
-/** Groups by the index the events that an exact query finds. */
+/** Computes in the index the groups of the events that an exact query finds. */
 async function countedGroups(
   search: Searcher,
   plan: GroupPlan,

@@ -190,7 +190,7 @@ export async function* compositePages(
   } while (after !== undefined);
 }
 
-/** The client's type has no union of sources. */
+/** Casts to the client's type, which has no union of sources. */
 function ofClient(composite: Composite): estypes.AggregationsCompositeAggregation {
   return composite as unknown as estypes.AggregationsCompositeAggregation;
 }

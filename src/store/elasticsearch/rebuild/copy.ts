@@ -64,7 +64,7 @@ export async function copyAfter(options: CopyOptions, after: number): Promise<nu
   return compared;
 }
 
-/** @returns the number of documents replaced by markers */
+/** Copies hits. @returns the number of documents replaced by markers */
 async function copyHits(
   { client, to, encode, signal, overwrites = false }: CopyOptions,
   hits: readonly Hit[],
@@ -146,7 +146,7 @@ export async function prune({ client, from, to, signal }: Omit<CopyOptions, "enc
   });
 }
 
-/** @throws LoggiaError `store_unavailable` if an operation is rejected or retries fail */
+/** Writes operations. @throws LoggiaError `store_unavailable` if one is rejected or retries fail */
 async function writeAll(client: Client, operations: readonly Operation[], signal: AbortSignal): Promise<void> {
   let left = operations;
   for (let attempt = 1; left.length > 0; attempt++) {

@@ -25,7 +25,7 @@ export type Lock = {
   readonly inherited: boolean;
   /** Fires when another process may hold the lock. */
   readonly lost: AbortSignal;
-  /** @throws if the lock is lost */
+  /** Renews the lock. @throws if it is lost */
   confirm(): Promise<void>;
   /**
    * Stops the heartbeats.
@@ -109,7 +109,7 @@ async function prepareIndex(client: Client, index: string): Promise<void> {
   }
 }
 
-/** @returns null if the version of the document is not `expected` */
+/** Writes the document. @returns null if its version is not `expected` */
 async function write(
   client: Client,
   index: string,

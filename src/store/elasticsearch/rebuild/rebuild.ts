@@ -164,7 +164,7 @@ class Work {
     return this.#progress;
   }
 
-  /** Earlier months are kept. Places that are not monthly are always rebuilt. */
+  /** Whether a place is rebuilt: months since `since`, and every place that is not monthly. */
   #isWanted(place: string): boolean {
     const month = monthAt(this.#context.names, place);
     return month === null || month.end > this.#options.since;

@@ -159,7 +159,7 @@ export async function* verified(
   yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));
 }
 
-/** Lucene limits the cost of an expression, and indices made by others limit its length. */
+/** Whether an expression exceeds Lucene's limit of cost or, in foreign indices, of length. */
 function isTooComplex(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 400) return false;
   return /too_complex_to_determinize|max_regex_length/.test(JSON.stringify(error.body ?? null));

@@ -196,7 +196,7 @@ function compileComparison(condition: Comparison): Query {
 
 const RANGE = { "<": "lt", "<=": "lte", ">": "gt", ">=": "gte" } as const;
 
-/** Equality with "" finds absent values, except for attributes. */
+/** Finds one of several values. "" finds absent values, except for attributes. */
 function equal(field: ConditionField, values: readonly string[]): Query {
   if (isAttribute(field)) {
     const key = keyOfField(field);
@@ -229,7 +229,7 @@ function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, valu
   throw op satisfies never;
 }
 
-/** The numbers of an attribute without columns are among its terms. */
+/** Compares the numbers of an attribute. Without columns they are among its terms. */
 function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: number): Query {
   const path = columnOf("numbers", key);
   const byColumn: Query = op === "=" ? { term: { [path]: value } } : { range: { [path]: { [RANGE[op]]: value } } };

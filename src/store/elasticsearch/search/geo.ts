@@ -48,7 +48,7 @@ export function liesNear({ geo }: EventRow, { lat, lon, km }: Near): boolean {
 
 type Place = { readonly lat: number; readonly lon: number };
 
-/** Distance on a sphere, by the haversine formula. */
+/** Returns the distance on a sphere, by the haversine formula. */
 function distance_km(a: Place, b: Place): number {
   const [lat1, lat2] = [radians(a.lat), radians(b.lat)];
   const h =

@@ -40,7 +40,7 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
   return marks === null ? page : { ...page, marks };
 }
 
-/** Returns the records of a page without counting hits. */
+/** Returns the records of a page within the window of a search, without counting hits. */
 export async function rows(client: Client, names: Names, plan: ListPlan): Promise<readonly EventRow[]> {
   const { logs, skip, take } = plan;
   if (logs.length === 0 || take === 0) return [];
@@ -56,7 +56,7 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
   });
 }
 
-/** Options for reading few events, in the plan's order if the index has that order. */
+/** Returns options for reading few events, in the plan's order if the index has it. */
 function orderedWays(client: Client, names: Names, plan: ListPlan) {
   return {
     doubts: doubtsOfSort(plan, names.earlier),

@@ -39,7 +39,7 @@ const COST_OF_RANGE = 0.025;
 /** Stands for expressions that Lucene cannot process: every text may match. */
 const ANY_TEXT: LuceneRegexp = { kind: "wider", on: "folded", expression: ".*" };
 
-/** @throws RE2JSSyntaxException if `pattern` is not an RE2 expression */
+/** Translates `pattern`. @throws RE2JSSyntaxException if it is not an RE2 expression */
 export function toLuceneRegexp(pattern: string): LuceneRegexp {
   const tree = parseTree(pattern);
   return isDeeper(tree, MAX_DEPTH) ? ANY_TEXT : translate(tree);

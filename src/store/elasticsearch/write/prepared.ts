@@ -62,7 +62,7 @@ export class ElasticsearchEvents implements PreparedEvents {
   }
 }
 
-/** @throws TypeError if another store prepared the events */
+/** Returns the operations of events. @throws TypeError if another store prepared them */
 export function operationsOf(events: PreparedEvents): BulkOperations {
   if (!(events instanceof ElasticsearchEvents)) throw new TypeError("these events were prepared by another store");
   return events.operations;

@@ -100,7 +100,7 @@ function eventOf({ id, log, text, link, tags, source, class: cls }: Document): P
   return { id, event };
 }
 
-/** @returns the number of documents whose class changed */
+/** Updates classes. @returns the number of documents changed */
 async function update(client: Client, targets: readonly Target[], classesOf: ClassesOf): Promise<number> {
   let changed = 0;
   let left = targets;
@@ -122,7 +122,7 @@ async function update(client: Client, targets: readonly Target[], classesOf: Cla
 
 type Due = { readonly target: Target; readonly class: string | null };
 
-/** Documents deleted meanwhile are neither done nor conflicts. */
+/** Sends updates. Documents deleted meanwhile count neither as done nor as conflicts. */
 async function send(client: Client, due: readonly Due[]): Promise<{ done: number; conflicts: Target[] }> {
   if (due.length === 0) return { done: 0, conflicts: [] };
   const operations = due.map(({ target, class: cls }) => {

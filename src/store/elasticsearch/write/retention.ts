@@ -114,7 +114,7 @@ async function deleteHits(sweep: Sweep, alias: string, query: Query): Promise<vo
   }
 }
 
-/** @throws LoggiaError `store_unavailable` if documents still exist after retries */
+/** Deletes documents. @throws LoggiaError `store_unavailable` if some remain after retries */
 async function deleteAll(client: Client, operations: readonly Operation[]): Promise<void> {
   let left = operations;
   for (let attempt = 1; ; attempt++) {
