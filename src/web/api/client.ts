@@ -1,4 +1,4 @@
-/** What the API answered in place of what was asked; `status` is 0 where it could not be reached. */
+/** An error response of the API; `status` is 0 if the service could not be reached. */
 export class ApiFault extends Error {
   readonly status: number;
   readonly code: string;
@@ -14,9 +14,9 @@ export class ApiFault extends Error {
   }
 }
 
-/** What went wrong, in the service's own words. */
+/** Returns the error message to show, in the service's own words where it has some. */
 export function wordsOf(error: unknown): string {
-  // Browsers word this each in their own way, with the address of a file.
+  // Each browser words this error differently and includes the address of a file.
   if (error instanceof TypeError && /\bmodule\b/.test(error.message))
     return "reload the page, its code could not be loaded";
   return error instanceof Error ? error.message : "Something went wrong; reload the page";
@@ -25,7 +25,7 @@ export function wordsOf(error: unknown): string {
 export type Answer<Body> = {
   readonly body: Body;
   readonly headers: Headers;
-  /** From sending the request to the end of its answer. */
+  /** From sending the request to the end of the response, in milliseconds. */
   readonly took_ms: number;
 };
 
@@ -35,7 +35,7 @@ export type Ask = {
   readonly json?: unknown;
   /** Sent as a form. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Of the query string; undefined ones are left out. */
+  /** Query string; undefined values are omitted. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,27 +43,32 @@ export type Ask = {
 
 export type Client = {
   /**
-   * Asks the API and reads its JSON answer (null for 204).
+   * Sends a request and reads the JSON response (null for 204).
    * @throws ApiFault; the reason of `signal`
    */
   readonly ask: <Body>(path: string, options?: Ask) => Promise<Answer<Body>>;
   /**
-   * The response itself, for what is read as it arrives. It counts among the requests at once until
-   * its head is there.
+   * Returns the response itself, for bodies that are read as they arrive. It counts as a concurrent
+   * request only until its headers arrive.
    */
   readonly open: (path: string, options?: Ask) => Promise<Response>;
 };
 
 export type ClientOptions = {
   readonly fetch?: typeof globalThis.fetch;
-  /** Called for each 401 but those of `/1/session`, with the time at which that was asked. */
+  /** Called for each 401 except on `/1/session`, with the time at which the request was sent. */
   readonly onSignedOut: (sent_ms: number) => void;
 };
 
-/** Of the 8 queries at a time that one account may ask, some are left for its other tabs. */
+/**
+ * Concurrent requests of this page. The service allows 8 per account; the rest is for its other
+ * tabs.
+ */
 const REQUESTS_AT_ONCE = 4;
 
-/** The page's client: its session's cookie, the header that such requests need, JSON in and out. */
+/**
+ * Creates the page's client: it sends the session cookie and `X-Loggia`, and reads and writes JSON.
+ */
 export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSignedOut }: ClientOptions): Client {
   const turns = createTurns(REQUESTS_AT_ONCE);
   const send = async (path: string, options: Ask): Promise<Response> => {
@@ -110,7 +115,7 @@ export function addressOf(path: string, query: Ask["query"] = {}): string {
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
-/** Reads an answer that may be cut off, or come from something else than the service. */
+/** Reads a response that may be truncated, or may not come from the service. */
 async function readJson(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
   try {
     return await response.json();
@@ -133,13 +138,13 @@ async function readFault(response: Response): Promise<ApiFault> {
     const { code, message } = (JSON.parse(text) as { error: { code: string; message: string } }).error;
     return new ApiFault({ status: response.status, code, message, retryAfter_s });
   } catch {
-    // Something in front of the service answered.
+    // The response came from a proxy in front of the service.
     const message = `The answer was ${response.status} ${response.statusText}`.trim();
     return new ApiFault({ status: response.status, code: "unknown", message, retryAfter_s });
   }
 }
 
-/** Runs at most `most` pieces of work at a time; of those waiting, the newest is next. */
+/** Runs at most `most` tasks at a time; of those waiting, the newest runs next. */
 function createTurns(most: number): { take<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> } {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -7,30 +7,32 @@ import type { Pieces } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
 
 /**
- * Changes to a query that the page makes for a reader. Each takes a query that was read and gives a
- * text; what it does not concern stays as it was typed, with its blanks and comments.
+ * Edits that the page makes to a query. Each function takes a parsed query and returns the new
+ * text; everything else stays as typed, including blanks and comments.
  */
 
-/** A query that can be changed. */
+/** A parsed query that can be edited. */
 export type Ask = Pieces & {
-  /** What AND joins: the class behind the table's dot, then the parts of WHERE. */
+  /**
+   * The operands of the top-level AND: the class after the table's dot, then the parts of WHERE.
+   */
   readonly filters: readonly Filter[];
-  /** Whether groups are its answer, not events. */
+  /** Whether the query returns groups instead of events. */
   readonly isGrouped: boolean;
 };
 
-/** One condition that every event found meets. */
+/** One condition that every matching event meets. */
 export type Filter = {
   readonly span: Span;
-  /** null: the class behind the table's dot. */
+  /** null for the class after the table's dot. */
   readonly tree: Expression | null;
-  /** What it chooses of one field; null where it says anything else. */
+  /** What it selects of one field; null for any other kind of condition. */
   readonly selection: Selection | null;
-  /** The fields that it looks at. */
+  /** The fields that the condition reads. */
   readonly fields: ReadonlySet<string>;
 };
 
-/** Reads a query; null where it has a fault. */
+/** Parses a query; returns null if it has an error. */
 export function readAsk(text: string): Ask | null {
   const pieces = piecesOf(text);
   if (pieces === null) return null;
@@ -44,7 +46,9 @@ function classFilter({ query }: Pieces): Filter[] {
   return [{ span: query.class.span, tree: null, selection, fields: new Set(["class"]) }];
 }
 
-/** A lower and an upper bound that stand beside each other are one band. */
+/**
+ * Returns a filter per condition, merging adjacent lower and upper bounds of a field into one band.
+ */
 function conditionFilters({ conditions }: Pieces): Filter[] {
   const filters: Filter[] = [];
   for (const { span, tree } of conditions) {
@@ -69,7 +73,7 @@ function fieldsIn(tree: Expression): Set<string> {
   return tree.kind === "not" ? fieldsIn(tree.part) : new Set([fieldName(tree.field.text)]);
 }
 
-/** What a query chooses of a field, and what it leaves out of it: the ticks of a facet. */
+/** Returns the values that a query selects and excludes of a field: the ticks of its facet. */
 export function choicesOf(
   ask: Ask,
   field: string,
@@ -83,46 +87,46 @@ function selectionsOf(ask: Ask, field: string): Selection[] {
   return ask.filters.flatMap(({ selection }) => (selection?.field === field ? [selection] : []));
 }
 
-/** Whether a choice is among others. */
+/** Reports whether a list of choices contains a choice. */
 export function hasChoice(field: string, choices: readonly Choice[], choice: Choice): boolean {
   return choices.some((each) => isSameChoice(field, each, choice));
 }
 
-/** The query with a choice more, or less where it has it. An excluded one is no longer excluded, and no more. */
+/** Adds a choice to the query, or removes it if present. An excluded choice is only un-excluded. */
 export function toggle(ask: Ask, field: string, choice: Choice): string {
   const { chosen, not } = choicesOf(ask, field);
   if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
   return hasChoice(field, chosen, choice) ? without(ask, field, choice, false) : extended(ask, field, choice, false);
 }
 
-/** The query that leaves a choice out, or no longer where it does. */
+/** Excludes a choice from the query, or un-excludes it. */
 export function toggleNot(ask: Ask, field: string, choice: Choice): string {
   const { chosen, not } = choicesOf(ask, field);
   if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
   if (!hasChoice(field, chosen, choice)) return extended(ask, field, choice, true);
   const rest = readAsk(without(ask, field, choice, false));
   if (rest === null) return ask.text;
-  // Once nothing is chosen, everything is, but for this.
+  // When no other value stays selected, all are, so that this one has to be excluded.
   return choicesOf(rest, field).chosen.length > 0 ? rest.text : extended(rest, field, choice, true);
 }
 
-/** The query that wants this choice alone of a field. */
+/** Returns the query with this choice as the only selection of the field. */
 export function only(ask: Ask, field: string, choice: Choice): string {
   const rest = readAsk(withoutSelections(ask, field));
   return rest === null ? ask.text : extended(rest, field, choice, false);
 }
 
-/** The query that leaves a choice out. */
+/** Returns the query with a choice excluded. */
 export function allBut(ask: Ask, field: string, choice: Choice): string {
   return hasChoice(field, choicesOf(ask, field).not, choice) ? ask.text : toggleNot(ask, field, choice);
 }
 
-/** The query whose text contains this as well, or does not. */
+/** Adds the condition that a field contains a text, or does not contain it. */
 export function withText(ask: Ask, text: string, { field = "text", isNot = false } = {}): string {
   return withCondition(ask, `${writeField(field)} ${isNot ? "NOT " : ""}CONTAINS ${writeString(text)}`);
 }
 
-/** The query without the conditions that look at this field alone, for counts of its values. */
+/** Removes the conditions on this field alone, so that the field's values can be counted. */
 export function withoutField(ask: Ask, field: string): string {
   return withoutFilters(ask, ({ fields }) => fields.size === 1 && fields.has(field));
 }
@@ -131,7 +135,7 @@ function withoutSelections(ask: Ask, field: string): string {
   return withoutFilters(ask, ({ selection }) => selection?.field === field);
 }
 
-/** The query with a further condition, which is LQL that can stand between ANDs. */
+/** Adds a condition, given as LQL that is valid between ANDs. */
 export function withCondition(ask: Ask, condition: string): string {
   const where = ask.clauses.get("where");
   if (where === undefined) return inserted(ask.text, ask.headEnd, `WHERE ${condition}`);
@@ -143,12 +147,15 @@ export function withCondition(ask: Ask, condition: string): string {
   return replaced(inserted(ask.text, span.end, `AND ${condition}`), span, joined);
 }
 
-/** Of a text that is a condition joined by OR: whether one pair of parentheses is around it all. */
+/** Reports whether one pair of parentheses encloses the whole of an OR condition. */
 function isInParentheses(text: string): boolean {
   return piecesOf(`GET events WHERE a = 1 AND ${text}`)?.conditions.length === 2 && text.startsWith("(");
 }
 
-/** The query without the conditions that pass a test. Those before and behind one that goes can become one band. */
+/**
+ * Removes the conditions that pass a test. It parses again after each, since neighbours can merge
+ * into a band.
+ */
 function withoutFilters(ask: Ask, test: (filter: Filter) => boolean): string {
   const filter = ask.filters.find(test);
   if (filter === undefined) return ask.text;
@@ -156,7 +163,7 @@ function withoutFilters(ask: Ask, test: (filter: Filter) => boolean): string {
   return rest === null ? ask.text : withoutFilters(rest, test);
 }
 
-/** The query without one of its conditions. */
+/** Removes one condition from the query. */
 export function withoutFilter(ask: Ask, filter: Filter): string {
   const { text, filters } = ask;
   if (filter.tree === null) return text.slice(0, filter.span.start) + text.slice(filter.span.end);
@@ -174,14 +181,14 @@ export function withoutFilter(ask: Ask, filter: Filter): string {
   return cut(text, filter.span, wordWithin(text, between));
 }
 
-/** Where the AND stands between two conditions, with nothing else around it but blanks and comments. */
+/** Returns the span of the AND between two conditions, ignoring blanks and comments around it. */
 function wordWithin(text: string, { start, end }: Span): Span {
   const gap = text.slice(start, end).replace(/\/\/[^\r\n]*/g, (comment) => " ".repeat(comment.length));
   const at = start + gap.search(/and/i);
   return { start: at, end: at + "AND".length };
 }
 
-/** Without a choice, in however many conditions it stands. */
+/** Removes a choice from every condition that contains it. */
 function without(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
   const filter = ask.filters.find(
     ({ selection: each }) => each?.field === field && each.isNot === isNot && hasChoice(field, each.choices, choice),
@@ -194,28 +201,30 @@ function without(ask: Ask, field: string, choice: Choice, isNot: boolean): strin
   return rest === null ? ask.text : without(rest, field, choice, isNot);
 }
 
-/** With a choice added to the first condition of its kind, or in a new one. */
+/** Adds a choice to the first condition of its kind, or adds a new condition. */
 function extended(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
   const filter = ask.filters.find(({ selection }) => selection?.field === field && selection.isNot === isNot);
   if (filter === undefined) return withCondition(ask, writeSelection({ field, isNot, choices: [choice] }));
   return rewritten(ask, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
 }
 
-/** What stands behind the table's dot can be one class alone: more of them stand in WHERE. */
+/**
+ * Replaces a filter's selection. One after the table's dot moves to WHERE: the dot takes one class.
+ */
 function rewritten(ask: Ask, filter: Filter, selection: Selection): string {
   if (filter.tree !== null) return replaced(ask.text, filter.span, writeSelection(selection));
   const rest = readAsk(withoutFilter(ask, filter));
   return rest === null ? ask.text : withCondition(rest, writeSelection(selection));
 }
 
-/** The query with a clause put in place of the one that it has, or added behind the others; null takes it away. */
+/** Replaces a clause, or appends it if absent; null removes it. */
 export function withClause(ask: Ask, name: keyof Clauses, clause: string | null): string {
   const span = ask.clauses.get(name);
   if (clause === null) return span === undefined ? ask.text : cut(ask.text, span);
   return span === undefined ? inserted(ask.text, ask.end, clause) : replaced(ask.text, span, clause);
 }
 
-/** The query with several clauses replaced, added or taken away, in this order. */
+/** Replaces, adds or removes several clauses, in this order. */
 export function withClauses(
   ask: Ask,
   clauses: readonly (readonly [name: keyof Clauses, clause: string | null])[],
@@ -223,7 +232,10 @@ export function withClauses(
   return clauses.reduce((text, [name, clause]) => withClause(readAsk(text) ?? ask, name, clause), ask.text);
 }
 
-/** Groups the events of a query by a field, largest first. What shows and orders events is left out. */
+/**
+ * Groups the events of a query by a field, largest group first. Clauses for columns, order, paging
+ * and groups are replaced.
+ */
 export function groupedBy(ask: Ask, field: string): string {
   return withClauses(ask, [
     ["columns", null],
@@ -238,7 +250,7 @@ export function groupedBy(ask: Ask, field: string): string {
   ]);
 }
 
-/** The events that a grouped query is about. */
+/** Returns the query for the events behind a grouped query. */
 export function ungrouped(ask: Ask): string {
   const names = ["groupBy", "columns", "having", "compare", "fill", "sort", "take", "skip"] as const;
   return ask.isGrouped

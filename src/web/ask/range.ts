@@ -13,14 +13,14 @@ import { zoneAround } from "../time/zones.ts";
 export type Moments = { readonly from: number; readonly to: number };
 
 /**
- * A range as it is chosen and stands in the address. Each end is milliseconds since the Unix epoch,
- * or `now`, `today` (its midnight), `week` (Monday's), `month` (the first's) with steps behind:
- * `now-24h`, in short `-24h`, `today-1d`, `week-1w`. `all` is the beginning of everything. Steps
- * of `d`, `w` and `M` move the calendar, those of `m` and `h` are lengths of time.
+ * A range as chosen and as written in the address. Each end is milliseconds since the Unix epoch,
+ * or `now`, `today` (its midnight), `week` (Monday's) or `month` (that of the first), followed by
+ * steps: `now-24h` or `-24h`, `today-1d`, `week-1w`. `all` is the beginning of time. Steps of `d`,
+ * `w` and `M` move the calendar; `m` and `h` are lengths of time.
  */
 export type Range = { readonly from: string; readonly to: string };
 
-/** What can be chosen by name. */
+/** Ranges that can be chosen by name. */
 export const PRESETS: readonly { readonly name: string; readonly range: Range }[] = [
   { name: "Last 15 minutes", range: { from: "-15m", to: "now" } },
   { name: "Last hour", range: { from: "-1h", to: "now" } },
@@ -35,23 +35,25 @@ export const PRESETS: readonly { readonly name: string; readonly range: Range }[
   { name: "All events", range: { from: "all", to: "now" } },
 ];
 
-/** Before any event: `all`. */
+/** The start of `all`, before any event. */
 export const BEGINNING = 0;
 
-/** Days that LQL can write. */
+/** First and last day that LQL can express. */
 const [FIRST, LAST] = [civil(1, 1, 1), civil(9999, 12, 31)];
 const DEFAULT_MS = 24 * HOUR_MS;
-/** Changes of a clock are looked for in these years, which takes some milliseconds. */
+/** Years that are searched for clock changes, limited because the search takes milliseconds. */
 const [CLOCK_FROM, CLOCK_TO] = [civil(1990, 1, 1), civil(2060, 1, 1)];
 
-/** The two moments of a range. An end that cannot be read is that of the last 24 hours. */
+/**
+ * Returns the two moments of a range. An end that can't be parsed falls back to the last 24 hours.
+ */
 export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
   const end = momentOfEnd(to, zone, now_ms) ?? now_ms;
   const start = momentOfEnd(from, zone, now_ms) ?? within(end - DEFAULT_MS);
   return start <= end ? { from: start, to: end } : { from: end, to: start };
 }
 
-/** The same range as moments, which a link keeps. */
+/** Returns the same range with absolute ends, as a link keeps it. */
 export function exactRange(moments: Moments): Range {
   return { from: String(moments.from), to: String(moments.to) };
 }
@@ -62,7 +64,7 @@ export function isSameRange(a: Range, b: Range): boolean {
 
 const END = /^(?<anchor>now|today|week|month|all)?(?<steps>(?:[+-]\d{1,6}[mhdwM])*)$/;
 
-/** The moment of one end; null where it cannot be read. */
+/** Returns the moment of one end; null if it can't be parsed. */
 export function momentOfEnd(text: string, zone: string, now_ms: number): number | null {
   if (/^-?\d{1,15}$/.test(text)) return within(Number(text));
   const { anchor, steps } = END.exec(text)?.groups ?? {};
@@ -93,13 +95,13 @@ function stepFrom(moment: number, count: number, unit: string, zone: string): nu
   if (unit === "h") return moment + count * HOUR_MS;
   const local = moment + offsetAt(zoneAround(zone, moment), moment);
   const moved = unit === "M" ? addMonths(local, count, UTC) : addDays(local, unit === "w" ? 7 * count : count, UTC);
-  // A step out of the calendar is refused later on.
+  // The caller rejects a step outside the calendar.
   return Number.isNaN(moved) ? moved : momentOf(zoneAround(zone, within(moved)), within(moved));
 }
 
 const UNIT_WORDS: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", M: "month" };
 
-/** The name of a range: `Last 24 hours`, or its two moments. */
+/** Returns the name of a range: `Last 24 hours`, or its two moments. */
 export function rangeName(range: Range, moments: Moments, formats: Formats): string {
   const preset = PRESETS.find((each) => isSameRange(each.range, range));
   if (preset !== undefined) return preset.name;
@@ -108,45 +110,45 @@ export function rangeName(range: Range, moments: Moments, formats: Formats): str
   return `Last ${count === "1" ? "" : `${count} `}${UNIT_WORDS[unit]}${count === "1" ? "" : "s"}`;
 }
 
-/** OCCURS for two moments, exact to the millisecond, in the dates of a zone. */
+/** Returns an OCCURS clause for two moments, exact to the millisecond, with dates in a zone. */
 export function occursClause({ from, to }: Moments, zone: string): string {
   const { iso } = formatsOf(zone);
   return `OCCURS('${iso(from)}', '${iso(to)}')`;
 }
 
-/** Whether a query has a range of its own, which then holds. */
+/** Reports whether a query has its own range, which takes precedence. */
 export function hasOwnRange(ask: Ask): boolean {
   return ask.clauses.has("occurs");
 }
 
-/** The query with its own range moved to two moments; null where it has none, or cannot be read. */
+/** Moves the query's own range to two moments; null if it has none or can't be parsed. */
 export function withOwnRange(text: string, moments: Moments, zone: string): string | null {
   const ask = readAsk(text);
   return ask !== null && hasOwnRange(ask) ? withClause(ask, "occurs", occursClause(moments, zone)) : null;
 }
 
-/** What the events of a query lie within: its own range where it has one, else the chosen one. */
+/** Returns the range of a query's events: its own if it has one, else the chosen one. */
 export function momentsOf(ask: Ask | null, chosen: Moments, zone: string, now_ms: number): Moments {
   const occurs = ask?.query.clauses.occurs ?? null;
   if (ask === null || occurs === null) return chosen;
-  // A range of another moment, such as that of storing, says nothing of when events were created.
+  // A range on another time, such as the time of storage, does not limit `created`.
   const field = occurs.field?.text.toLowerCase() ?? "created";
   if (field !== "created") return { from: BEGINNING, to: now_ms };
   try {
     const spanIn = (around: Zone) => spanOfOccurs({ text: ask.text, now_ms, zone: around }, occurs);
-    // Nearly the range: it says which changes of the clock count.
+    // An approximate range is enough to find the clock changes that apply.
     const near = spanIn(zoneAround(zone, now_ms));
     const ends = [near.from, near.to ?? now_ms, now_ms].map((end) => Math.min(Math.max(end, CLOCK_FROM), CLOCK_TO));
     const { from, to } = spanIn(zoneAround(zone, Math.min(...ends), Math.max(...ends)));
     const end = to ?? now_ms;
     return from < end ? { from: within(from), to: within(end) } : chosen;
   } catch {
-    // The list says what is wrong with the query.
+    // The list reports the error of the query.
     return chosen;
   }
 }
 
-/** The query within a range, unless it has its own. */
+/** Adds a range to the query, unless it has its own. */
 export function withRange(ask: Ask, moments: Moments, zone = "UTC"): string {
   return hasOwnRange(ask) ? ask.text : inserted(ask.text, ask.end, occursClause(moments, zone));
 }

@@ -8,24 +8,24 @@ import { writeField } from "../ask/print.ts";
 import type { Moments } from "../ask/range.ts";
 import { roundUp } from "../parts/numbers.ts";
 
-/** A field of the log, as `GET …/fields` tells of it. */
+/** A field of the log, as returned by `GET …/fields`. */
 export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
 
-/** What is known of a field over all that was found. */
+/** Statistics of a field over all events found. */
 export type FieldFacts = {
   readonly name: string;
   readonly isNumber: boolean;
-  /** How many different values it has. */
+  /** Number of different values. */
   readonly distinct: number;
-  /** Of numbers; null where there are none. */
+  /** Least and greatest number; null for other fields and for none. */
   readonly min: number | null;
   readonly max: number | null;
 };
 
-/** A value or band of a field, and how many of the events have it. */
+/** A value or band of a field, and the number of events that have it. */
 export type FacetValue = { readonly choice: Choice; readonly count: number };
 
-/** What has a place of its own, or is different in each event, is no facet. */
+/** Fields without a facet: the page shows them elsewhere, or their values differ in each event. */
 const NO_FACETS = new Set([
   "created",
   "text",
@@ -39,12 +39,15 @@ const NO_FACETS = new Set([
   "bookmarks",
   "alerts",
 ]);
-/** Those that analysts look at first. */
+/** Fields listed first, since readers look at them first. */
 const FIRST = ["class", "source", "tags", "value"];
-/** Further ones are found by name. */
+/** Most facets listed; further fields are found by name. */
 export const MOST_FACETS = 40;
 
-/** The names of the fields to show: those of every log first, then attributes that most events have. */
+/**
+ * Returns the fields that can be facets: the standard ones, then others by number of events, `user`
+ * last.
+ */
 export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecord[] {
   const rank = ({ name }: FieldRecord) =>
     FIRST.includes(name) ? FIRST.indexOf(name) : name === "user" ? 1e9 : FIRST.length;
@@ -54,8 +57,8 @@ export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecor
 }
 
 /**
- * The fields that a query has conditions on, with the query without these: what is chosen of a field
- * does not narrow its own values and bands.
+ * Returns the fields that a query has conditions on, each with the query without these: a field's
+ * own selection does not narrow its values and bands.
  */
 export function conditioned(
   ask: Ask,
@@ -68,7 +71,10 @@ export function conditioned(
   });
 }
 
-/** One query for the numbers of different values, and the least and the most of numbers. */
+/**
+ * Returns one query for the number of different values and, for numbers, the least and the
+ * greatest.
+ */
 export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
@@ -93,13 +99,15 @@ export function readFacts(record: GroupRecord | undefined, fields: readonly Fiel
   });
 }
 
-/** Few numbers are shown one by one, more of them in bands. */
+/** Most different numbers that are listed one by one; more are grouped into bands. */
 const MOST_SINGLE_NUMBERS = 12;
 
-/** The inner bounds of a field's bands: some six of them at round numbers; null where values are shown. */
+/**
+ * Returns the inner bounds of a field's bands, about six round numbers; null if values are listed.
+ */
 export function boundsOf({ isNumber, distinct, min, max }: FieldFacts): readonly number[] | null {
   if (!isNumber || distinct <= MOST_SINGLE_NUMBERS || min === null || max === null || max <= min) return null;
-  // Figures of logs are mostly small with a long tail: bounds by powers where the span is wide.
+  // Numbers in logs are mostly small with a long tail, so a wide range is split by powers of ten.
   if (min >= 0 && max >= 100) return powersBelow(max);
   const step = roundUp((max - min) / 6);
   const bounds: number[] = [];
@@ -118,7 +126,7 @@ function exact(number: number): number {
   return Number(number.toPrecision(12));
 }
 
-/** The query for the values of a field, without the conditions on that field itself. */
+/** Returns the query for the values of a field, without the conditions on that field itself. */
 export function facetQuery(facts: FieldFacts, ask: Ask, moments: Moments, zone: string, take: number): string | null {
   const rest = readAsk(withoutField(ask, facts.name));
   if (rest === null) return null;
@@ -153,7 +161,9 @@ export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): r
     .toSorted((one, other) => Number(one.choice === null) - Number(other.choice === null));
 }
 
-/** What a query chooses of a field, or leaves out of it, that is not among these values. */
+/**
+ * Returns the choices of a query on a field, selected or excluded, that are not among these values.
+ */
 export function choicesBeside(ask: Ask, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
   const { chosen, not } = choicesOf(ask, field);
   const beside: Choice[] = [];
@@ -164,10 +174,13 @@ export function choicesBeside(ask: Ask, field: string, values: readonly Pick<Fac
   return beside;
 }
 
-/** A query counts no more of them at once. */
+/** Most choices counted by one query. */
 export const MOST_COUNTED = 50;
 
-/** The query for the counts of some choices of a field, without the conditions on that field itself. */
+/**
+ * Returns the query that counts some choices of a field, without the conditions on that field
+ * itself.
+ */
 export function countsQuery(
   field: string,
   choices: readonly Choice[],

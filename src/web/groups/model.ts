@@ -11,20 +11,23 @@ import type { Key, Term } from "../../query/syntax.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import { momentsOfKey } from "./key-moments.ts";
 
-/** One of the keys of a grouped query, as the page shows it. */
+/** One key of a grouped query, as the page shows it. */
 export type GroupKey =
   | { readonly kind: "field"; readonly name: string }
   | { readonly kind: "bands"; readonly name: string }
   | { readonly kind: "place"; readonly name: string }
   | { readonly kind: "time"; readonly name: string; readonly step: Pick<Step, "unit" | "count"> };
 
-/** A row of the table: a group, or all groups that differ in their time alone. */
+/** A row of the table: one group, or all groups that differ only in their time. */
 export type GroupRow = {
-  /** Its keys but for the time, or all of them where there is no other. */
+  /** Its keys without the time, unless the time is the only key. */
   readonly keys: readonly string[];
-  /** Its columns by name, numbers where they are; of several times, those that can be added up. */
+  /**
+   * Its columns by name. Over several times, counts and sums are added up; others have the last
+   * value.
+   */
   readonly values: Readonly<Record<string, string>>;
-  /** The first column of numbers over time; empty where no key is a time. */
+  /** The measured column over time; empty if no key is a time. */
   readonly series: readonly Point[];
   readonly previous: Readonly<Record<string, string>> | null;
 };
@@ -41,7 +44,7 @@ export type Groups = {
   /** Names of the columns, in order. */
   readonly columns: readonly string[];
   readonly rows: readonly GroupRow[];
-  /** All times that any row has, in order. */
+  /** All times that occur in any row, in order. */
   readonly times: readonly Moments[];
 };
 
@@ -52,7 +55,7 @@ const NAMED_STEPS: Readonly<Record<string, Pick<Step, "unit" | "count">>> = {
   MONTH: { unit: "months", count: 1 },
 };
 
-/** The keys of a query that asks for groups; none where it asks for one figure of everything. */
+/** Returns the keys of a grouped query; none if it aggregates all events. */
 export function keysOf(ask: Ask): readonly GroupKey[] {
   return (ask.query.clauses.groupBy ?? []).map(keyOf);
 }
@@ -69,7 +72,9 @@ function keyOf(key: Key): GroupKey {
   return { kind: "time", name: `${key.count.value} ${unit}`, step: { unit, count: key.count.value } };
 }
 
-/** The answer as rows and columns: of several keys, one of them a time, the time becomes a series. */
+/**
+ * Converts the response to rows and columns. If one of several keys is a time, it becomes a series.
+ */
 export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecord[], zone: string): Groups {
   const time = keys.findIndex(({ kind }) => kind === "time");
   const columns = columnsOf(records);
@@ -104,13 +109,13 @@ function columnsOf(records: readonly GroupRecord[]): readonly string[] {
   return first === undefined ? [] : Object.keys(first).filter((name) => !["key", "keys", "previous"].includes(name));
 }
 
-/** The same groups, with the course of another column. */
+/** Returns the same groups with the series of another column. */
 export function measuredBy(groups: Groups, column: string): Groups {
   const measured = (point: Point): Point => ({ ...point, value: Number(point.record[column]) });
   return { ...groups, rows: groups.rows.map((row) => ({ ...row, series: row.series.map(measured) })) };
 }
 
-/** The column that is drawn: the one that the rows are sorted by, or else the first one of numbers. */
+/** Returns the column to draw: the sorted one if it is numeric, else the first numeric one. */
 export function measureOf({ columns, rows }: Groups, sorted: string | null): string {
   const isNumeric = (column: string) =>
     rows.some(({ values }) => values[column] !== "" && !Number.isNaN(Number(values[column])));
@@ -119,7 +124,7 @@ export function measureOf({ columns, rows }: Groups, sorted: string | null): str
   return columns.find(isNumeric) ?? first;
 }
 
-/** The column that a query sorts by; null where it sorts by none that is shown. */
+/** Returns the column that a query sorts by; null if it has no SORT. */
 export function sortColumnOf({ query }: Ask): string | null {
   const { sort, columns } = query.clauses;
   if (sort === null) return null;
@@ -130,18 +135,21 @@ export function sortColumnOf({ query }: Ask): string | null {
   return (column ?? columns?.find(({ of }) => nameOf(of) === name))?.as?.text ?? name;
 }
 
-/** A column as its head names it; of figures that are not added up, a row with a course has the last one. */
+/**
+ * Returns a column's heading. Rows with a series show the last value of columns that are not added
+ * up.
+ */
 export function columnWords(column: string, hasCourse: boolean): string {
   if (column === "count") return "Events";
   return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
 }
 
-/** Whether the figures of several times come to one of all of them. */
+/** Reports whether the values of several times can be added up. */
 export function isAddedUp(column: string): boolean {
   return /^(count|sum)\b/.test(column);
 }
 
-/** Counts and sums of several times are added up; of the other figures the last one is shown. */
+/** Builds a row: counts and sums over time are added up, other columns have the last value. */
 function rowOf(
   { keys, records, series }: { keys: readonly string[]; records: readonly GroupRecord[]; series: readonly Point[] },
   columns: readonly string[],
@@ -165,19 +173,22 @@ function textOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** The least and the most of a series that are worth naming: when it was highest. */
+/** Returns the highest point of a series, the earliest of equal ones; null for an empty series. */
 export function peakOf(series: readonly Point[]): Point | null {
   return series.reduce<Point | null>((best, point) => (best === null || point.value > best.value ? point : best), null);
 }
 
-/** By how much a figure differs from the one before, in words; "" where that was 0. */
+/** Describes the change of a value in percent; `new` if it was 0 before. */
 export function changeWords(now: number, before: number): string {
   if (before === 0) return now === 0 ? "0 %" : "new";
   const percent = Math.round(((now - before) / before) * 100);
   return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${formatNumber(Math.abs(percent))} %`;
 }
 
-/** The events of one group: the query without its groups, with the group's keys as conditions, and its time. */
+/**
+ * Returns the query for one group's events, with the group's keys as conditions, and the group's
+ * time.
+ */
 export function eventsOfGroup(
   text: string,
   keys: readonly GroupKey[],
@@ -202,7 +213,10 @@ export function eventsOfGroup(
   return { query, moments };
 }
 
-/** Finds the events of a place; of "" those without degrees, among them such as have an address. */
+/**
+ * Returns the condition for a place; for "" it matches events without coordinates, including those
+ * with an address only.
+ */
 function conditionOfPlace(key: string): string {
   const place = placeOfKey(key);
   if (place === null) return "geo NOT WITHIN (-90, -180, 90, 180)";
@@ -214,7 +228,7 @@ function choiceOf(value: string): Choice {
   return value === "" ? null : value;
 }
 
-/** The values of a row at all of the times, 0 where it has none. */
+/** Returns a row's values at the given times, 0 where it has none. */
 export function valuesAt({ series }: GroupRow, times: readonly Moments[]): readonly number[] {
   const byTime = new Map(series.map(({ moments, value }) => [moments.from, value]));
   return times.map(({ from }) => byTime.get(from) ?? 0);

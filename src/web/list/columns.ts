@@ -1,9 +1,9 @@
 import type { EventRow } from "./row.ts";
 
-/** What a list shows of each event, behind its time. `width` in pixels; null: the column's own. */
+/** A column of a list, after the time. `width` is in pixels; null for the default. */
 export type ListColumn = { readonly name: string; readonly width: number | null };
 
-/** The fields that can be columns; an attribute is named with its `@`. */
+/** The fields that can be columns; attributes are named with their `@`. */
 export const COLUMN_FIELDS = ["class", "source", "text", "tags", "user", "value", "link", "geo", "id"] as const;
 
 export const DEFAULT_COLUMNS: readonly ListColumn[] = Object.freeze(
@@ -14,7 +14,7 @@ const MIN_WIDTH = 48;
 const MAX_WIDTH = 1_200;
 const MAX_COLUMNS = 40;
 
-/** Widths without one chosen. The text takes what is left over. */
+/** Default widths in pixels. The text takes the remaining space. */
 const OWN_WIDTH: Readonly<Record<string, number>> = {
   class: 112,
   source: 96,
@@ -26,14 +26,14 @@ const OWN_WIDTH: Readonly<Record<string, number>> = {
   id: 208,
 };
 const ATTRIBUTE_WIDTH = 128;
-/** The text is never narrower, unless a width was chosen. */
+/** Least width of the text in pixels, unless a width is chosen. */
 const LEAST_TEXT = 120;
-/** The time's column, the gutter and the padding. */
+/** Width of the time's column, the gutter and the padding, in pixels. */
 const TIME_AND_EDGES = 156;
 
 /**
- * Reads `source,@took:160,text`, as the address has it; null where it names none. Names that hold
- * `,` or `:` are encoded.
+ * Parses `source,@took:160,text`, as in the address; returns null if it names no column. `,` and
+ * `:` within names are encoded.
  */
 export function readColumns(written: string): readonly ListColumn[] | null {
   const columns = new Map<string, ListColumn>();
@@ -45,7 +45,7 @@ export function readColumns(written: string): readonly ListColumn[] | null {
   return columns.size === 0 ? null : [...columns.values()];
 }
 
-/** Writes columns as {@link readColumns} reads them; "" for those that a list has anyway. */
+/** Writes columns as {@link readColumns} parses them; "" for the default columns. */
 export function writeColumns(columns: readonly ListColumn[]): string {
   const written = columns.map(({ name, width }) => `${encoded(name)}${width === null ? "" : `:${width}`}`).join(",");
   return written === "class,source,text,tags" ? "" : written;
@@ -79,7 +79,7 @@ export function hasColumn(columns: readonly ListColumn[], name: string): boolean
   return columns.some((column) => column.name === name);
 }
 
-/** Adds a column, before the tags where these are last, or takes it away. One always stays. */
+/** Adds a column, before trailing tags, or removes it. The last column can't be removed. */
 export function toggleColumn(columns: readonly ListColumn[], name: string): readonly ListColumn[] {
   if (hasColumn(columns, name)) {
     const rest = columns.filter((column) => column.name !== name);
@@ -89,7 +89,7 @@ export function toggleColumn(columns: readonly ListColumn[], name: string): read
   return columns.toSpliced(at, 0, { name, width: null });
 }
 
-/** Moves a column by so many places, as far as there are some. */
+/** Moves a column by a number of places, up to the ends. */
 export function moveColumn(columns: readonly ListColumn[], name: string, by: number): readonly ListColumn[] {
   const from = columns.findIndex((column) => column.name === name);
   if (from === -1) return columns;
@@ -106,17 +106,20 @@ export function resizeColumn(
   return columns.map((column) => (column.name === name ? { name, width: next } : column));
 }
 
-/** How wide a column is where it does not take what is left over. */
+/** Returns the width of a column that does not take the remaining space. */
 export function widthOf({ name, width }: ListColumn): number {
   return width ?? OWN_WIDTH[name] ?? (name === "text" ? LEAST_TEXT : ATTRIBUTE_WIDTH);
 }
 
-/** The column that takes what the others leave: the text, unless it has a width of its own. */
+/**
+ * Returns the column that takes the remaining space: the text without a chosen width, else the
+ * last.
+ */
 function wideColumn(columns: readonly ListColumn[]): ListColumn | undefined {
   return columns.find(({ name, width }) => name === "text" && width === null) ?? columns.at(-1);
 }
 
-/** The tracks of the grid, behind that of the time. */
+/** Returns the grid tracks after that of the time. */
 export function tracksOf(columns: readonly ListColumn[]): string {
   const wide = wideColumn(columns);
   return columns
@@ -124,17 +127,19 @@ export function tracksOf(columns: readonly ListColumn[]): string {
     .join(" ");
 }
 
-/** Less than this the columns cannot be: beyond it the list scrolls sideways. */
+/** Returns the least width of the list; in a narrower view it scrolls sideways. */
 export function leastWidthOf(columns: readonly ListColumn[]): number {
   return columns.reduce((sum, column) => sum + widthOf(column), TIME_AND_EDGES);
 }
 
-/** What the head of a column says. */
+/** Returns the heading of a column. */
 export function titleOf(name: string): string {
   return name.startsWith("@") ? name : `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/** What a column shows of an event, as text. The class is shown by the name that the log gives it. */
+/**
+ * Returns the text of an event's column. The class is its key, not the name that the log gives it.
+ */
 export function textOf(row: EventRow, name: string): string {
   if (name.startsWith("@")) return valuesOf(row, name).join(", ");
   switch (name) {
@@ -157,7 +162,7 @@ export function textOf(row: EventRow, name: string): string {
   }
 }
 
-/** The values of an attribute, named with its `@`. */
+/** Returns the values of an attribute, named with its `@`. */
 export function valuesOf(row: EventRow, name: string): readonly string[] {
   const attribute = name.slice(1);
   if (!Object.hasOwn(row.attributes, attribute)) return [];

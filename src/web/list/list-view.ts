@@ -10,43 +10,43 @@ import { MAX_ROWS, NOTHING, visibleRows, windowOf } from "./window.ts";
 import type { Span } from "./window.ts";
 
 export type ListViewOptions = {
-  /** What is scrolled; the canvas lies in it, under a head and above an end. */
+  /** The scrolling element. The canvas is inside it, below a head and above an end. */
   readonly scroller: HTMLElement;
   readonly canvas: HTMLElement;
   readonly source: RowSource;
   readonly look: RowLook;
   readonly mount: MountPanel;
   readonly panelsOf: (id: string) => readonly PanelKind[];
-  /** Called when other rows are the first ones to be seen. */
+  /** Called when the first visible row changes. */
   readonly onSeen: (seen: Span) => void;
   /** Called when the reader scrolls. */
   readonly onScroll?: () => void;
 };
 
-/** A row, and how far below the upper edge of the list it begins. */
+/** A row and its offset in pixels from the upper edge of the list. */
 export type ListPlace = { readonly id: string; readonly offset: number };
 
-/** What a list needs to be shown again as it was. */
+/** The state that restores a list: its scroll position and the extra heights of its rows. */
 export type ListMemory = { readonly place: ListPlace; readonly extras: ReadonlyMap<string, number> };
 
-/** Where a list that grows keeps the reader: at the end where new rows come, or where they are. */
+/** End of a growing list that the view follows; null to stay in place. */
 export type Follow = "top" | "bottom" | null;
 
-/** Until a panel was drawn once, it is taken to be so high. */
+/** Assumed height of a panel until it is measured, in pixels. */
 const PANEL_HEIGHT = 320;
-/** Scrolling has come to rest when nothing has moved for so long. */
+/** Time without scrolling after which the position is settled, in milliseconds. */
 const REST_MS = 200;
 
 /**
- * Draws the rows that are seen, and keeps them where they are: whatever is added, removed, opened or
- * resized, the row that the reader looks at stays at its place on the screen, to the pixel.
+ * Draws the visible rows and keeps their position: when rows are added, removed, opened or resized,
+ * the row being read stays at the same pixel on the screen.
  */
 export class ListView {
   readonly #options: ListViewOptions;
   readonly #slots = new Map<string, Slot>();
   readonly #scale = new ScrollScale();
   readonly #observer: ResizeObserver;
-  /** How much higher than others rows are, as they were measured. */
+  /** Measured height of rows above the standard height, in pixels, by id. */
   readonly #extras = new Map<string, number>();
   #source: RowSource;
   #look: RowLook;
@@ -85,7 +85,7 @@ export class ListView {
     return this.#seen;
   }
 
-  /** The row that takes part in the order of tabs. */
+  /** The row with `tabIndex` 0. */
   get current(): string | null {
     return this.#current;
   }
@@ -98,7 +98,7 @@ export class ListView {
     return this.#top >= this.#heights.total + this.#below - this.#viewport - 1;
   }
 
-  /** Where the reader is; null in an empty list. */
+  /** The current scroll position; null in an empty list. */
   get place(): ListPlace | null {
     const id = this.#source.idAt(this.#seen.from);
     return id === undefined ? null : { id, offset: this.#heights.top(this.#seen.from) - this.#top };
@@ -108,12 +108,12 @@ export class ListView {
     return this.place === null ? null : { place: this.place, extras: new Map(this.#extras) };
   }
 
-  /** Where a row begins on the screen; null where it is not drawn. */
+  /** Returns where a row begins on the screen; null if it is not drawn. */
   screenTopOf(id: string): number | null {
     return this.#slots.get(id)?.row.getBoundingClientRect().top ?? null;
   }
 
-  /** How far below the upper edge of the list a place on the screen is. */
+  /** Converts a position on the screen to an offset from the upper edge of the list. */
   offsetAt(screenTop: number): number {
     return screenTop - this.#options.canvas.getBoundingClientRect().top - (this.#top - this.#scale.shift);
   }
@@ -123,7 +123,7 @@ export class ListView {
     if (end !== null) this.changed();
   }
 
-  /** Shows rows with another look, or those of another source from where the reader was in it. */
+  /** Shows the rows with a new look, or those of another source at a stored position. */
   use(source: RowSource, look: RowLook, start: ListMemory | null): void {
     const isOther = source !== this.#source;
     if (isOther) this.#start(source);
@@ -143,7 +143,7 @@ export class ListView {
     this.#top = 0;
   }
 
-  /** Draws what has changed, with the row that the reader looks at in its place. */
+  /** Draws again after a change, keeping the anchor row in place. */
   changed(): void {
     const anchor = this.#anchorNow();
     this.#layOut();
@@ -157,7 +157,7 @@ export class ListView {
     return anchor === null || index === -1 ? this.#top : this.#heights.top(index) - anchor.offset;
   }
 
-  /** Brings a row to a place on the screen. @returns whether the row is there */
+  /** Scrolls a row to a stored position; returns whether the row exists. */
   restore({ place: { id, offset }, extras }: ListMemory): boolean {
     const index = this.#source.indexOf(id);
     if (index === -1) return false;
@@ -169,7 +169,7 @@ export class ListView {
     return true;
   }
 
-  /** Scrolls no further than is needed to see a row. */
+  /** Scrolls as little as possible to make a row visible. */
   reveal(index: number): void {
     const top = this.#heights.top(index);
     const bottom = top + this.#rowHeight;
@@ -186,7 +186,7 @@ export class ListView {
     this.#options.onScroll?.();
   }
 
-  /** Focuses a row, and makes it the one that takes part in the order of tabs. */
+  /** Focuses a row and makes it the tab stop. */
   focus(index: number): void {
     const id = this.#source.idAt(index);
     if (id === undefined) return;
@@ -206,7 +206,7 @@ export class ListView {
     return this.#slots.get(id);
   }
 
-  /** The slot that a node lies in. */
+  /** Returns the slot that contains a node. */
   slotAt(node: Node | null): Slot | undefined {
     const element = node instanceof Element ? node : node?.parentElement;
     const id = element?.closest<HTMLElement>(".slot")?.dataset["id"];
@@ -214,7 +214,9 @@ export class ListView {
     return slot?.element.contains(node) === true ? slot : undefined;
   }
 
-  /** Ids of rows that hold the focus or selected text: they stay as they are wherever the reader goes. */
+  /**
+   * Returns the rows with the focus or selected text. They stay drawn wherever the list scrolls.
+   */
   heldRows(): ReadonlySet<string> {
     const selection = document.getSelection();
     const nodes: (Node | null)[] = [document.activeElement];
@@ -224,7 +226,7 @@ export class ListView {
 
   readonly #scrolled = (): void => {
     const { scrollTop } = this.#options.scroller;
-    // What was set from here is no step of the reader's.
+    // The event comes from a position that this class set itself.
     if (Math.abs(scrollTop - (this.#top - this.#scale.shift)) < 1) return;
     const { shift } = this.#scale;
     this.#top = this.#scale.scrolled(scrollTop);
@@ -241,7 +243,7 @@ export class ListView {
     this.#options.scroller.scrollTop = physical;
   }
 
-  /** The row whose place is kept: the one that holds focus or a selection if it is seen, else the first one. */
+  /** Returns the row to keep in place: a visible one with focus or selection, else the first. */
   #anchorNow(): ListPlace | null {
     for (const id of this.heldRows()) {
       const index = this.#slots.get(id)!.index;
@@ -270,7 +272,7 @@ export class ListView {
     if (Math.abs(this.#options.scroller.scrollTop - physical) >= 0.5) this.#options.scroller.scrollTop = physical;
   }
 
-  /** Draws after a step of the reader's: nothing, while the rows that are drawn reach further. */
+  /** Draws after a scroll by the reader; does nothing while the drawn rows cover the view. */
   #drawFrom(shift: number): void {
     const seen = visibleRows(this.#heights, this.#top, this.#viewport);
     const isEnough = windowOf(seen, this.#drawn, this.#heights.length) === this.#drawn;
@@ -329,7 +331,7 @@ export class ListView {
     slot.remove();
   }
 
-  /** One row takes part in the order of tabs: the current one, while it is drawn, else the first that is seen. */
+  /** Keeps one tab stop: the current row while it is drawn, else the first visible row. */
   #keepTabStop(): void {
     if (this.#current !== null && this.#slots.has(this.#current)) {
       this.#setTabIndex(this.#current, 0);
@@ -344,7 +346,7 @@ export class ListView {
     if (row !== undefined && row.tabIndex !== tabIndex) row.tabIndex = tabIndex;
   }
 
-  /** What of the layout the style sheet decides. */
+  /** Measures the parts of the layout that the style sheet determines. */
   #measure(): void {
     const { scroller, canvas } = this.#options;
     const probe = new Slot("");
@@ -372,7 +374,7 @@ export class ListView {
     if (isOther) this.changed();
   }
 
-  /** @returns whether a row is higher or lower than it was taken to be */
+  /** Stores the height of a row; returns whether it has changed. */
   #measured(element: HTMLElement, height: number): boolean {
     const id = element.dataset["id"]!;
     if (!element.isConnected || !this.#slots.has(id)) return false;
@@ -383,7 +385,7 @@ export class ListView {
     return true;
   }
 
-  /** Says that a row was opened, or closed, so that it gets room before it is drawn. */
+  /** Called when a row is opened or closed, to reserve its height before it is drawn. */
   toggled(id: string, isOpen: boolean): void {
     if (isOpen && !this.#extras.has(id)) this.#extras.set(id, PANEL_HEIGHT);
     if (!isOpen) this.#extras.delete(id);

@@ -7,29 +7,35 @@ import { RowStore } from "./row-store.ts";
 import type { RowSource } from "./row-source.ts";
 import type { EventRow } from "./row.ts";
 
-/** Asks the service for one page of a query in LQL. */
+/** Requests one page of an LQL query from the service. */
 export type ReadPage = (query: string, signal: AbortSignal) => Promise<readonly EventRow[]>;
 
 export type PagedRowsOptions = {
   readonly question: ListQuestion;
   readonly read: ReadPage;
-  /** Rows of the first page, for which the reader waits, and of all others. */
+  /**
+   * Page sizes in rows: `first` for the first page, which the reader waits for, `page` for all
+   * others.
+   */
   readonly first?: number;
   readonly page?: number;
-  /** Characters of rows that are held: of those farthest from the reader only ids stay beyond it. */
+  /**
+   * Most characters of rows to hold. Beyond it the pages farthest from the view keep only their
+   * ids.
+   */
   readonly room?: number;
-  /** Rows of another source in front of these, which are left out here. */
+  /** Rows that another source shows above these; they are left out. */
   readonly except?: (id: string) => boolean;
 };
 
-/** Pages are read ahead when the reader is so many rows from the last one. */
+/** Distance in rows from the last one at which the next page is read. */
 const AHEAD = 400;
-/** 100,000 rows of usual size fit twice. */
+/** Default of `room`; it fits 100,000 rows of usual size twice. */
 const ROOM = 96_000_000;
 
 type Page = { readonly cursor: Cursor; readonly start: number; readonly end: number; readonly take: number };
 
-/** The rows of a query, read page by page as the reader comes near. */
+/** The rows of a query, read page by page as the view approaches them. */
 export class PagedRows implements RowSource {
   readonly length: Signal<number> = signal(0);
   readonly isComplete: Signal<boolean> = signal(false);
@@ -47,7 +53,7 @@ export class PagedRows implements RowSource {
   readonly #pages: Page[] = [];
   readonly #abort = new AbortController();
   #next: Cursor;
-  /** Rows read for the question so far, those left out here included, and how many share the last moment. */
+  /** Rows read so far, including left-out ones, and how many of them share the last one's time. */
   #seen = 0;
   #tied = 0;
   #last: EventRow | null = null;
@@ -64,7 +70,7 @@ export class PagedRows implements RowSource {
     this.#next = firstCursor(question);
   }
 
-  /** Whether the query asks for a part of what it finds. */
+  /** Whether the query limits its result with TAKE or SKIP. */
   get isPart(): boolean {
     return this.#question.take !== null || this.#question.skip > 0;
   }
@@ -91,7 +97,10 @@ export class PagedRows implements RowSource {
     this.#go();
   }
 
-  /** Reads the first page, so that a run knows when its list is there. @throws what kept it from being read */
+  /**
+   * Reads the first page, so that a run knows when its list is ready.
+   * @throws the error that the read failed with
+   */
   async begin(): Promise<void> {
     this.#go();
     await this.#current;
@@ -99,7 +108,10 @@ export class PagedRows implements RowSource {
     if (fault !== null) throw fault;
   }
 
-  /** Reads the next page, wherever the reader is. @returns whether it could be read */
+  /**
+   * Reads the next page, wherever the view is.
+   * @returns whether it was read
+   */
   async readNext(): Promise<boolean> {
     while (this.#current !== null) await this.#current;
     if (this.isComplete.peek() || this.fault.peek() !== null || this.#abort.signal.aborted) return false;
@@ -107,13 +119,13 @@ export class PagedRows implements RowSource {
     return this.fault.peek() === null;
   }
 
-  /** Puts a row that has changed in the place of the one with its id. */
+  /** Replaces the row with the same id. */
   replace(row: EventRow): void {
     this.#rows.replace(row);
     this.version.value += 1;
   }
 
-  /** Ends what is being read; nothing is read any more. */
+  /** Aborts the current read and prevents further ones. */
   close(): void {
     this.#abort.abort();
   }
@@ -138,11 +150,11 @@ export class PagedRows implements RowSource {
     this.isReading.value = false;
     if (this.#abort.signal.aborted) return;
     if (fault !== null) this.fault.value = fault;
-    // The first rows are drawn before more are asked for.
+    // The first rows are drawn before more are requested.
     else if (this.#wanted.to > 0) this.#go();
   }
 
-  /** What is missing, that which is on the screen first. */
+  /** Returns the next read, if any; pages in view come first. */
   #nextTask(): (() => Promise<void>) | null {
     const forgotten = this.#pages.find(
       ({ start, end }) => start < this.#wanted.to && end > this.#wanted.from && this.#rows.isForgotten(start),
@@ -184,7 +196,7 @@ export class PagedRows implements RowSource {
     this.#forgetFar();
   }
 
-  /** Events that were deleted since they were read keep their places. */
+  /** Fills the places of events that were deleted since the first read. */
   #fillGone(start: number, end: number): void {
     for (let index = start; index < end; index++) {
       if (this.#rows.isForgotten(index)) this.#rows.replace(goneRow(this.#rows.idAt(index)!));
@@ -195,7 +207,7 @@ export class PagedRows implements RowSource {
     return await this.#read(pageQuery(this.#question, cursor, take), this.#abort.signal);
   }
 
-  /** Lets go of the texts of pages that are farthest from the reader, until the rest has room. */
+  /** Drops the texts of the pages farthest from the view until the rest fits into `room`. */
   #forgetFar(): void {
     if (this.#rows.characters <= this.#room) return;
     const middle = (this.#wanted.from + this.#wanted.to) / 2;
@@ -208,7 +220,7 @@ export class PagedRows implements RowSource {
   }
 }
 
-/** What stands in the place of an event that is there no more. */
+/** Returns the placeholder of a deleted event. */
 function goneRow(id: string): EventRow {
   const absent = { link: "", tags: [], source: "", class: null, data: false, geo: null, value: null, user: "" };
   const created = Number.parseInt(id.slice(0, 8), 16) * 1_000;

@@ -8,25 +8,25 @@ export type Order = "asc" | "desc";
 /** From inclusive, to exclusive, in milliseconds since the Unix epoch. */
 export type Moments = { readonly from: number; readonly to: number };
 
-/** A query for events, taken apart so that its pages can be asked for. */
+/** A query for events, split so that its pages can be requested. */
 export type ListQuestion = {
-  /** The query without the clauses that make a page of it. */
+  /** The query without the clauses that define a page. */
   readonly base: string;
-  /** null: the query has a range of its own. */
+  /** null if the query has its own range. */
   readonly range: Moments | null;
-  /** SORT as it is written in the query; null: by time. */
+  /** SORT as written in the query; null for the order of time. */
   readonly ownSort: string | null;
   readonly order: Order;
-  /** Records that the query asks for; null: all. */
+  /** Number of records that the query asks for; null for all. */
   readonly take: number | null;
-  /** Records that the query leaves out before them. */
+  /** Number of records that the query skips before them. */
   readonly skip: number;
 };
 
 /**
- * Takes a query apart. A range in the query wins over the one that is chosen, and so does its SORT.
+ * Splits a query. Its own range and SORT take precedence over the chosen ones.
  *
- * @throws the parser's fault
+ * @throws the parser's error
  */
 export function listQuestion(text: string, range: Moments, order: Order): ListQuestion {
   const { clauses } = parseQuery(text);
@@ -42,7 +42,7 @@ export function listQuestion(text: string, range: Moments, order: Order): ListQu
   };
 }
 
-/** Where the next page begins. */
+/** The position of the next page. */
 export type Cursor = {
   readonly range: Moments | null;
   readonly skip: number;
@@ -53,11 +53,11 @@ export function firstCursor({ range, skip }: ListQuestion): Cursor {
 }
 
 /**
- * The cursor behind a row. Pages go by the moment of the last row, so that the last one is read as
- * fast as the first; those of that moment that were read already are skipped.
+ * Returns the cursor after a row. Pages continue at the time of the last row, so that every page is
+ * equally fast to read; rows of that time that were already read are skipped.
  *
- * @param tied how many of the rows read so far have the moment of the last one, that one included
- * @param read how many rows were read so far
+ * @param tied number of rows read so far with the time of the last row, including it
+ * @param read number of rows read so far
  */
 export function cursorBehind(question: ListQuestion, last: EventRow, tied: number, read: number): Cursor {
   if (question.range === null || question.ownSort !== null)
@@ -70,7 +70,7 @@ export function cursorBehind(question: ListQuestion, last: EventRow, tied: numbe
   };
 }
 
-/** The query for one page. */
+/** Returns the query for one page. */
 export function pageQuery(question: ListQuestion, { range, skip }: Cursor, take: number): string {
   const clauses = [
     ...(range === null ? [] : [`OCCURS(${momentInLql(range.from)}, ${momentInLql(range.to)})`]),
@@ -78,28 +78,28 @@ export function pageQuery(question: ListQuestion, { range, skip }: Cursor, take:
     ...(skip === 0 ? [] : [`SKIP ${skip}`]),
     `TAKE ${take}`,
   ];
-  // A comment may end the query.
+  // The query may end with a comment, so the clauses start on a new line.
   return `${question.base}\n${clauses.join(" ")}`;
 }
 
-/** A moment as a query names it. */
+/** Formats a moment as an LQL literal. */
 export function momentInLql(ms: number): string {
   return `'${new Date(ms).toISOString()}'`;
 }
 
-/** A query without some of its clauses. One that can't be read stays as it is. */
+/** Removes clauses from a query. A query with an error is returned unchanged. */
 export function withoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
   const clauses = piecesOf(text)?.clauses;
   return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
 }
 
-/** A clause as it is written; null where there is none. */
+/** Returns a clause as written; null if absent. */
 export function clauseOf(text: string, name: keyof Clauses): string | null {
   const span = piecesOf(text)?.clauses.get(name);
   return span === undefined ? null : text.slice(span.start, span.end);
 }
 
-/** A query with one more condition, which has to hold as well. */
+/** Adds a condition that must hold as well. A query with an error is returned unchanged. */
 export function withCondition(text: string, condition: string): string {
   const ask = readAsk(text);
   return ask === null ? text : extended(ask, condition);

@@ -19,7 +19,7 @@ import { readerOf } from "./read-page.ts";
 import { listQuestion } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
-/** The rows of a run whose first page is there. */
+/** The rows of a run whose first page has arrived. */
 export type Shown = {
   readonly run: Run;
   readonly rows: PagedRows;
@@ -29,41 +29,41 @@ export type Shown = {
 
 export type ResultListProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
-/** Rows that are read at most to find one that a link or a step back names. */
+/** Most rows read to find the one named by a link or by the history. */
 const SEARCHED = 50_000;
-/** Rows behind a row with which any screen is full, so that the row can stand at its upper edge. */
+/** Rows to read after a row so that it can stand at the upper edge of any screen. */
 const BEHIND = 150;
-/** Places in lists that a step back returns to. */
+/** Most scroll positions kept for going back. */
 const PLACES = 50;
 
 /**
- * What a search found, and how its list is shown. It outlives the list's elements, so that whoever
- * comes back from another screen finds it as it was.
+ * The results of a search and the state of their list. They outlive the list's elements, so that a
+ * reader who returns from another screen finds the list unchanged.
  */
 export class Results {
-  /** The last run that was answered: it stays until the next one is, also where that fails. */
+  /** The last answered run. It stays until the next one is answered, also when that fails. */
   readonly shown: Signal<Shown | null> = signal(null);
   readonly isAsking: Signal<boolean> = signal(false);
   readonly fault: Signal<unknown> = signal(null);
   readonly opened: Signal<ReadonlySet<string>> = signal(new Set());
   readonly states = new OpenStates();
-  /** An event that the address names and the list does not have. */
+  /** An event that the address names but the list does not contain. */
   readonly missing: Signal<string | null> = signal(null);
-  /** The tail, while one is on. */
+  /** The live tail, while it is on. */
   readonly live: Signal<Live | null> = signal(null);
   readonly bookmarks: Bookmarks;
   readonly columns: ReadonlySignal<readonly ListColumn[]>;
-  /** Where the reader was when the list was taken away. */
+  /** The scroll position when the list was removed. */
   memory: ListMemory | null = null;
-  /** Where on the screen the event stood whose neighbours are shown; null: a link led to them. */
+  /** Screen position of the event whose context is shown; null if it was opened by a link. */
   contextTop: number | null = null;
-  /** The event that is open from the start when its neighbours are shown. */
+  /** The event to open when its context is first shown. */
   contextOpen: string | null = null;
-  /** The event whose neighbours are shown: the list that comes after them gives it the focus. */
+  /** The event whose context is shown; it gets the focus when the list returns. */
   contextOf: string | null = null;
-  /** What acts on the list, while it is drawn. */
+  /** The controller of the list, while the list is drawn. */
   control: ListControl | null = null;
-  /** The run whose first page was asked for before there was a list. */
+  /** The run whose first page was requested before the list existed. */
   #ahead: Run | null = null;
   readonly #app: App;
   readonly #search: Search;
@@ -79,7 +79,7 @@ export class Results {
     });
   }
 
-  /** Asks for the first page of a run. What the last one found stays until it is there. */
+  /** Requests the first page of a run. The previous results stay until it arrives. */
   async begin(run: Run): Promise<void> {
     const rows = this.#rowsOf(run);
     this.isAsking.value = rows !== null;
@@ -94,20 +94,23 @@ export class Results {
     }
   }
 
-  /** Asks for the first page of the present run before there is a list to show it. */
+  /** Requests the first page of the current run before the list exists. */
   beginAhead(): void {
     this.#ahead = this.#search.run.peek();
     void this.begin(this.#ahead);
   }
 
-  /** Whether the first page of a run was asked for ahead: once, so that a list that comes later asks anew. */
+  /**
+   * Reports whether the first page of a run was requested ahead. It clears the mark, so that a
+   * later list requests it again.
+   */
   takeAhead(run: Run): boolean {
     const isAhead = this.#ahead === run;
     this.#ahead = null;
     return isAhead;
   }
 
-  /** Ends the run, and what was said of its failure. */
+  /** Cancels the run and clears its error. */
   cancel(): void {
     this.#search.cancel();
     this.fault.value = null;
@@ -122,7 +125,7 @@ export class Results {
     const memory = known ?? (isReturn || before === null ? this.#placeInAddress() : null);
     if (memory !== null) await this.find(memory.place.id, shown.rows);
     if (shown.run !== this.#search.run.peek()) {
-      // Another run has begun, and may have been answered.
+      // Another run has begun, and may already be answered.
       shown.rows.close();
       return;
     }
@@ -133,14 +136,17 @@ export class Results {
     before?.rows.close();
   }
 
-  /** The row that a link or a reload begins with. */
+  /** The row named by the address of a link or a reload. */
   #placeInAddress(): ListMemory | null {
     const { screen, parameters } = this.#app.location.place.peek();
     const at = screen === "search" ? parameters.get("at") : undefined;
     return at === undefined ? null : { place: { id: at, offset: 0 }, extras: new Map() };
   }
 
-  /** Says that a tail is shown in place of the list. @returns what ends that */
+  /**
+   * Shows a live tail instead of the list.
+   * @returns a function that ends the tail
+   */
   followed(live: Live): () => void {
     this.memory = null;
     this.live.value = live;
@@ -152,12 +158,15 @@ export class Results {
     };
   }
 
-  /** Keeps the reader's place, before the list is taken away. */
+  /** Stores the scroll position before the list is removed. */
   leave(control: ListControl | null): void {
     this.memory = control?.view.memory ?? this.memory;
   }
 
-  /** Reads on until a row is there, and a screen of rows behind it. @returns whether it is */
+  /**
+   * Reads pages until they contain a row and a screen of rows after it.
+   * @returns whether the row was found
+   */
   async find(id: string, rows: RowSource): Promise<boolean> {
     const isMissing = (): boolean => {
       const [index, length] = [rows.indexOf(id), rows.length.peek()];
@@ -167,7 +176,10 @@ export class Results {
     return rows.indexOf(id) !== -1;
   }
 
-  /** The fields that events of the present range have, attributes with their `@`. @throws ApiFault */
+  /**
+   * Returns the fields of events in the current range, attributes with their `@`.
+   * @throws ApiFault
+   */
   readFields(): Promise<readonly FieldRecord[]> {
     return readFieldsOf(this.#app.client, this.#search.run.peek());
   }
@@ -180,7 +192,7 @@ export class Results {
     preferences.change({ columns: { ...all, [this.#search.log]: written === "" ? [] : written.split(",") } });
   }
 
-  /** Ends the list, and keeps the reader's place for a step back. */
+  /** Closes the list and stores the scroll position for going back. */
   close(): void {
     this.leave(this.control);
     this.#keepPlace();
@@ -198,7 +210,9 @@ export class Results {
     if (places.size > PLACES && !oldest.done) places.delete(oldest.value);
   }
 
-  /** null where the query can't be read, or is none for events: whoever shows faults and groups says so. */
+  /**
+   * Returns null if the query is invalid or is not a list of events; `fault` then holds the error.
+   */
   #rowsOf(run: Run): PagedRows | null {
     try {
       const question = listQuestion(run.query, run.moments, run.order);
@@ -210,7 +224,7 @@ export class Results {
   }
 }
 
-/** What makes the list of one run that of another. */
+/** Returns the key under which runs share a scroll position. */
 function keyOf({ log, query, order, moments }: Run): string {
   return JSON.stringify([log, query, order, Math.round((moments.to - moments.from) / 60_000)]);
 }

@@ -1,12 +1,12 @@
 /**
- * A piece of a text as it is shown: as it is, as a match of the query, or as the name of a
- * character that has no form.
+ * A piece of a displayed text: plain, a match of the query, or the name of an invisible character.
  */
 export type Piece = { readonly text: string; readonly kind: "plain" | "match" | "control" };
 
 /**
- * Characters that are not seen, or that change the order in which others are: controls, marks of
- * direction, blanks without width, tags, and line breaks. Tabs and what joins emoji are left as they are.
+ * Characters that are invisible or change the order of others: controls, direction marks,
+ * zero-width spaces, tags and line breaks. Tabs and the characters that join emoji are left as they
+ * are.
  */
 const HIDDEN =
   /\r\n|(?!\t|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\ufff9-\ufffb]/gu;
@@ -15,21 +15,21 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ["\r\n", "↵"],
 ]);
 
-/** How a character is named that has no form of its own. */
+/** Returns the visible name of an invisible character. */
 export function nameOfCharacter(character: string): string {
   return NAMES.get(character) ?? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Whether a text holds a character that {@link piecesOf} would name. */
+/** Reports whether a text contains a character that {@link piecesOf} replaces by its name. */
 export function hidesCharacters(text: string): boolean {
   HIDDEN.lastIndex = 0;
   return HIDDEN.test(text);
 }
 
 /**
- * The pieces of a text. Where a match holds a hidden character, that is still named.
+ * Splits a text into pieces. Invisible characters within a match are replaced by their names too.
  *
- * @param keepLines leaves line breaks and tabs as they are, for texts that are shown with their lines
+ * @param keepLines keeps line breaks and tabs, for texts that are shown with their lines
  */
 export function piecesOf(text: string, matches: readonly Match[], { keepLines = false } = {}): Piece[] {
   const pieces: Piece[] = [];
@@ -43,12 +43,12 @@ export function piecesOf(text: string, matches: readonly Match[], { keepLines = 
   return pieces;
 }
 
-/** A text that hides nothing, as one string: for SVG, names for screen readers and our sentences. */
+/** Returns a text with invisible characters named, as one string: for SVG, labels and messages. */
 export function visibleText(text: string): string {
   return text.replace(HIDDEN, (character) => `[${nameOfCharacter(character)}]`);
 }
 
-/** Where a text matches, in UTF-16 units, the end exclusive. Matches rise and do not overlap. */
+/** The span of a match in UTF-16 units, end exclusive. Matches ascend and do not overlap. */
 export type Match = { readonly start: number; readonly end: number };
 
 function addPlain(pieces: Piece[], text: string, kind: "plain" | "match", keepLines: boolean): void {

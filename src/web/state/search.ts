@@ -13,29 +13,29 @@ import type { Location } from "./location.ts";
 export type Order = "asc" | "desc";
 
 /**
- * One run of a query. Its range was resolved to two moments once, so that the list, the histogram
- * and the fields speak of the same events. Each of them asks for its own part with `signal`.
+ * One run of a query. Its range is resolved to two moments once, so that list, histogram and fields
+ * describe the same events. Each of them requests its own part with `signal`.
  */
 export type Run = {
-  /** Rises with each run. */
+  /** Increases with each run. */
   readonly number: number;
   readonly log: string;
-  /** LQL as it was typed. */
+  /** The query as typed. */
   readonly typed: string;
-  /** LQL as it is asked: without the classes that are hidden. */
+  /** The query as sent: without hidden classes. */
   readonly query: string;
-  /** Classes that the query leaves out because the reader hides them. */
+  /** Classes excluded because the reader hides them. */
   readonly hidden: readonly string[];
   readonly moments: Moments;
   readonly zone: string;
   readonly order: Order;
-  /** Aborted as soon as another run begins, or this one is cancelled. */
+  /** Aborted when another run begins or this one is cancelled. */
   readonly signal: AbortSignal;
-  /** How many of its parts are being read. */
+  /** Number of parts being read. */
   readonly reading: Signal<number>;
 };
 
-/** Counts a part of a run while it is read. */
+/** Reads a part of a run and counts it in `reading` meanwhile. */
 export async function readPart<Part>({ reading }: Run, read: () => Promise<Part>): Promise<Part> {
   reading.value += 1;
   try {
@@ -45,34 +45,34 @@ export async function readPart<Part>({ reading }: Run, read: () => Promise<Part>
   }
 }
 
-/** What is asked of one log. The signals hold what is typed and chosen; a run holds what was asked. */
+/** The search of one log. The signals hold the current input; a run holds what was requested. */
 export type Search = {
   readonly log: string;
   readonly query: Signal<string>;
   readonly range: Signal<Range>;
   readonly zone: ReadonlySignal<string>;
-  /** The zone that was chosen for this search; "" is the reader's own. */
+  /** The zone chosen for this search; "" for the reader's own. */
   readonly chosenZone: Signal<string>;
   readonly order: Signal<Order>;
-  /** The classes to hide, joined by commas; {@link OWN_HIDING}: those that the reader hides in this log. */
+  /** Classes to hide, separated by commas; {@link OWN_HIDING} for the reader's own choice. */
   readonly hide: Signal<string>;
   readonly run: ReadonlySignal<Run>;
-  /** Runs what is typed and chosen now, as a step that back returns from. */
+  /** Runs the current input and adds an entry to the history. */
   readonly start: () => void;
   /**
-   * Runs it within two moments. They take the place of the range that holds: the query's own one
-   * where it has one, else the chosen one. A tail, which would go on behind them, ends.
+   * Runs the current input within two moments, which replace the query's own range if it has one,
+   * else the chosen range. A live tail ends, since it would continue after the range.
    */
   readonly narrow: (moments: Moments) => void;
-  /** Asks the last run's question anew, whatever was typed since: its relative range ends now. */
+  /** Repeats the last run, ignoring later input. A relative range is resolved anew. */
   readonly again: () => void;
-  /** Ends the run, here and in the service. What the last one found stays. */
+  /** Cancels the run, also in the service. The last results stay. */
   readonly cancel: () => void;
   readonly isCancelled: ReadonlySignal<boolean>;
 };
 
 export const STANDARD_QUERY = "GET events";
-/** No class is called so. */
+/** Value of `hide` for the reader's own choice; no class has this name. */
 export const OWN_HIDING = "*";
 
 export type SearchOptions = {
@@ -85,7 +85,7 @@ export type SearchOptions = {
   readonly now?: () => number;
 };
 
-/** The search of a log as the address says it. Call {@link Search.start} after changes. */
+/** Creates the search that the address describes. Call {@link Search.start} after changes. */
 export function createSearch({
   log,
   location,
@@ -177,7 +177,7 @@ export function createSearch({
     isCancelled: computed(() => cancelled.value === run.value.number),
     follow() {
       const { typed, order: way, zone: clock } = run.peek();
-      // What is typed stays where the address says the same search as before.
+      // If the address describes the same search as before, the input is kept.
       if (searchIn(location.place.peek().parameters) === address) {
         if (typed === query.peek() && !isHidingSame()) run.value = begin();
         return;
@@ -190,16 +190,19 @@ export function createSearch({
   };
 }
 
-/** The parameters that make one search another one. */
+/** The parameters that identify a search. */
 const PARAMETERS = ["q", ...RANGE_PARAMETERS, "order", "tz", "hide", "only"] as const;
 type Asked = Partial<Record<(typeof PARAMETERS)[number], string | undefined>>;
 
-/** What an address says of the search, to tell one from another. */
+/** Returns a key of the search that an address describes. */
 function searchIn(parameters: ReadonlyMap<string, string>): string {
   return JSON.stringify(PARAMETERS.map((name) => parameters.get(name)));
 }
 
-/** The query of an address. Classes that it isolates become a condition, which can be seen and removed. */
+/**
+ * Returns the query of an address. The classes of `only` become a condition that the reader can see
+ * and remove.
+ */
 function queryIn(parameters: ReadonlyMap<string, string>): string {
   const typed = parameters.get("q") ?? STANDARD_QUERY;
   const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);
@@ -208,7 +211,7 @@ function queryIn(parameters: ReadonlyMap<string, string>): string {
   return withCondition(ask, writeSelection({ field: "class", isNot: false, choices: classes }));
 }
 
-/** The parameters of another search: of the standard one there is none, and no row of the last one is named. */
+/** Sets the parameters of a search, omits its defaults, and removes the row of the previous one. */
 function withSearch(parameters: ReadonlyMap<string, string>, asked: Asked): ReadonlyMap<string, string> {
   const next = new Map(parameters);
   next.delete("at");

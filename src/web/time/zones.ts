@@ -2,27 +2,27 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
 import type { Zone, ZoneChange } from "../../query/zone.ts";
 
 /**
- * Zones by name, from the browser's own database. Temporal is asked where the browser has it: the
- * first format of dates that a page makes takes longer than the drawing of a list.
+ * Time zones by name, from the browser's own database. Temporal is preferred where available: the
+ * first `Intl.DateTimeFormat` of a page is slow to create.
  */
 
-/** No two changes of a clock are nearer, at least since 1970. */
+/** Interval between probes: two clock changes are never closer, at least since 1970. */
 const PROBE_MS = 7 * DAY_MS;
-/** How far around the moments asked for a zone is known: groups of months reach as far. */
+/** How far around the requested moments a zone is known; groups by month need as much. */
 const MARGIN_MS = 40 * DAY_MS;
 const SECOND_MS = 1000;
 
-/** null where the browser has none yet. */
+/** Returns Temporal, or null if the browser lacks it. */
 function temporal(): typeof Temporal | null {
   return (globalThis as { readonly Temporal?: typeof Temporal }).Temporal ?? null;
 }
 
-/** The browser's own zone. */
+/** Returns the browser's own zone. */
 export function ownZone(): string {
   return temporal()?.Now.timeZoneId() ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Names of today for which some browsers list an older one alone. */
+/** Current names for which some browsers list only an older one. */
 const RENAMED = [
   "Africa/Asmara",
   "America/Argentina/Buenos_Aires",
@@ -37,24 +37,26 @@ const RENAMED = [
   "Pacific/Pohnpei",
 ];
 
-/** All zones by name, UTC first. */
+/** Returns the names of all zones, UTC first. */
 export function zoneNames(): readonly string[] {
   const known = new Set([...Intl.supportedValuesOf("timeZone"), ...RENAMED]);
   known.delete("UTC");
   return ["UTC", ...[...known].sort()];
 }
 
-/** A zone's name as the database spells it; null where there is none. */
+/** Returns a zone's name as the database spells it; null if there is no such zone. */
 export function findZone(name: string): string | null {
   const typed = name.trim();
   const lower = typed.toLowerCase();
   const found = resolve(typed);
-  // The list of all names takes a while.
+  // The full list of names is slow, so it is read only if needed.
   if (found === null || found.toLowerCase() === lower) return found;
   return zoneNames().find((zone) => zone.toLowerCase() === lower) ?? typed;
 }
 
-/** What the database calls a zone, which may be a newer name; null where there is no such zone. */
+/**
+ * Returns the database's name of a zone, which may be a newer one; null if there is no such zone.
+ */
 function resolve(name: string): string | null {
   if (!/^[A-Za-z]/.test(name)) return null;
   const { Now } = temporal() ?? {};
@@ -68,12 +70,12 @@ function resolve(name: string): string | null {
   }
 }
 
-/** `Berlin` of `Europe/Berlin`. */
+/** Returns the place of a zone: `Berlin` for `Europe/Berlin`. */
 export function placeOf(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ");
 }
 
-/** The zone as it is around these moments; where `to` is left out, around one. */
+/** Returns the zone's offsets around these moments, or around `from` alone. */
 export function zoneAround(name: string, from: number, to = from): Zone {
   const offset = offsets(name);
   const changes: ZoneChange[] = [];
@@ -88,7 +90,7 @@ export function zoneAround(name: string, from: number, to = from): Zone {
   return { offset_ms: offset(start), changes };
 }
 
-/** The first second of the later offset. */
+/** Returns the first second of the later offset. */
 function changeBetween(offset: (moment: number) => number, from: number, to: number): number {
   let [low, high] = [Math.floor(from / SECOND_MS), Math.floor(to / SECOND_MS)];
   const after = offset(to);
@@ -101,8 +103,8 @@ function changeBetween(offset: (moment: number) => number, from: number, to: num
 }
 
 /**
- * Gives how far the clock of a zone is ahead of UTC, for moments that are asked for often: the
- * browser's database is asked for the ends of each week, within which a clock changes once at most.
+ * Returns a function for a zone's offset from UTC, made for frequent calls. It caches each week by
+ * the offsets at its ends, since a clock changes at most once a week.
  */
 export function clockOf(name: string): (moment: number) => number {
   let ask: ((moment: number) => number) | null = null;
@@ -120,7 +122,7 @@ export function clockOf(name: string): (moment: number) => number {
   };
 }
 
-/** Gives how far the clock of a zone is ahead of UTC. */
+/** Returns a function for a zone's offset from UTC, in milliseconds. */
 function offsets(name: string): (moment: number) => number {
   const { Instant } = temporal() ?? {};
   if (Instant !== undefined)
@@ -130,7 +132,7 @@ function offsets(name: string): (moment: number) => number {
   return (moment) => readOffset(format.formatToParts(moment).find(({ type }) => type === "timeZoneName")!.value);
 }
 
-/** `GMT+05:45`, `GMT`, of old times with seconds. */
+/** Parses `GMT+05:45` and `GMT`, with seconds for historic offsets, to milliseconds. */
 function readOffset(text: string): number {
   const [, sign, hours = "0", minutes = "0", seconds = "0"] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(text) ?? [];
   const offset_ms = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS + Number(seconds) * SECOND_MS;
