@@ -60,15 +60,10 @@ export type ClientOptions = {
   readonly onSignedOut: (sent_ms: number) => void;
 };
 
-/**
- * Concurrent requests of this page. The service allows 8 per account; the rest is for its other
- * tabs.
- */
+/** Most concurrent requests of this page. The account's limit of 8 leaves some for other tabs. */
 const REQUESTS_AT_ONCE = 4;
 
-/**
- * Creates the page's client: it sends the session cookie and `X-Loggia`, and reads and writes JSON.
- */
+/** Creates the page's JSON client. It sends the session cookie and the `X-Loggia` header. */
 export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSignedOut }: ClientOptions): Client {
   const turns = createTurns(REQUESTS_AT_ONCE);
   const send = async (path: string, options: Ask): Promise<Response> => {

@@ -1,4 +1,4 @@
-/** The API's records, as its JSON shows them. */
+/** Records of the API, as in its JSON. */
 
 /** A scalar, or several of them. */
 export type AttributeValue = string | number | boolean | readonly (string | number | boolean)[];
@@ -16,7 +16,7 @@ export type EventRecord = {
   readonly source: string;
   readonly log: string;
   readonly class: string | null;
-  /** Whether it carries data. */
+  /** Whether the event has data. */
   readonly data: boolean;
   readonly geo: Place | null;
   readonly value: number | null;
@@ -24,7 +24,7 @@ export type EventRecord = {
   readonly filter: string | null;
   readonly bookmarks: readonly string[];
   readonly alerts: readonly string[] | null;
-  /** Where `attributes=true` asked for them. */
+  /** Present if requested with `attributes=true`. */
   readonly attributes?: Readonly<Record<string, AttributeValue>>;
 };
 
@@ -33,17 +33,17 @@ export type LogRecord = {
   readonly key: string;
   readonly display: string;
   readonly plan: string;
-  /** null: its events are kept for ever. */
+  /** null to keep events forever. */
   readonly retentionDays: number | null;
-  /** What the account may do with it: `user` reads, `admin` changes it as well. */
+  /** The account's permission: `user` reads, `admin` also changes the log. */
   readonly role: "admin" | "user";
 };
 
-/** A class filter: events that meet its conditions are of its class. */
+/** A class filter: events that meet its conditions get its class. */
 export type ClassRecord = {
   readonly key: string;
   readonly display: string;
-  /** Any CSS colour; pages show it fitted to their surfaces. */
+  /** Any CSS colour; the page adapts it to its surfaces. */
   readonly color: string;
   readonly tag: string;
   readonly text: string;
@@ -62,7 +62,7 @@ export type SavedQuery = {
   readonly owner: string;
 };
 
-/** Milliseconds since the Unix epoch of a `created`. */
+/** Returns a `created` in milliseconds since the Unix epoch. */
 export function momentOf(created: string): number {
   return Number(/-?\d+/.exec(created)?.[0] ?? Number.NaN);
 }

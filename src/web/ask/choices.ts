@@ -5,19 +5,19 @@ import type { Expression, Literal } from "../../query/syntax.ts";
 import { fieldName, isPlainNumber, writeField, writeValue } from "./print.ts";
 import { formatBound } from "../parts/numbers.ts";
 
-/** A band of numbers: from inclusive, to exclusive; null where it is open. */
+/** A band of numbers: from inclusive, to exclusive; null for an open end. */
 export type Band = { readonly from: number | null; readonly to: number | null };
 
-/** What a reader chooses of a field: a value, as text; that it is absent; or a band of numbers. */
+/** A choice of a field: a value as text, its absence (null), or a band of numbers. */
 export type Choice = string | null | Band;
 
-/** What one condition chooses of a field, or leaves out of it. */
+/** The choices of one field that a condition selects or excludes. */
 export type Selection = { readonly field: string; readonly isNot: boolean; readonly choices: readonly Choice[] };
 
-/** Dates compare by moments, which are chosen by the range. */
+/** Dates compare by moments, which the range selects. */
 const NO_CHOICES = new Set(["created", "seen"]);
 
-/** What a condition chooses; null where it is of more than one field, or says anything else. */
+/** Returns the choices of a condition; null if it has several fields or another form. */
 export function selectionOf(tree: Expression): Selection | null {
   switch (tree.kind) {
     case "compare":
@@ -64,8 +64,9 @@ function ofComparison(field: string, op: string, value: Literal): Selection | nu
 }
 
 /**
- * undefined: none. An empty text stands for absence, but for attributes, whose values can be empty.
- * Attributes compare with some numbers in another way than with the text that spells them.
+ * Converts a literal to a choice; undefined if it is none. An empty string means absence, except
+ * for attributes, which can be empty. An attribute compares with some numbers differently than with
+ * their text.
  */
 function choiceOf(field: string, value: Literal): Choice | undefined {
   if (value.kind === "number") {
@@ -87,7 +88,7 @@ function unionOf(parts: readonly (Selection | null)[]): Selection | null {
   return { ...first, choices: parts.flatMap((part) => part!.choices) };
 }
 
-/** A lower and an upper bound of one field together. */
+/** Merges a lower and an upper bound of one field into a band; null otherwise. */
 export function bandOf(a: Selection | null, b: Selection | null): Selection | null {
   if (a === null || b === null || a.field !== b.field || a.isNot || b.isNot) return null;
   const [low, high] = [a, b].map(({ choices }) => (choices.length === 1 ? choices[0]! : null));
@@ -102,7 +103,7 @@ export function isBand(choice: Choice | undefined): choice is Band {
   return typeof choice === "object" && choice !== null;
 }
 
-/** The condition in LQL; it can stand between ANDs as it is. */
+/** Writes a selection as LQL that is valid between ANDs. */
 export function writeSelection({ field, isNot, choices }: Selection): string {
   const name = writeField(field);
   const values = choices.filter((choice) => typeof choice === "string").map((value) => writeValue(field, value));
@@ -130,7 +131,7 @@ function writeBand(name: string, { from, to }: Band): string {
   return bounds.length === 0 ? `${name} IS NOT NULL` : bounds.join(" AND ");
 }
 
-/** Whether two choices of a field find the same events: texts ignore case, numbers of attributes compare as such. */
+/** Reports whether two choices match the same events, regardless of case and number format. */
 export function isSameChoice(field: string, a: Choice, b: Choice): boolean {
   if (isBand(a) || isBand(b)) return isBand(a) && isBand(b) && a.from === b.from && a.to === b.to;
   if (a === null || b === null) return a === b;

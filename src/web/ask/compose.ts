@@ -13,9 +13,7 @@ import { fieldName, writeField, writeString } from "./print.ts";
 
 /** A parsed query that can be edited. */
 export type Ask = Pieces & {
-  /**
-   * The operands of the top-level AND: the class after the table's dot, then the parts of WHERE.
-   */
+  /** Operands of the top-level AND: the class after the table's dot, then WHERE's parts. */
   readonly filters: readonly Filter[];
   /** Whether the query returns groups instead of events. */
   readonly isGrouped: boolean;
@@ -46,9 +44,7 @@ function classFilter({ query }: Pieces): Filter[] {
   return [{ span: query.class.span, tree: null, selection, fields: new Set(["class"]) }];
 }
 
-/**
- * Returns a filter per condition, merging adjacent lower and upper bounds of a field into one band.
- */
+/** Returns the conditions, with adjacent bounds of a field merged into one band. */
 function conditionFilters({ conditions }: Pieces): Filter[] {
   const filters: Filter[] = [];
   for (const { span, tree } of conditions) {
@@ -152,10 +148,7 @@ function isInParentheses(text: string): boolean {
   return piecesOf(`GET events WHERE a = 1 AND ${text}`)?.conditions.length === 2 && text.startsWith("(");
 }
 
-/**
- * Removes the conditions that pass a test. It parses again after each, since neighbours can merge
- * into a band.
- */
+/** Removes the conditions that pass a test. Neighbours of a removed one can merge into a band. */
 function withoutFilters(ask: Ask, test: (filter: Filter) => boolean): string {
   const filter = ask.filters.find(test);
   if (filter === undefined) return ask.text;
@@ -208,9 +201,7 @@ function extended(ask: Ask, field: string, choice: Choice, isNot: boolean): stri
   return rewritten(ask, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
 }
 
-/**
- * Replaces a filter's selection. One after the table's dot moves to WHERE: the dot takes one class.
- */
+/** Replaces a filter's selection; one after the table's dot moves to WHERE. */
 function rewritten(ask: Ask, filter: Filter, selection: Selection): string {
   if (filter.tree !== null) return replaced(ask.text, filter.span, writeSelection(selection));
   const rest = readAsk(withoutFilter(ask, filter));
@@ -232,10 +223,7 @@ export function withClauses(
   return clauses.reduce((text, [name, clause]) => withClause(readAsk(text) ?? ask, name, clause), ask.text);
 }
 
-/**
- * Groups the events of a query by a field, largest group first. Clauses for columns, order, paging
- * and groups are replaced.
- */
+/** Groups a query's events by a field, largest first. Replaces columns, order and paging. */
 export function groupedBy(ask: Ask, field: string): string {
   return withClauses(ask, [
     ["columns", null],

@@ -5,23 +5,23 @@ import { parseQuery } from "../../query/parser.ts";
 import { CLAUSES } from "../../query/parse-values.ts";
 import type { Clauses, Expression, Query, Span } from "../../query/syntax.ts";
 
-/** A query's text taken apart, so that one piece can be changed and the rest stays to the letter. */
+/** A query's text split into pieces, so that one can be changed and the rest stays verbatim. */
 export type Pieces = {
   readonly text: string;
   readonly query: Query;
-  /** Where what every query has ends: `GET`, the table and its class. */
+  /** End of the part that every query has: `GET`, the table and its class. */
   readonly headEnd: number;
-  /** Where the last word or sign ends; comments may follow. */
+  /** End of the last token; comments may follow. */
   readonly end: number;
-  /** Of each clause that is there, from its first word to its last sign. */
+  /** Span of each clause present, from its first to its last token. */
   readonly clauses: ReadonlyMap<keyof Clauses, Span>;
-  /** What AND joins at the top of WHERE, in order. */
+  /** Operands of the top-level AND of WHERE, in order. */
   readonly conditions: readonly Conjunct[];
 };
 
 export type Conjunct = { readonly span: Span; readonly tree: Expression };
 
-/** The pieces of a query; null where the parser refuses it. */
+/** Returns the pieces of a query; null if the parser rejects it. */
 export function piecesOf(text: string): Pieces | null {
   let query: Query;
   try {
@@ -43,7 +43,7 @@ export function piecesOf(text: string): Pieces | null {
   };
 }
 
-/** Keywords name no field, so that outside of parentheses each begins its clause. */
+/** Finds the clauses. Keywords are no field names, so outside parentheses each begins a clause. */
 function clausesIn(tokens: readonly Token[], { clauses: trees }: Query): Map<keyof Clauses, Span> {
   const clauses = new Map<keyof Clauses, Span>();
   const field = trees.occurs?.field ?? null;
@@ -51,7 +51,7 @@ function clausesIn(tokens: readonly Token[], { clauses: trees }: Query): Map<key
   let end = 0;
   for (const [token, depth] of withDepth(tokens)) {
     let name = depth === 0 ? clauseOf(token) : null;
-    // The field of OCCURS stands before its keyword.
+    // The field of OCCURS precedes its keyword.
     if (field !== null && name === "occurs") name = null;
     if (field !== null && token.span.start === field.span.start) name = "occurs";
     if (name !== null || token.kind === "end") {
@@ -70,10 +70,10 @@ function clauseOf({ kind, text }: Token): keyof Clauses | null {
   return CLAUSES.some((clause) => clause === word) ? (word.toLowerCase() as keyof Clauses) : null;
 }
 
-/** One where OR joins them, or where nothing does. */
+/** Splits WHERE at its top-level ANDs; an OR at the top makes it one conjunct. */
 function conjunctsIn(tokens: readonly Token[], where: Expression | null, span: Span | undefined): Conjunct[] {
   if (where === null || span === undefined) return [];
-  // Behind the word WHERE.
+  // Tokens after the word WHERE.
   const inside = tokens.filter(({ span: { start, end } }) => start > span.start && end <= span.end);
   const spans: { start: number; end: number }[] = [];
   let next = true;
@@ -90,7 +90,7 @@ function conjunctsIn(tokens: readonly Token[], where: Expression | null, span: S
   return spans.map((each, i) => ({ span: each, tree: trees[i]! }));
 }
 
-/** Tokens with how many parentheses are open around them. */
+/** Yields tokens with the number of parentheses open around them. */
 function* withDepth(tokens: readonly Token[]): Generator<[Token, number]> {
   let depth = 0;
   for (const token of tokens) {
@@ -101,7 +101,7 @@ function* withDepth(tokens: readonly Token[]): Generator<[Token, number]> {
   }
 }
 
-/** The text without the pieces at these spans. Line breaks that end a comment stay. */
+/** Removes spans from a text. Line breaks that end a comment stay. */
 export function cut(text: string, ...spans: readonly Span[]): string {
   const last = [...spans].sort((a, b) => b.start - a.start);
   return last.reduce((rest, { start, end }) => {
@@ -114,13 +114,13 @@ export function cut(text: string, ...spans: readonly Span[]): string {
   }, text);
 }
 
-/** The text with another one in place of a span, set apart from words beside it. */
+/** Replaces a span, separating the new text from adjacent words by blanks. */
 export function replaced(text: string, { start, end }: Span, by: string): string {
   const [before, after] = [text.slice(0, start), text.slice(end)];
   return before + (/[\s(]$|^$/.test(before) ? "" : " ") + by + (/^[\s),]|^$/.test(after) ? "" : " ") + after;
 }
 
-/** The text with a clause, or anything else, behind a place in it, set apart by a blank. */
+/** Inserts words at a position, separated by blanks. */
 export function inserted(text: string, at: number, words: string): string {
   const after = text.slice(at);
   const gap = after === "" || /^\s/.test(after) ? "" : " ";

@@ -44,9 +44,7 @@ const DEFAULT_MS = 24 * HOUR_MS;
 /** Years that are searched for clock changes, limited because the search takes milliseconds. */
 const [CLOCK_FROM, CLOCK_TO] = [civil(1990, 1, 1), civil(2060, 1, 1)];
 
-/**
- * Returns the two moments of a range. An end that can't be parsed falls back to the last 24 hours.
- */
+/** Returns the moments of a range. An invalid end falls back to the last 24 hours. */
 export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
   const end = momentOfEnd(to, zone, now_ms) ?? now_ms;
   const start = momentOfEnd(from, zone, now_ms) ?? within(end - DEFAULT_MS);

@@ -11,11 +11,11 @@ import type { Period, PeriodUnit } from "../../query/plan.ts";
 import { zoneAround } from "../time/zones.ts";
 import type { Moments } from "./range.ts";
 
-/** The width of bars: a key of groups of time. */
+/** The width of bars: a time key of GROUPBY. */
 export type Step = {
   readonly unit: PeriodUnit;
   readonly count: number;
-  /** As GROUPBY has it: `MINUTES(15)`, `DAY`. */
+  /** As written in GROUPBY: `MINUTES(15)`, `DAY`. */
   readonly key: string;
   /** `15-min bars` */
   readonly name: string;
@@ -25,19 +25,19 @@ export type Step = {
 export type Bar = {
   /** The group's key, as the service writes it. */
   readonly key: string;
-  /** All of the group's time; the end is exclusive. */
+  /** The whole time of the group; the end is exclusive. */
   readonly start: number;
   readonly end: number;
-  /** Its part within the range. */
+  /** The part of that time within the range. */
   readonly from: number;
   readonly to: number;
 };
 
-/** Bars are neither too many to be told apart nor too few to show a course. */
+/** Most bars drawn; narrower ones could not be told apart. */
 const MOST_BARS = 120;
 export const MONTH_MS = 30 * DAY_MS;
 
-/** By length. Each divides the next, or nearly, so that bars halve or double. */
+/** Steps by length. Each divides the next, or nearly so, so that bars halve or double. */
 const STEPS: readonly (readonly [step: Step, length_ms: number])[] = [
   ...[1, 2, 5, 10, 15, 30].map((n) => [step("seconds", n, `SECONDS(${n})`, `${n}-second bars`), n * 1000] as const),
   ...[1, 2, 3, 5, 10, 15, 30].map(
@@ -55,7 +55,7 @@ function step(unit: PeriodUnit, count: number, key: string, name: string): Step 
   return { unit, count, key, name };
 }
 
-/** The narrowest step that makes no more bars than can be told apart. */
+/** Returns the narrowest step that gives at most `MOST_BARS` bars. */
 export function stepOf({ from, to }: Moments): Step {
   const length_ms = to - from;
   const found = STEPS.find(([, step_ms]) => length_ms / step_ms <= MOST_BARS);
@@ -64,13 +64,13 @@ export function stepOf({ from, to }: Moments): Step {
   return step("days", days, `DAYS(${days})`, `${days}-day bars`);
 }
 
-/** The step of a wider or a narrower view, `by` steps away. */
+/** Returns the step `by` places wider or narrower. */
 export function stepBeside(present: Step, by: number): Step {
   const i = STEPS.findIndex(([{ key }]) => key === present.key);
   return (STEPS[i + by] ?? STEPS[i] ?? STEPS.at(-1)!)[0];
 }
 
-/** The bars of a range, in order, one for each group that the service can give for it. */
+/** Returns the bars of a range in order, one for each group that the service can return. */
 export function barsOf({ unit, count }: Step, range: Moments, zone: string): Bar[] {
   if (range.from >= range.to) return [];
   const by = periodOf(unit, count, zone, range);
@@ -88,10 +88,10 @@ export function periodOf(unit: PeriodUnit, count: number, zone: string, { from, 
   return { kind: "period", unit, count, zone: zoneAround(zone, from, to) };
 }
 
-/** Where the next group begins: one that holds a change of the clock is longer or shorter than others. */
+/** Returns where the next group begins; a clock change makes a group longer or shorter. */
 export function endOf(by: Period, key: number): number {
   const start = momentOfKey(by, key);
-  // An hour more, for a day that has 25.
+  // One hour more, for days of 25 hours.
   const reach = start + lengthOfGroup(by, key) + HOUR_MS;
   const next = [...keysOfPeriod(by, start, reach + 1)].find((each) => each !== key);
   return next === undefined ? start + lengthOfGroup(by, key) : momentOfKey(by, next);

@@ -13,20 +13,20 @@ import type { AssistantProperties } from "./assistance.ts";
 import { NO_FACTS, insertion, offersOf } from "./offers.ts";
 import type { Offer } from "./offers.ts";
 
-/** How long a fault is said after the last key: reading it at each would be chatter. */
+/** Delay before a fault is announced, in milliseconds, so that not every key announces one. */
 const ANNOUNCE_MS = 800;
-/** How long facts are asked for after the last key. */
+/** Delay after the last key before facts are requested, in milliseconds. */
 const ASK_MS = 120;
 
 export { checkQuery } from "./check.ts";
 
 type Open = { readonly want: Want; readonly offers: readonly Offer[]; readonly chosen: number };
 
-/** Completion and faults of a query that is typed. It never changes the text unless a completion is taken. */
+/** Shows completions and faults of the typed query. It changes the text only on request. */
 export function Assistant({ app, search, field, fault, active, id }: AssistantProperties): JSX.Element | null {
   const open = useSignal<Open | null>(null);
   const isFocused = useSignal(document.activeElement === field);
-  /** The texts whose fault was closed, and whose unfinished end was run. */
+  /** The texts whose fault was dismissed, and whose unfinished end was run anyway. */
   const dismissed = useSignal<string | null>(null);
   const insisted = useSignal<string | null>(null);
   const spoken = useSignal("");
@@ -49,14 +49,14 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       open.value = next;
       active.value = next === null || next.chosen === -1 ? null : `${id}-${next.chosen}`;
     });
-  /** Joins what the service knows. Where it says nothing, words of the language stay alone. */
+  /** Adds what the service knows. If the request fails, only keywords are offered. */
   const join = async (number: number, want: Want, show: (offers: readonly Offer[]) => void) => {
     const known = await facts.read(want).catch(() => NO_FACTS);
-    // What was chosen meanwhile stays where it is.
+    // A completion chosen meanwhile stays in place.
     const isChosen = open.peek() !== null && open.peek()!.chosen !== -1;
     if (number === asked.current && !isChosen) show(offersOf(want, known));
   };
-  /** @param isAsked whether completions are wanted though nothing was typed of a word */
+  /** @param isAsked whether completions are requested although no part of a word is typed */
   const suggest = (isAsked: boolean) => {
     const number = (asked.current += 1);
     const want = wantAt(field.value, field.selectionStart);
@@ -80,7 +80,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
     const { span, insert } = insertion(field.value, want, offer);
     close();
     type(field, span.start, span.end, insert);
-    // The next word is often wanted as well.
+    // The next word often needs completion too.
     if (/[\s(]$/.test(insert)) suggest(true);
   };
   useEffect(() => {
@@ -99,7 +99,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       event.stopPropagation();
       const text = search.query.peek();
       const isRun = text === search.run.peek().typed;
-      // What is typed and was not run yet is left by a second press.
+      // Text that was not run yet is left only by a second press.
       if ((fault.peek() !== null || !isRun) && dismissed.peek() !== text) dismissed.value = text;
       else cancelOrLeave(search);
     };
@@ -158,7 +158,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
         <div
           ref={root}
           class="pop complete"
-          // The field keeps the focus.
+          // Keeps the focus in the field.
           onPointerDown={(event) => event.preventDefault()}
         >
           {open.value !== null && <Options id={id} open={open.value} onAccept={accept} />}
@@ -175,7 +175,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   );
 }
 
-/** Whether a key was one of the completions'. Enter is theirs only where one was chosen. */
+/** Handles a key of the completions; returns whether it did. Enter accepts only a chosen one. */
 function actOnKey(
   { key, ctrlKey, altKey, shiftKey, metaKey }: KeyboardEvent,
   open: Open | null,
@@ -242,7 +242,7 @@ function FaultLine({ id, fault, onFix }: { id: string; fault: Fault; onFix: (fix
   );
 }
 
-/** Types for the reader, so that undo takes it back as it does with what they typed. */
+/** Types text for the reader, so that the browser's undo covers it. */
 function type(field: HTMLTextAreaElement, start: number, end: number, text: string): void {
   field.focus();
   field.setSelectionRange(start, end);
@@ -251,7 +251,7 @@ function type(field: HTMLTextAreaElement, start: number, end: number, text: stri
   field.dispatchEvent(new InputEvent("input", { bubbles: true }));
 }
 
-/** Puts the popover below the word at `offset`, as the drawing of the text shows it. */
+/** Places the popover below the word at `offset`, as the highlighted copy of the text shows it. */
 function place(popover: HTMLElement, field: HTMLElement, offset: number): void {
   const shade = field.parentElement?.querySelector(".shade");
   const box = popover.offsetParent;

@@ -6,23 +6,23 @@ import { planQuery } from "../../query/planner.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Span } from "../../query/syntax.ts";
 
-/** What is wrong with a query, by the code that the service reads it with. */
+/** An error in a query, as found by the code that the service parses queries with. */
 export type Fault = {
   readonly span: Span;
   /** Place and reason: `Column 18: events have no field "sorce".` */
   readonly words: string;
-  /** What was probably meant in place of the span. */
+  /** Suggested replacement of the span. */
   readonly fix: string | null;
-  /** Whether something is missing at the end, as while a query is being typed. */
+  /** Whether something is missing at the end, as while typing. */
   readonly isUnfinished: boolean;
 };
 
-/** How many words at the end may be about to be typed. */
+/** Most tokens at the end that may be unfinished. */
 const UNFINISHED_TOKENS = 12;
 
 /**
- * null where the service would take the query. While its end is unfinished, a fault in what stands
- * before that is found as well.
+ * Returns the error of a query; null if the service would accept it. If the end is unfinished, the
+ * text before it is checked as well.
  */
 export function checkQuery(text: string): Fault | null {
   const fault = faultOf(text);
@@ -32,7 +32,7 @@ export function checkQuery(text: string): Fault | null {
 
 function faultOf(text: string): Fault | null {
   try {
-    // Neither the log nor the clock changes what is a fault.
+    // Whether a query is valid depends neither on the log nor on the clock.
     planQuery(text, { logs: ["log" as LogKey], now_ms: 0, zone: UTC });
     return null;
   } catch (error) {
@@ -44,7 +44,7 @@ function faultOf(text: string): Fault | null {
   }
 }
 
-/** The parser is done with the end before anything is known of fields: the start is looked at without the end. */
+/** Finds an error before an unfinished end, which the parser reports before it checks fields. */
 function earlierFault(text: string): Fault | null {
   const ends = tokenize(text).map(({ span }) => span.start);
   for (const end of ends.slice(-UNFINISHED_TOKENS).toReversed()) {
@@ -59,7 +59,7 @@ function describe(text: string, { span, reason, fix, message }: QueryFault): Fau
   const [, line = "1", column = "1"] = /^Line (\d+), column (\d+):/.exec(message) ?? [];
   const isOneLine = !/[\r\n]/.test(text.trim());
   const place = isOneLine && line === "1" ? `Column ${column}` : `Line ${line}, column ${column}`;
-  // The fix is offered as an action.
+  // The fix is a separate action.
   const words = fix === null ? reason : reason.replace(/ Did you mean .*\?$/, "");
   return { span, words: `${place}: ${words}`, fix, isUnfinished: span.start === span.end };
 }

@@ -8,17 +8,17 @@ import { UNITS } from "../../query/syntax.ts";
 import type { Span } from "../../query/syntax.ts";
 import { fieldName } from "../ask/print.ts";
 
-/** What can stand where the caret is. */
+/** What can be typed at the caret. */
 export type Want = {
-  /** What a completion takes the place of: what was typed of the word, up to the caret. */
+  /** The span that a completion replaces: the typed part of the word, up to the caret. */
   readonly span: Span;
-  /** That word, without the quote that a string begins with. */
+  /** That word, without a string's opening quote. */
   readonly typed: string;
-  /** Words of the language; functions end with their parenthesis. */
+  /** Keywords; functions end with their parenthesis. */
   readonly words: readonly string[];
-  /** Which fields, if any: `shown` can be columns, `numbers` hold numbers. */
+  /** Kind of fields, if any: `shown` can be columns, `numbers` hold numbers. */
   readonly fields: "compared" | "grouped" | "sorted" | "shown" | "numbers" | null;
-  /** Values of this field. */
+  /** The field whose values are offered. */
   readonly valuesOf: string | null;
   readonly classes: boolean;
   readonly table: "events" | "users";
@@ -26,7 +26,7 @@ export type Want = {
 
 type Expected = Partial<Pick<Want, "words" | "fields" | "valuesOf" | "classes">>;
 
-/** null where nothing can be completed: within a word, a comment, or a string that no field is compared with. */
+/** Returns what the caret expects; null within words, comments and strings without a field. */
 export function wantAt(text: string, caret: number): Want | null {
   const before = text.slice(0, caret);
   const tokens = tokensOf(before);
@@ -39,7 +39,7 @@ export function wantAt(text: string, caret: number): Want | null {
   const quote = /^['"]/.exec(current?.text ?? "")?.[0] ?? null;
   if (quote !== null && (expected.valuesOf ?? null) === null) return null;
   return {
-    // The quote that was typed ahead goes with the one that it closes.
+    // A closing quote typed ahead is replaced together with the string.
     span: { start: current?.start ?? caret, end: quote !== null && text[caret] === quote ? caret + 1 : caret },
     typed: current?.text.replace(/^['"]|(?<=^@)['"]/, "") ?? "",
     words: expected.words ?? [],
@@ -50,7 +50,7 @@ export function wantAt(text: string, caret: number): Want | null {
   };
 }
 
-/** Without the end; null of what is too long. A last word that cannot be read yet is a fault. */
+/** Returns the tokens but the end; null for too long a text. A broken last word is a `fault`. */
 function tokensOf(text: string): Token[] | null {
   try {
     return tokenize(text).filter(({ kind }) => kind !== "end");
@@ -59,7 +59,7 @@ function tokensOf(text: string): Token[] | null {
   }
 }
 
-/** What is being typed: the last word, number, attribute or open string, where nothing follows it. */
+/** Returns the word being typed: the last token, if nothing follows it. */
 function currentWord(
   tokens: readonly Token[],
   before: string,
@@ -68,10 +68,10 @@ function currentWord(
   if (last === undefined) return null;
   const { kind, text } = last;
   const { start, end } = last.span;
-  // Of an attribute whose quote is open, the lexer reads the string.
+  // For an attribute with an open quote, the lexer yields the string alone.
   if (kind === "fault") return before[start - 1] === "@" ? { text: `@${text}`, start: start - 1 } : { text, start };
   if (end !== before.length || kind === "string") return null;
-  // Of a class, the dot stays.
+  // The dot before a class stays.
   if (kind === "class" || text === ".") return { text: text.slice(1), start: start + 1 };
   return kind === "symbol" ? null : { text, start };
 }
@@ -81,7 +81,7 @@ const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "SECONDS(", "MINUTES(", "HOURS(
 const AGGREGATES = ["COUNT", ...FUNCTIONS.filter((name) => name !== "COUNT").map((name) => `${name}(`), "P95("];
 const STEPS = UNITS.map((unit) => `${unit}(`);
 
-/** @param isClass whether a dot stands right behind them */
+/** @param isClass whether a dot follows the tokens directly */
 function expectedAfter(tokens: readonly Token[], isClass: boolean): Expected {
   const [first, table, key] = tokens;
   if (first === undefined) return { words: ["GET"] };
@@ -106,7 +106,7 @@ function clausesLeft(tokens: readonly Token[]): string[] {
     .map((clause) => (clause === "OCCURS" || clause === "COLUMNS" || clause === "COMPARE" ? `${clause}(` : clause));
 }
 
-/** The innermost parenthesis that is open, or -1. */
+/** Returns the index of the innermost open parenthesis, or -1. */
 function openParenthesis(tokens: readonly Token[]): number {
   let depth = 0;
   for (let i = tokens.length - 1; i >= 0; i--) {
@@ -147,7 +147,7 @@ function ofClause(tokens: readonly Token[], start: number, rest: readonly string
   }
 }
 
-/** Where a condition goes on. `fields`: null where it compares aggregates. */
+/** Returns what continues a condition. `fields` is null for conditions on aggregates. */
 function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: readonly string[]): Expected {
   const last = inner.at(-1);
   const previous = inner.at(-2);
@@ -166,7 +166,7 @@ function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: r
   if (isWord(last, "IS")) return { words: ["NULL", "NOT NULL"] };
   if (compareOp(last) !== null) {
     const isEquality = ["=", "!=", "<>"].some((sign) => isSymbol(last, sign));
-    // Of `LAST(created)` the field says what it is compared with.
+    // In `LAST(created)`, the field determines the values.
     const field = fields === null && inner.at(-3)?.text.toLowerCase() === "created" ? inner.at(-3) : previous;
     return field === undefined ? {} : ofValues(field, isEquality);
   }
@@ -198,7 +198,7 @@ function ofValues(field: Token, isEquality = true): Expected {
 
 const DATES: ReadonlySet<string> = new Set(["created", "seen"]);
 
-/** Inside of the parenthesis at `open`. */
+/** Returns what is expected inside the parenthesis at `open`. */
 function insideOf(tokens: readonly Token[], open: number): Expected {
   const opener = tokens[open - 1];
   const inner = tokens.slice(open + 1);

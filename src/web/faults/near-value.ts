@@ -6,32 +6,32 @@ import { writeSelection } from "../ask/choices.ts";
 import { replaced } from "../ask/pieces.ts";
 import { isPlainNumber } from "../ask/print.ts";
 
-/** A condition that a field has exactly one text. */
+/** A condition that a field equals one text. */
 export type TextCondition = { readonly filter: Filter; readonly field: string; readonly value: string };
 
-/** Texts of these are seldom written by hand, or are each event's own. */
+/** Fields whose values are rarely typed by hand or differ in each event. */
 const NOT_ASKED = new Set(["text", "link", "hash", "id", "value", "pattern"]);
 
-/** The conditions of a query that want one exact text of a field. */
+/** Returns the conditions of a query that require one exact text of a field. */
 export function textConditions({ filters }: Ask): readonly TextCondition[] {
   return filters.flatMap((filter) => {
     const { selection } = filter;
     const [value, ...others] = selection?.choices ?? [];
     if (selection === null || selection.isNot || others.length > 0 || typeof value !== "string") return [];
-    // Numbers that are near are no slips.
+    // Similar numbers are not typing errors.
     if (value === "" || isPlainNumber(value) || NOT_ASKED.has(selection.field)) return [];
     return [{ filter, field: selection.field, value }];
   });
 }
 
-/** Letters that a beginning has at least, to be taken for the whole. */
+/** Least length of a prefix that matches a longer value. */
 const LEAST_BEGINNING = 3;
 
 /**
- * The value that was probably meant: one slip or two away, or else the first that begins as it does.
- * null where none is near, or where the value itself is among them.
+ * Returns the value probably meant: one with one or two typing errors, else the first that shares a
+ * prefix; null if none is similar or the value itself is among them.
  *
- * @param values those that are there, the most frequent first
+ * @param values existing values, most frequent first
  */
 export function nearValue(value: string, values: readonly string[]): string | null {
   const written = fold(value);
@@ -42,7 +42,7 @@ export function nearValue(value: string, values: readonly string[]): string | nu
   return values.find((each) => begins(fold(each), written) || begins(written, fold(each))) ?? null;
 }
 
-/** The query with another value in a condition's place; all else stays as it was typed. */
+/** Replaces the value of a condition; the rest stays as typed. */
 export function withValue(ask: Ask, { filter, field, value }: TextCondition, other: string): string {
   if (filter.tree !== null) {
     return replaced(ask.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));

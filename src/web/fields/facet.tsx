@@ -23,21 +23,21 @@ import { useRoving } from "./use-roving.ts";
 import type { Read } from "./use-order.ts";
 
 const FEW = 5;
-/** The first field is the legend of the bars: it names more. */
+/** Values of the class facet, which is also the legend of the bars. */
 const FEW_CLASSES = 9;
 const MANY = 100;
 
-/** A field with its values over the whole range: exact counts of what the rest of the query finds. */
+/** A field with exact counts of its values over the whole range, for the rest of the query. */
 export function Facet(properties: {
   readonly app: App;
   readonly search: Search;
-  /** What is counted. */
+  /** The run whose events are counted. */
   readonly run: Run;
   readonly facts: FieldFacts;
   readonly startsOpen: boolean;
-  /** Whether values are still missing above it, which would push it down. */
+  /** Whether to hide it while facets above lack their values, which would push it down. */
   readonly isHidden: boolean;
-  /** Called when its own values are there, or what kept them away. */
+  /** Called when its values are loaded or the read has failed. */
   readonly onThere: () => void;
 }): JSX.Element {
   const { app, search, run, facts, startsOpen, isHidden, onThere } = properties;
@@ -73,7 +73,7 @@ export function Facet(properties: {
           <span>
             <Name text={facts.name} />
           </span>
-          {/* In the place of the number: a line of its own would push the values down. */}
+          {/* In place of the number: a separate line would push the values down. */}
           <span class="note num">
             {fault.value ?? (bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`)}
           </span>
@@ -114,12 +114,12 @@ export function Facet(properties: {
   );
 }
 
-/** What a press on a value changes: the query that is typed, or the one that ran last while that has a fault. */
+/** Returns the query that a click on a value edits: the typed one, or the last run on a fault. */
 function askOf({ query, run }: Search): Ask | null {
   return readAsk(query.value) ?? readAsk(run.value.typed);
 }
 
-/** Runs a query with one change. A text that is unfinished makes room for it, and comes back by Undo. */
+/** Runs a query with one change. Unfinished text is replaced, and Undo restores it. */
 function changeQuery({ toaster }: App, search: Search, change: (ask: Ask) => string): void {
   const typed = search.query.peek();
   const ask = askOf(search);
@@ -134,8 +134,8 @@ function changeQuery({ toaster }: App, search: Search, change: (ask: Ask) => str
 }
 
 /**
- * Keeps an open facet as high as it was while the pointer or a key is at the fields: what stands below stays
- * under it when a query has fewer values. Nobody aims at anything there otherwise, and the room is given up.
+ * Keeps an open facet's height while the pointer or the focus is in the pane, so that what is below
+ * stays under the pointer when a query has fewer values. Otherwise the room is released.
  */
 function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly current: HTMLElement | null } {
   const section = useRef<HTMLElement>(null);
@@ -148,7 +148,7 @@ function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly curren
   useEffect(() => {
     const pane = section.current!.closest(".side");
     const events = ["pointerenter", "pointerleave", "focusin", "focusout"] as const;
-    // The focus is nowhere while it goes from one field to the next.
+    // While the focus moves between fields, no element has it.
     const later = () => requestAnimationFrame(() => section.current !== null && fit());
     for (const event of events) pane?.addEventListener(event, later);
     return () => events.forEach((event) => pane?.removeEventListener(event, later));
@@ -156,7 +156,7 @@ function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly curren
   return section;
 }
 
-/** The first `take` values of a field; null for none of them, and where the query has a fault. */
+/** Reads the first `take` values of a field; null if `take` is 0 or the query has a fault. */
 async function readValues(app: App, run: Run, facts: FieldFacts, take: number): Promise<Read<FacetValue> | null> {
   const ask = eventsOf(run.query);
   const query = ask === null || take === 0 ? null : facetQuery(facts, ask, run.moments, run.zone, take);
@@ -167,7 +167,7 @@ async function readValues(app: App, run: Run, facts: FieldFacts, take: number): 
   return { of: `${run.number} ${take}`, entries };
 }
 
-/** What was chosen and is not among the most frequent values, with its counts. */
+/** Reads the counts of choices that are not among the most frequent values. */
 async function countBeside(
   app: App,
   run: Run,
@@ -188,10 +188,10 @@ async function countBeside(
   return counted;
 }
 
-/** A value whose count is not known yet, null, was chosen since the last answer. */
+/** A listed value. `count` is null for a choice made since the last response. */
 type ShownValue = Pick<FacetValue, "choice"> & { readonly count: number | null };
 
-/** What was chosen stays in sight, also where it is not among the most frequent. */
+/** Adds choices that are not among the most frequent values, so that they stay visible. */
 function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly ShownValue[] {
   if (ask === null) return values;
   return [...values, ...choicesBeside(ask, field, values).map((choice) => ({ choice, count: null }))];
@@ -251,7 +251,7 @@ function Value(properties: {
   );
 }
 
-/** Hides a class from the reader's lists from now on, or no longer. */
+/** Hides a class from the reader's lists, or shows it again. */
 function hide(app: App, log: string, key: string, isHidden: boolean): void {
   const set = async (to: boolean) => (await import("../classes/hiding.ts")).setHidden(app, log, key, to);
   const failed = (fault: unknown) => app.toaster.show(`Not changed: ${wordsOf(fault)}`);

@@ -44,10 +44,7 @@ const FIRST = ["class", "source", "tags", "value"];
 /** Most facets listed; further fields are found by name. */
 export const MOST_FACETS = 40;
 
-/**
- * Returns the fields that can be facets: the standard ones, then others by number of events, `user`
- * last.
- */
+/** Returns possible facets: standard fields, others by number of events, then `user`. */
 export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecord[] {
   const rank = ({ name }: FieldRecord) =>
     FIRST.includes(name) ? FIRST.indexOf(name) : name === "user" ? 1e9 : FIRST.length;
@@ -71,10 +68,7 @@ export function conditioned(
   });
 }
 
-/**
- * Returns one query for the number of different values and, for numbers, the least and the
- * greatest.
- */
+/** Returns one query for distinct counts and, for numbers, the least and the greatest. */
 export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
@@ -102,9 +96,7 @@ export function readFacts(record: GroupRecord | undefined, fields: readonly Fiel
 /** Most different numbers that are listed one by one; more are grouped into bands. */
 const MOST_SINGLE_NUMBERS = 12;
 
-/**
- * Returns the inner bounds of a field's bands, about six round numbers; null if values are listed.
- */
+/** Returns the inner bounds of about six round bands; null if values are listed. */
 export function boundsOf({ isNumber, distinct, min, max }: FieldFacts): readonly number[] | null {
   if (!isNumber || distinct <= MOST_SINGLE_NUMBERS || min === null || max === null || max <= min) return null;
   // Numbers in logs are mostly small with a long tail, so a wide range is split by powers of ten.
@@ -161,9 +153,7 @@ export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): r
     .toSorted((one, other) => Number(one.choice === null) - Number(other.choice === null));
 }
 
-/**
- * Returns the choices of a query on a field, selected or excluded, that are not among these values.
- */
+/** Returns a query's choices of a field, selected or excluded, that are not among these values. */
 export function choicesBeside(ask: Ask, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
   const { chosen, not } = choicesOf(ask, field);
   const beside: Choice[] = [];
@@ -177,10 +167,7 @@ export function choicesBeside(ask: Ask, field: string, values: readonly Pick<Fac
 /** Most choices counted by one query. */
 export const MOST_COUNTED = 50;
 
-/**
- * Returns the query that counts some choices of a field, without the conditions on that field
- * itself.
- */
+/** Returns the query that counts choices of a field, without the field's own conditions. */
 export function countsQuery(
   field: string,
   choices: readonly Choice[],

@@ -21,21 +21,21 @@ import { useOrder } from "./use-order.ts";
 import "../css/forms.css";
 import type { Read } from "./use-order.ts";
 
-/** Fields that are open from the start. */
+/** Fields that are open initially. */
 const OPEN = 5;
-/** Fields whose facts are asked for together where all of them are too many for the store. */
+/** Fields per request when the statistics of all of them are too much for the store. */
 const FEW_FIELDS = 4;
 
 type FieldsPaneProperties = {
   readonly app: App;
   readonly search: Search;
-  /** What is counted. */
+  /** The run whose events are counted. */
   readonly run: Run;
-  /** Whether it stands over the list, where there is no room beside it. */
+  /** Whether it covers the list, where there is no room beside it. */
   readonly isOpen: Signal<boolean>;
 };
 
-/** The fields of what was found, each with its values over the whole range. */
+/** Shows the fields of the events found, each with its values over the whole range. */
 export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): JSX.Element {
   const sought = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
@@ -46,7 +46,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       app.shortcuts.bind([
         shortcut("search", "fields", () => {
           isOpen.value = true;
-          // A pane that is hidden takes no focus yet.
+          // A hidden pane cannot take the focus yet.
           requestAnimationFrame(() => pane.current?.querySelector<HTMLElement>(".facet button")?.focus());
         }),
       ]),
@@ -55,7 +55,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   useLayoutEffect(() => {
     if (!isOpen.value) return undefined;
     const before = document.activeElement;
-    // So that Escape closes it from the moment that it is there, and Tab goes on in it.
+    // With the focus inside, Escape closes the pane at once and Tab continues in it.
     if (pane.current?.contains(before) !== true) pane.current?.focus();
     return () => {
       const isLost =
@@ -65,15 +65,15 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   }, [isOpen.value]);
   const there = useSignal<ReadonlySet<string>>(new Set());
   const words = sought.value?.toLowerCase() ?? "";
-  // A field that the query looks at stays, so that what it leaves out can be taken in again.
+  // A field of the query stays listed, so that values it excludes can be included again.
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
-  // So does one that was shown: those below it stay where they are.
+  // So does a field that was shown before, so that fields below it do not move.
   const known = useRef(new Set<string>()).current;
   for (const { name, distinct } of facts ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
   const shown = (facts ?? []).filter(({ name }) =>
     words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
-  // Facets come from the top: each is drawn when those above it have their values, and stays where it is.
+  // Facets appear from the top: each is drawn once those above have values, and then stays put.
   const missing = shown.findIndex(({ name }) => !there.value.has(name));
   return (
     <aside
@@ -134,8 +134,8 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
 }
 
 /**
- * The fields that the log has in the range, and what the query's events say of each; null where the
- * query has a fault.
+ * Reads the fields of the log in the range and their statistics over the query's events; null if
+ * the query has a fault.
  */
 async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> | null> {
   const ask = eventsOf(run.query);
@@ -152,7 +152,7 @@ async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> |
     try {
       return await factsIn(ask, shown);
     } catch (fault) {
-      // Distinct values of many fields at once may need more memory than a small store has.
+      // Distinct values of many fields at once may exceed the memory of a small store.
       if (!(fault instanceof ApiFault && fault.code === "overloaded")) throw fault;
       const facts: FieldFacts[] = [];
       for (let from = 0; from < shown.length; from += FEW_FIELDS)

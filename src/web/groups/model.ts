@@ -22,10 +22,7 @@ export type GroupKey =
 export type GroupRow = {
   /** Its keys without the time, unless the time is the only key. */
   readonly keys: readonly string[];
-  /**
-   * Its columns by name. Over several times, counts and sums are added up; others have the last
-   * value.
-   */
+  /** Columns by name. Over several times, counts and sums are totals; others the last value. */
   readonly values: Readonly<Record<string, string>>;
   /** The measured column over time; empty if no key is a time. */
   readonly series: readonly Point[];
@@ -72,9 +69,7 @@ function keyOf(key: Key): GroupKey {
   return { kind: "time", name: `${key.count.value} ${unit}`, step: { unit, count: key.count.value } };
 }
 
-/**
- * Converts the response to rows and columns. If one of several keys is a time, it becomes a series.
- */
+/** Converts the response to rows. A time beside other keys becomes a series. */
 export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecord[], zone: string): Groups {
   const time = keys.findIndex(({ kind }) => kind === "time");
   const columns = columnsOf(records);
@@ -135,10 +130,7 @@ export function sortColumnOf({ query }: Ask): string | null {
   return (column ?? columns?.find(({ of }) => nameOf(of) === name))?.as?.text ?? name;
 }
 
-/**
- * Returns a column's heading. Rows with a series show the last value of columns that are not added
- * up.
- */
+/** Returns a column's heading. Columns that are not added up show the last value of a series. */
 export function columnWords(column: string, hasCourse: boolean): string {
   if (column === "count") return "Events";
   return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
@@ -185,10 +177,7 @@ export function changeWords(now: number, before: number): string {
   return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${formatNumber(Math.abs(percent))} %`;
 }
 
-/**
- * Returns the query for one group's events, with the group's keys as conditions, and the group's
- * time.
- */
+/** Returns the query and the time of one group: its keys become conditions. */
 export function eventsOfGroup(
   text: string,
   keys: readonly GroupKey[],
@@ -213,10 +202,7 @@ export function eventsOfGroup(
   return { query, moments };
 }
 
-/**
- * Returns the condition for a place; for "" it matches events without coordinates, including those
- * with an address only.
- */
+/** Returns a place's condition; "" finds events without coordinates, including those with an IP. */
 function conditionOfPlace(key: string): string {
   const place = placeOfKey(key);
   if (place === null) return "geo NOT WITHIN (-90, -180, 90, 180)";

@@ -9,14 +9,14 @@ export type Place = {
   readonly lat: number;
   readonly lon: number;
   readonly value: number;
-  /** The index of its row in the table. */
+  /** Index of its row in the table. */
   readonly row: number;
 };
 
-/** More circles take too long to draw and cannot be told apart: the places behind them are dots. */
+/** Most places drawn as circles; more are slow and indistinguishable, so the rest are dots. */
 export const MOST_CIRCLES = 1000;
 
-/** The places of groups, the largest first. Groups without degrees are none. */
+/** Returns the places of groups, largest value first. Groups without coordinates are omitted. */
 export function placesOf(rows: readonly GroupRow[], column: string): readonly Place[] {
   return rows
     .flatMap(({ keys, values }, row) => {
@@ -28,14 +28,14 @@ export function placesOf(rows: readonly GroupRow[], column: string): readonly Pl
 
 export type Size = { readonly width: number; readonly height: number };
 
-/** Places that lie further apart than this are shown on a map of the whole world. */
+/** Places further apart than this, in degrees, are shown on a world map. */
 const WIDEST = { lat: 90, lon: 140 };
-/** What is shown around a place that is alone: less has no coast that would tell where it is. */
+/** Least radius of the map in degrees, so that a single place has a recognizable coast around. */
 const LEAST_RADIUS = 4;
 
 /**
- * The part of the world that holds the places: around their middle, also where they lie on both sides
- * of 180°, or all of it where they are spread. Areas are true in both.
+ * Returns an equal-area projection of the places: around their middle, also across 180°, or of the
+ * whole world if they are far apart.
  */
 export function projectionOf(places: readonly Place[], { width, height }: Size): GeoProjection {
   const points = { type: "MultiPoint" as const, coordinates: places.map(({ lat, lon }) => [lon, lat]) };
@@ -66,15 +66,15 @@ function mostRadius(height: number): number {
   return height / 14;
 }
 
-/** Small circles can still be seen. */
+/** Least radius of a circle, so that small ones stay visible. */
 const LEAST_CIRCLE = 2.5;
-/** The part of the map that all circles cover together, at most. */
+/** Largest share of the map that all circles cover together. */
 const COVERED = 0.12;
 
-/** A place where it is drawn. */
+/** A place and its circle on the map. */
 export type Circle = { readonly place: Place; readonly x: number; readonly y: number; readonly radius: number };
 
-/** The largest places as circles, whose areas go by their values. */
+/** Returns the largest places as circles whose areas are proportional to their values. */
 export function circlesOf(places: readonly Place[], projection: GeoProjection, size: Size): readonly Circle[] {
   const largest = places.slice(0, MOST_CIRCLES);
   const areas = largest.map(({ value }) => Math.max(0, value));
@@ -89,7 +89,7 @@ export function circlesOf(places: readonly Place[], projection: GeoProjection, s
   });
 }
 
-/** The places behind the largest, as a path that has a dot wherever there is one. */
+/** Returns the remaining places as an SVG path with a dot for each. */
 export function dotsOf(places: readonly Place[], projection: GeoProjection): string {
   const dots = new Set<string>();
   for (const { lat, lon } of places.slice(MOST_CIRCLES)) {
@@ -99,10 +99,10 @@ export function dotsOf(places: readonly Place[], projection: GeoProjection): str
   return [...dots].join("");
 }
 
-/** A circle is hit this far from its edge, too: small ones are hard to point at. */
+/** Distance from its edge at which a circle is still hit: small ones are hard to point at. */
 const REACH = 8;
 
-/** The index of the circle that is pointed at: of several the one on top, which is the smallest; -1: none. */
+/** Returns the index of the circle at a point, the topmost (smallest) of several; -1 for none. */
 export function circleAt(circles: readonly Circle[], x: number, y: number): number {
   const distance = (circle: Circle) => Math.hypot(circle.x - x, circle.y - y);
   const inside = circles.findLastIndex((circle) => distance(circle) <= circle.radius);

@@ -7,19 +7,19 @@ import { barsOf } from "../ask/steps.ts";
 import type { Bar, Step } from "../ask/steps.ts";
 import type { Formats } from "../time/moments.ts";
 
-/** What the bars are as high as: the number of events, or a figure of a field that holds numbers. */
+/** What the heights of bars show: the number of events, or an aggregate of a numeric field. */
 export type Measure =
   | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean }
   | { readonly kind: "avg" | "min" | "max"; readonly field: string };
 
-/** A bar with what it shows. `parts` are the classes of its events, the heaviest first; "" is none. */
+/** A bar with its values. `parts` are its events by class, heaviest first; "" is no class. */
 export type Column = Bar & {
-  /** Its events, or the figure; null where no event of it has the field. */
+  /** Number of events, or the aggregate; null if there is none. */
   readonly height: number | null;
   readonly parts: readonly { readonly class: string; readonly count: number }[];
 };
 
-/** The query whose groups are the bars; null where the query has a fault. */
+/** Returns the query whose groups are the bars; null if the query has a fault. */
 export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
   const events = eventsOf(text);
   if (events === null) return null;
@@ -36,7 +36,7 @@ export function barsQuery(text: string, moments: Moments, zone: string, step: St
   );
 }
 
-/** The columns of a range, those without events included. */
+/** Returns the columns of a range, including empty ones. */
 export function columnsOf(
   records: readonly GroupRecord[],
   step: Step,
@@ -57,32 +57,32 @@ function columnOf(bar: Bar, records: readonly GroupRecord[], weights: readonly s
   return { ...bar, height: parts.reduce((sum, { count }) => sum + count, 0), parts };
 }
 
-/** The place of a class from the axis up; events without one lie on top. */
+/** Returns a class's rank from the axis up; events without a class are on top. */
 function rankOf(key: string, weights: readonly string[]): number {
   if (key === "") return Number.MAX_SAFE_INTEGER;
   const rank = weights.indexOf(key);
   return rank < 0 ? weights.length : rank;
 }
 
-/** The classes of all columns in the order of their parts, the heaviest first; "" is none. */
+/** Returns the classes of all columns in the order of their parts, heaviest first; "" is none. */
 export function classesOf(columns: readonly Column[], weights: readonly string[]): readonly string[] {
   const keys = [...new Set(columns.flatMap(({ parts }) => parts.map((part) => part.class)))];
   return keys.toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
 }
 
-/** The least and the most that the axis shows; it begins at 0. */
+/** Returns the bounds of the axis, which include 0. */
 export function scaleOf(columns: readonly Column[]): { readonly low: number; readonly high: number } {
   const heights = columns.map(({ height }) => height ?? 0);
   const high = Math.max(0, ...heights);
   return { low: Math.min(0, ...heights), high: high === 0 ? 1 : high };
 }
 
-/** Widths between two names under the axis, in seconds of the clock. */
+/** Intervals between labels of the axis, in seconds of the clock. */
 const LABEL_STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400];
 
 /**
- * Columns whose beginnings are named under the axis: at round times of the clock, at most `most`.
- * @param clock the time of a moment on the clock of the zone, `14:03` or `14:03:15`
+ * Returns the columns that are labelled under the axis: at round times, at most `most`.
+ * @param clock formats a moment as `14:03` or `14:03:15` in the zone
  */
 export function labelled(columns: readonly Column[], clock: (moment: number) => string, most = 8): readonly number[] {
   const seconds = columns.map(({ start }) => {
@@ -98,8 +98,8 @@ export function labelled(columns: readonly Column[], clock: (moment: number) => 
 }
 
 /**
- * `24 Nov 13:45 to 14:00`, of days and more `24 Nov 2026 to 25 Nov 2026`. Where the clock is set, the
- * end has its offset, and so has the beginning of what the clock shows again.
+ * Formats a bar's span: `24 Nov 13:45 to 14:00`, or `24 Nov 2026 to 25 Nov 2026` for days and more.
+ * At a clock change the end has its offset, and so does the start of a repeated time.
  */
 export function spanWords({ key, from, to }: Bar, { day, date, short, clock, whole }: Formats): string {
   if (to - from >= DAY_MS) return `${date(from)} to ${date(to)}`;

@@ -10,30 +10,30 @@ import { labelled, scaleOf, spanWords } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
-/** The heights of the drawing, in its own units. */
+/** Vertical positions in the drawing, in its own units. */
 const TOP = 2;
 const AXIS = 62.5;
 const LABELS = 77;
-/** A part that is there is seen. */
+/** Least height of a part, so that it stays visible. */
 const LEAST = 1.2;
 
 export type PlotProperties = {
   readonly label: string;
   readonly columns: readonly Column[];
-  /** Whether they show how many events there are. */
+  /** Whether the columns show numbers of events. */
   readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
-  /** Narrows the range to some of the columns; null: they are only looked at. */
+  /** Narrows the range to some of the columns; null if they can't be selected. */
   readonly narrow: ((moments: Moments) => void) | null;
 };
 
-/** Columns from one to another, both included. */
+/** Columns from one to another, both inclusive. */
 type Stretch = { readonly from: number; readonly to: number };
 
 /**
- * The bars. A press and a drag select some of them, as arrows with Shift do; Enter narrows the range
- * to them, Escape selects none.
+ * Draws the bars. Pressing and dragging select some of them, as do arrows with Shift; Enter narrows
+ * the range to them and Escape clears the selection.
  */
 export function Plot(properties: PlotProperties): JSX.Element {
   const { label, columns, formats, nameOf, narrow } = properties;
@@ -160,14 +160,14 @@ export function Plot(properties: PlotProperties): JSX.Element {
   );
 }
 
-/** The moment of the event that the focus comes from, or else of the open one; null: neither is there. */
+/** Returns the time of the event losing the focus, else of the open one; null without either. */
 function momentBefore(left: EventTarget | null): number | null {
   const row = left instanceof Element ? left.closest(".slot") : null;
   const time = (row ?? document.querySelector("#list .slot:has(> .open)"))?.querySelector("time");
   return time instanceof HTMLTimeElement ? Date.parse(time.dateTime) : null;
 }
 
-/** The column of a moment; without one the newest, which is where most questions begin. */
+/** Returns the column of a moment, or the newest one, where most questions begin. */
 function columnOf(moment: number | null, columns: readonly Column[]): number {
   const found = moment === null ? -1 : columns.findIndex(({ from, to }) => moment >= from && moment < to);
   return found < 0 ? columns.length - 1 : found;
@@ -177,7 +177,7 @@ function isWithin(index: number, { from, to }: Stretch): boolean {
   return index >= Math.min(from, to) && index <= Math.max(from, to);
 }
 
-/** Where an arrow, Home or End leads; with Shift the stretch grows or shrinks. */
+/** Returns the selection after an arrow, Home or End; with Shift it grows or shrinks. */
 function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number): Stretch | null {
   const steps: Readonly<Record<string, number>> = {
     ArrowLeft: to - 1,
@@ -278,7 +278,7 @@ function AxisLabels(properties: {
   );
 }
 
-/** `14:00`, `24 Nov` where the range is of days, and `24 Nov 2026` where it is of years. */
+/** Formats an axis label: `14:00`, `24 Nov` for ranges of days, `24 Nov 2026` for years. */
 function labelOfAxis(moment: number, length_ms: number, { clock, date }: Formats): string {
   if (length_ms <= 2 * DAY_MS) return clock(moment);
   return length_ms > 300 * DAY_MS ? date(moment) : date(moment).slice(0, -5);

@@ -1,10 +1,10 @@
 export type Shortcut = {
-  /** As `KeyboardEvent.key` names them, in order: `["g", "s"]` is g, then s. `Shift+n` holds Shift. */
+  /** Keys as in `KeyboardEvent.key`, in order: `["g", "s"]` is g, then s. `Shift+n` needs Shift. */
   readonly keys: readonly string[];
   readonly act: () => void;
 };
 
-/** What of a `KeyboardEvent` tells whether it is a shortcut. */
+/** The part of a `KeyboardEvent` that identifies a shortcut. */
 export type KeyPress = {
   readonly key: string;
   readonly shiftKey: boolean;
@@ -15,18 +15,18 @@ export type KeyPress = {
 };
 
 export type Shortcuts = {
-  /** Adds some; the function that it returns takes them away. */
+  /** Adds shortcuts; returns a function that removes them. */
   readonly bind: (shortcuts: readonly Shortcut[]) => () => void;
-  /** Acts where a key is a shortcut; whether it did. */
+  /** Runs the shortcut of a key, if any; returns whether there was one. */
   readonly press: (key: KeyPress) => boolean;
 };
 
-/** How long the second key of two may take. */
+/** Longest time between the two keys of a shortcut, in milliseconds. */
 const SECOND_KEY_MS = 1500;
 
 /**
- * The page's single-key shortcuts. They act while they are turned on and nothing is being typed, so
- * WCAG 2.1.4 is met. Of two that are bound to the same keys, the later one acts.
+ * Creates the page's single-key shortcuts. They are active only while enabled and outside text
+ * fields, as WCAG 2.1.4 requires. Of two with the same keys, the later one runs.
  */
 export function createShortcuts(isOn: () => boolean, now: () => number = () => performance.now()): Shortcuts {
   let all: readonly Shortcut[] = [];
@@ -59,7 +59,7 @@ function find(all: readonly Shortcut[], keys: readonly string[]): Shortcut | und
   return all.findLast(({ keys: bound }) => bound.join(" ") === keys.join(" "));
 }
 
-/** `Shift+n` for a letter with Shift; signs such as ? are named by themselves. */
+/** Returns `Shift+n` for a letter with Shift; characters such as `?` stand for themselves. */
 function nameOf({ key, shiftKey }: Pick<KeyPress, "key" | "shiftKey">): string {
   const isLetter = key.length === 1 && key.toLowerCase() !== key.toUpperCase();
   if (!isLetter) return key;
@@ -69,7 +69,7 @@ function nameOf({ key, shiftKey }: Pick<KeyPress, "key" | "shiftKey">): string {
 const TYPING = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]";
 
 function isTyping(target: EventTarget | null): boolean {
-  // The document itself is a target too, and has no `closest`.
+  // The target may be the document, which has no `closest`.
   const { closest } = (target ?? {}) as { readonly closest?: (selector: string) => unknown };
   return closest !== undefined && closest.call(target, `${TYPING}, [role=menu], dialog`) !== null;
 }

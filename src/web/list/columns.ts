@@ -111,10 +111,7 @@ export function widthOf({ name, width }: ListColumn): number {
   return width ?? OWN_WIDTH[name] ?? (name === "text" ? LEAST_TEXT : ATTRIBUTE_WIDTH);
 }
 
-/**
- * Returns the column that takes the remaining space: the text without a chosen width, else the
- * last.
- */
+/** Returns the column that takes the remaining space: the unsized text, else the last. */
 function wideColumn(columns: readonly ListColumn[]): ListColumn | undefined {
   return columns.find(({ name, width }) => name === "text" && width === null) ?? columns.at(-1);
 }
@@ -137,9 +134,7 @@ export function titleOf(name: string): string {
   return name.startsWith("@") ? name : `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
-/**
- * Returns the text of an event's column. The class is its key, not the name that the log gives it.
- */
+/** Returns a column's text for an event. A class is given by its key, not its display name. */
 export function textOf(row: EventRow, name: string): string {
   if (name.startsWith("@")) return valuesOf(row, name).join(", ");
   switch (name) {

@@ -6,28 +6,28 @@ import { ListView } from "./list-view.ts";
 import type { ListMemory, ListViewOptions } from "./list-view.ts";
 import type { RowSource } from "./row-source.ts";
 
-/** Why a reader wants the list to stand still. */
+/** Reasons to keep the list still. */
 export type Hold = "scrolled" | "opened" | "selected" | "focused" | "pressed" | "menu";
 
-/** Where a menu was asked for: an element of a row, or by the keyboard the row itself. */
+/** Where a menu was requested: an element of a row, or the row itself for the keyboard. */
 export type MenuPlace = { readonly id: string; readonly row: HTMLElement; readonly target: Element };
 
 export type ListControlOptions = Omit<ListViewOptions, "panelsOf" | "onScroll"> & {
   readonly opened: Signal<ReadonlySet<string>>;
-  /** Ids of rows under which a note of events stands that were left out. */
+  /** Ids of rows that are followed by a note about skipped events. */
   readonly gaps: () => ReadonlySet<string>;
   readonly onHold: (reason: Hold) => void;
-  /** The pointer that pressed the list is up again, and its click was dealt with. */
+  /** Called when the pointer that pressed the list is released, after its click is handled. */
   readonly onRelease: () => void;
-  /** Called when the last row was asked for, and further ones are not loaded yet. */
+  /** Called when the last row is requested and further ones are not loaded yet. */
   readonly onPartEnd?: () => void;
-  /** Called on a right click, and by the key for menus. */
+  /** Called on a right click and on the menu key. */
   readonly onMenu: (place: MenuPlace) => void;
 };
 
 const CONTROLS = "a, button, input, select, textarea, [role='menu'], iframe";
 
-/** A list with what the reader does to it: pointer, keys, opening and closing. */
+/** Connects a list to its input: pointer, keys, opening and closing of rows. */
 export class ListControl {
   readonly view: ListView;
   readonly #options: ListControlOptions;
@@ -35,7 +35,7 @@ export class ListControl {
   #source: RowSource;
   #press: Press | null = null;
   #wasSelecting = false;
-  /** What the last click opened or closed, to be taken back where it was the first of two. */
+  /** The row that the last click toggled, so that a double click can undo it. */
   #toggled: string | null = null;
 
   constructor(options: ListControlOptions) {
@@ -89,17 +89,17 @@ export class ListControl {
     if (index !== -1) this.view.focus(index);
   }
 
-  /** Focuses a row where nothing has the focus: the element that had it left the page. */
+  /** Focuses a row if no element has the focus because the focused one was removed. */
   takeFocus(id: string): void {
     if (document.activeElement === null || document.activeElement === document.body) this.focus(id);
   }
 
-  /** The row that keys act on: the focused one, else the one that Tab would lead to. */
+  /** The row that keys act on: the focused one, else the tab stop. */
   get current(): string | null {
     return this.view.slotAt(document.activeElement)?.id ?? this.view.current;
   }
 
-  /** Moves the focus by so many rows. Where it is elsewhere, it comes to the current row first. */
+  /** Moves the focus by a number of rows; from outside the list, to the current row first. */
   move(by: number): void {
     const focused = this.view.slotAt(document.activeElement);
     const from = this.#source.indexOf(focused?.id ?? this.view.current ?? "");
@@ -119,7 +119,7 @@ export class ListControl {
     const { signal } = this.#listening;
     canvas.addEventListener("pointerdown", (event) => this.#pressed(event), { signal });
     for (const end of ["pointerup", "pointercancel"] as const) {
-      // The click comes first.
+      // Delayed, so that the click is handled first.
       document.addEventListener(end, () => setTimeout(() => this.#options.onRelease()), { signal });
     }
     canvas.addEventListener("click", (event) => this.#clicked(event), { signal });
@@ -177,7 +177,7 @@ export class ListControl {
   #menuAsked(event: MouseEvent): void {
     const row = rowOf(event.target);
     const id = this.view.slotAt(row)?.id;
-    // The browser's own menu copies what is selected.
+    // The browser's own menu is kept for copying the selection.
     if (row === null || id === undefined || this.#isSelecting()) return;
     event.preventDefault();
     this.#options.onHold("menu");
@@ -229,7 +229,7 @@ export class ListControl {
   }
 }
 
-/** The row that an event happened in; null in a panel. */
+/** Returns the row of an event; null if it happened in a panel. */
 function rowOf(target: EventTarget | null): HTMLElement | null {
   return target instanceof Element ? target.closest<HTMLElement>(".slot > .row") : null;
 }

@@ -214,9 +214,7 @@ export class ListView {
     return slot?.element.contains(node) === true ? slot : undefined;
   }
 
-  /**
-   * Returns the rows with the focus or selected text. They stay drawn wherever the list scrolls.
-   */
+  /** Returns the rows with the focus or selected text, which stay drawn while scrolled away. */
   heldRows(): ReadonlySet<string> {
     const selection = document.getSelection();
     const nodes: (Node | null)[] = [document.activeElement];

@@ -22,34 +22,34 @@ export type ListProperties = {
   readonly source: RowSource;
   readonly look: RowLook;
   readonly order: Order;
-  /** null: the order cannot be changed. */
+  /** null if the order can't be changed. */
   readonly onOrder: (() => void) | null;
   readonly onColumns: (columns: readonly ListColumn[]) => void;
   readonly readFields: ColumnsProperties["readFields"];
-  /** The day of a moment, as the head shows it. */
+  /** Formats the day of a moment for the head. */
   readonly day: (ms: number) => string;
-  /** What the list is of, for those who hear it. */
+  /** Accessible name of the list. */
   readonly label: string;
-  /** Events of the whole result; null where that is not known. */
+  /** Number of events of the whole result; null if unknown. */
   readonly total: number | null;
   readonly opened: Signal<ReadonlySet<string>>;
   readonly openEvent: (id: string) => JSX.Element;
-  /** What stands under rows behind which events were left out. */
+  /** Notes shown below rows that are followed by skipped events. */
   readonly gaps?: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
   readonly follow?: ReadonlySignal<Follow>;
   readonly onHold?: (reason: Hold) => void;
   readonly onRelease?: () => void;
   readonly onPartEnd?: () => void;
   readonly onMenu: (place: MenuPlace) => void;
-  /** Where the reader was. */
+  /** Initial scroll position. */
   readonly start?: ListMemory | null;
-  /** Gives out what acts on the list, and null when it is gone. */
+  /** Called with the list's controller, and with null when the list is removed. */
   readonly onControl?: (control: ListControl | null) => void;
-  /** What the last row says. */
+  /** Content of the last row. */
   readonly end: JSX.Element;
 };
 
-/** Events, one line each, of which only those on the screen are elements. */
+/** Shows events, one per line. Only those on the screen are elements. */
 export function List(properties: ListProperties): JSX.Element {
   const { source, look, label, total, end, gaps, follow } = properties;
   const scroller = useRef<HTMLDivElement>(null);
@@ -90,11 +90,11 @@ export function List(properties: ListProperties): JSX.Element {
 type Parts = {
   readonly scroller: { readonly current: HTMLDivElement | null };
   readonly canvas: { readonly current: HTMLDivElement | null };
-  /** The moment of the first row that is seen. */
+  /** Moment of the first visible row. */
   readonly first: Signal<number>;
 };
 
-/** Makes what draws the list once its elements are there, and takes it away with them. */
+/** Creates the list's controller once its elements exist, and destroys it with them. */
 function useControl(properties: ListProperties, { scroller, canvas, first }: Parts): { current: ListControl | null } {
   const control = useRef<ListControl | null>(null);
   const latest = useRef(properties);
@@ -132,7 +132,7 @@ function useControl(properties: ListProperties, { scroller, canvas, first }: Par
   return control;
 }
 
-/** The tracks of the grid, where they are other ones than the style sheet has. */
+/** Sets the grid tracks if they differ from those of the style sheet. */
 function useTracks(scroller: Parts["scroller"], columns: readonly ListColumn[]): void {
   useLayoutEffect(() => {
     const style = scroller.current!.style;

@@ -14,15 +14,11 @@ export type PagedRowsOptions = {
   readonly question: ListQuestion;
   readonly read: ReadPage;
   /**
-   * Page sizes in rows: `first` for the first page, which the reader waits for, `page` for all
-   * others.
+   * Page sizes in rows: `first` of the first page, which the reader waits for; `page` of others.
    */
   readonly first?: number;
   readonly page?: number;
-  /**
-   * Most characters of rows to hold. Beyond it the pages farthest from the view keep only their
-   * ids.
-   */
+  /** Most characters held; beyond it, pages far from the view keep only their ids. */
   readonly room?: number;
   /** Rows that another source shows above these; they are left out. */
   readonly except?: (id: string) => boolean;
@@ -97,10 +93,7 @@ export class PagedRows implements RowSource {
     this.#go();
   }
 
-  /**
-   * Reads the first page, so that a run knows when its list is ready.
-   * @throws the error that the read failed with
-   */
+  /** Reads the first page, so that a run knows when its list is ready. @throws the read's error */
   async begin(): Promise<void> {
     this.#go();
     await this.#current;
@@ -108,10 +101,7 @@ export class PagedRows implements RowSource {
     if (fault !== null) throw fault;
   }
 
-  /**
-   * Reads the next page, wherever the view is.
-   * @returns whether it was read
-   */
+  /** Reads the next page, wherever the view is; returns whether it was read. */
   async readNext(): Promise<boolean> {
     while (this.#current !== null) await this.#current;
     if (this.isComplete.peek() || this.fault.peek() !== null || this.#abort.signal.aborted) return false;

@@ -100,10 +100,7 @@ export class Results {
     void this.begin(this.#ahead);
   }
 
-  /**
-   * Reports whether the first page of a run was requested ahead. It clears the mark, so that a
-   * later list requests it again.
-   */
+  /** Reports once whether a run's first page was requested ahead; a later list requests it anew. */
   takeAhead(run: Run): boolean {
     const isAhead = this.#ahead === run;
     this.#ahead = null;
@@ -143,10 +140,7 @@ export class Results {
     return at === undefined ? null : { place: { id: at, offset: 0 }, extras: new Map() };
   }
 
-  /**
-   * Shows a live tail instead of the list.
-   * @returns a function that ends the tail
-   */
+  /** Shows a live tail instead of the list; returns a function that ends it. */
   followed(live: Live): () => void {
     this.memory = null;
     this.live.value = live;
@@ -163,10 +157,7 @@ export class Results {
     this.memory = control?.view.memory ?? this.memory;
   }
 
-  /**
-   * Reads pages until they contain a row and a screen of rows after it.
-   * @returns whether the row was found
-   */
+  /** Reads until a row and a screen of rows after it are loaded; returns whether it was found. */
   async find(id: string, rows: RowSource): Promise<boolean> {
     const isMissing = (): boolean => {
       const [index, length] = [rows.indexOf(id), rows.length.peek()];
@@ -176,10 +167,7 @@ export class Results {
     return rows.indexOf(id) !== -1;
   }
 
-  /**
-   * Returns the fields of events in the current range, attributes with their `@`.
-   * @throws ApiFault
-   */
+  /** Returns the fields of events in the current range, attributes with `@`. @throws ApiFault */
   readFields(): Promise<readonly FieldRecord[]> {
     return readFieldsOf(this.#app.client, this.#search.run.peek());
   }
@@ -210,9 +198,7 @@ export class Results {
     if (places.size > PLACES && !oldest.done) places.delete(oldest.value);
   }
 
-  /**
-   * Returns null if the query is invalid or is not a list of events; `fault` then holds the error.
-   */
+  /** Returns null if the query is invalid or does not list events; `fault` holds the error. */
   #rowsOf(run: Run): PagedRows | null {
     try {
       const question = listQuestion(run.query, run.moments, run.order);

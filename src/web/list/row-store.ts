@@ -1,17 +1,17 @@
 import type { EventRow } from "./row.ts";
 
-/** Rows that are kept as they are read, for those on the screen and around it. */
+/** Most parsed rows kept, for those on and near the screen. */
 const PARSED = 1_000;
 
 /**
- * Rows in order, as text: one that is not seen costs its JSON and no more. Rows are read when they
- * are shown, and the last of them are kept.
+ * Ordered rows stored as JSON text, so that an unseen row costs little memory. Rows are parsed when
+ * shown, and the most recent ones are kept parsed.
  */
 export class RowStore {
   readonly #rows: (string | null)[] = [];
   readonly #ids: string[] = [];
   readonly #indexes = new Map<string, number>();
-  /** How many were put in front of the first row ever added: added to what `#indexes` holds. */
+  /** Offset added to the values of `#indexes`: rows put before the first, less those removed. */
   #offset = 0;
   #parsed = new Map<string, EventRow>();
   #characters = 0;
@@ -20,7 +20,7 @@ export class RowStore {
     return this.#ids.length;
   }
 
-  /** Characters of JSON that are held. */
+  /** Characters of JSON held. */
   get characters(): number {
     return this.#characters;
   }
@@ -38,7 +38,7 @@ export class RowStore {
     return index === undefined ? -1 : index + this.#offset;
   }
 
-  /** A row; undefined beyond the ends, and where its text was {@link forget forgotten}. */
+  /** Returns a row; undefined outside the store and for {@link forget forgotten} rows. */
   at(index: number): EventRow | undefined {
     const id = this.#ids[index];
     if (id === undefined) return undefined;
@@ -52,7 +52,7 @@ export class RowStore {
     return row;
   }
 
-  /** Adds rows behind the last one. Those that are here already stay where they are. @returns how many are new */
+  /** Appends rows, ignoring ids already present; returns the number added. */
   append(rows: readonly EventRow[]): number {
     const before = this.length;
     for (const row of rows) {
@@ -63,7 +63,7 @@ export class RowStore {
     return this.length - before;
   }
 
-  /** Puts rows before the first one, in their order. Those that are here already stay. @returns how many are new */
+  /** Prepends rows in their order, ignoring ids already present; returns the number added. */
   prepend(rows: readonly EventRow[]): number {
     const fresh = rows.filter(({ id }) => !this.#indexes.has(id));
     const texts = fresh.map((row) => JSON.stringify(row));
@@ -75,7 +75,7 @@ export class RowStore {
     return fresh.length;
   }
 
-  /** Puts rows between others: behind the one with the index before it. @returns how many are new */
+  /** Inserts rows at an index, ignoring ids already present; returns the number added. */
   insert(index: number, rows: readonly EventRow[]): number {
     const fresh = rows.filter(({ id }) => !this.#indexes.has(id));
     const texts = fresh.map((row) => JSON.stringify(row));
@@ -86,7 +86,7 @@ export class RowStore {
     return fresh.length;
   }
 
-  /** Puts a changed row in the place of the one with its id. */
+  /** Replaces the row with the same id. */
   replace(row: EventRow): void {
     const index = this.indexOf(row.id);
     if (index === -1) return;
@@ -96,14 +96,14 @@ export class RowStore {
     this.#characters += this.#rows[index].length;
   }
 
-  /** Removes the last rows. */
+  /** Removes the rows from index `length` on. */
   truncate(length: number): void {
     for (let index = length; index < this.#ids.length; index++) this.#remove(index);
     this.#rows.length = Math.min(this.#rows.length, length);
     this.#ids.length = Math.min(this.#ids.length, length);
   }
 
-  /** Removes the first rows. */
+  /** Removes the first `count` rows. */
   shift(count: number): void {
     for (let index = 0; index < count; index++) this.#remove(index);
     this.#rows.splice(0, count);
@@ -111,7 +111,7 @@ export class RowStore {
     this.#offset -= count;
   }
 
-  /** Lets the texts of rows go, and keeps their ids and places: they can be read again. */
+  /** Drops the texts of rows but keeps their ids and places, so that they can be read again. */
   forget(from: number, to: number): void {
     for (let index = from; index < Math.min(to, this.length); index++) {
       this.#characters -= this.#rows[index]?.length ?? 0;

@@ -1,10 +1,10 @@
-/** Browsers cut elements that are higher: Firefox at 17.8 million pixels, Chromium at 33.5 million. */
+/** Greatest height of an element in pixels: Firefox clips at 17.8, Chromium at 33.5 million. */
 export const MAX_ELEMENT_HEIGHT = 10_000_000;
 
 /**
- * Maps a list of any height onto an element that browsers can show. Up to the limit both are the
- * same. Beyond it, short ways are scrolled pixel by pixel, and a jump of the scroll bar is a jump of
- * the same share of the list. `shift` is what lies between a place in the list and in the element.
+ * Maps a list of any height to an element that browsers can show. Up to the limit both are equal.
+ * Beyond it, short scrolls move pixel by pixel, and a jump of the scroll bar moves by the same
+ * share of the list. `shift` is the position in the list minus that in the element.
  */
 export class ScrollScale {
   #total = 0;
@@ -12,7 +12,7 @@ export class ScrollScale {
   #physical = 0;
   #shift = 0;
 
-  /** The height that the element gets. */
+  /** Height of the element. */
   get height(): number {
     return Math.min(this.#total, MAX_ELEMENT_HEIGHT);
   }
@@ -28,7 +28,7 @@ export class ScrollScale {
     this.moveTo(virtual);
   }
 
-  /** @param physical scrollTop of the element. @returns where that is in the list */
+  /** Follows the element's `scrollTop`, `physical`; returns the position in the list. */
   scrolled(physical: number): number {
     const step = physical - this.#physical;
     this.#physical = physical;
@@ -37,7 +37,7 @@ export class ScrollScale {
     return physical + this.#shift;
   }
 
-  /** @returns the scrollTop at which a place in the list is the first one to be seen */
+  /** Moves to a position in the list; returns the element's `scrollTop` for it. */
   moveTo(virtual: number): number {
     const place = Math.max(0, Math.min(virtual, this.#total - this.#viewport));
     if (!this.#isScaled) {
@@ -54,10 +54,10 @@ export class ScrollScale {
   }
 
   /**
-   * Puts the scroll bar where its share of the list says, once the reader has come to rest: step by
-   * step it would reach its end before the list's.
+   * Moves the scroll bar to its proportional position once scrolling has stopped: pixel steps alone
+   * would reach the bar's end before the list's.
    *
-   * @returns the scrollTop that shows the same place
+   * @returns the `scrollTop` that shows the same position
    */
   settle(): number {
     if (!this.#isScaled) return this.#physical;
@@ -71,7 +71,7 @@ export class ScrollScale {
     return this.#total > MAX_ELEMENT_HEIGHT;
   }
 
-  /** Of the way that the element can be scrolled, to that of the list. */
+  /** Ratio of the element's scroll range to the list's. */
   get #ratio(): number {
     return (this.height - this.#viewport) / (this.#total - this.#viewport);
   }

@@ -8,32 +8,32 @@ import type { Tail } from "./tail.ts";
 export type LiveCountsOptions = {
   readonly run: Run;
   readonly tail: Pick<Tail, "arrived" | "pause">;
-  /** Whether the reader looks into what is counted: then it stands still. */
+  /** Whether the reader is using the counts; they are then not updated. */
   readonly isInUse: () => boolean;
   readonly now?: () => number;
   readonly later?: (task: () => void, delay_ms: number) => () => void;
 };
 
-/** Between the end of one reading and the next, and as a multiple of how long that one took. */
+/** Least pause between two counts, in milliseconds and as a multiple of the last duration. */
 const REST_MS = 5_000;
 const REST_RATIO = 4;
-/** So often it is looked whether the reader has left. */
+/** Interval at which the conditions of a new count are checked, in milliseconds. */
 const LOOK_MS = 500;
 
 /**
- * The run that heading, bars and fields count while a query is followed. It begins where the tail
- * does and ends now; the next one begins when events have arrived, the last was counted, and
- * nobody reads it.
+ * The run that heading, bars and fields count during a live tail. It begins with the tail's range
+ * and ends now. The next one begins when events have arrived, the last is counted, and the reader
+ * is not using the counts.
  */
 export class LiveCounts {
   readonly run: Signal<Run>;
-  /** Whether events have arrived that are not counted because the reader looks into what is counted. */
+  /** Whether new events are not counted yet because the reader is using the counts. */
   readonly isHeld: Signal<boolean> = signal(false);
   readonly #options: Required<LiveCountsOptions>;
   readonly #stops: readonly (() => void)[];
   #cancelLook: (() => void) | null = null;
   #hasNews = false;
-  /** The latest moment of those that arrived: producers may be ahead. */
+  /** Latest `created` of the events that arrived; producers' clocks may be ahead. */
   #latest_ms = 0;
   #began_ms = 0;
   #next_ms = 0;
@@ -41,7 +41,7 @@ export class LiveCounts {
   constructor({ now = Date.now, later = afterDelay, ...options }: LiveCountsOptions) {
     this.#options = { now, later, ...options };
     const { run, tail } = this.#options;
-    // A tail has no end and no part of what it finds.
+    // A tail has no end and follows all matching events, so these clauses do not apply.
     const query = withoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
     this.run = signal(query === run.query ? run : { ...run, query });
     this.#stops = [
@@ -73,7 +73,7 @@ export class LiveCounts {
     else {
       this.#cancelLook = this.#options.later(() => {
         this.#cancelLook = null;
-        // What a pause holds back is counted when it ends.
+        // Events held back by a pause are counted when it ends.
         if (this.#options.tail.pause.peek() === null) this.#look();
       }, LOOK_MS);
     }
@@ -90,7 +90,7 @@ export class LiveCounts {
     this.#began_ms = this.#options.now();
     this.#next_ms = this.#began_ms + REST_MS;
     const to = Math.max(this.#began_ms, this.#latest_ms + 1);
-    // With a number of its own parts: those of the search itself can be cancelled.
+    // It counts its own parts: those of the search itself can be cancelled.
     this.run.value = { ...run, moments: { from: run.moments.from, to }, reading: signal(0) };
   }
 }

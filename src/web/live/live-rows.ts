@@ -8,14 +8,14 @@ import type { EventRow } from "../list/row.ts";
 
 export type LiveRowsOptions = {
   readonly order: Order;
-  /** The events accepted before one, newest first: read where the reader goes further back than memory. */
+  /** Events accepted before one, newest first; read when the reader scrolls past memory. */
   readonly older: (id: string) => RowSource;
-  /** Rows that are kept while the list follows, and while it is paused. */
+  /** Most rows in memory: `shown` in the list, `held` back during a pause. */
   readonly shown?: number;
   readonly held?: number;
 };
 
-/** Events that a slow reader did not get: between two that it got. */
+/** A gap: events dropped for a slow client, between two that it received. */
 export type Skipped = { readonly after: string; readonly before: string; readonly count: number };
 
 const SHOWN = 5_000;
@@ -30,7 +30,7 @@ export class LiveRows implements RowSource {
   readonly isComplete: ReadonlySignal<boolean>;
   readonly fault: ReadonlySignal<unknown>;
   readonly version: ReadonlySignal<number>;
-  /** How many have arrived since the pause began. */
+  /** Number of events that arrived since the pause began. */
   readonly waiting: Signal<number> = signal(0);
   readonly skipped: Signal<readonly Skipped[]> = signal([]);
   readonly #options: Required<LiveRowsOptions>;
@@ -40,14 +40,14 @@ export class LiveRows implements RowSource {
   readonly #older: Signal<RowSource | null> = signal(null);
   #held = new RowStore();
   #isPaused = false;
-  /** Held rows had to leave memory: between the shown ones and the held ones there are others. */
+  /** Whether held rows were dropped, so that there is a gap between shown and held rows. */
   #hasLost = false;
 
   constructor({ shown = SHOWN, held = HELD, ...options }: LiveRowsOptions) {
     this.#options = { shown, held, ...options };
     const older = this.#older;
     this.length = computed(() => this.#count.value + (older.value?.length.value ?? 0));
-    // Until the reader goes there, it is unknown whether anything older exists.
+    // Whether older events exist is unknown until the reader scrolls there.
     this.isComplete = computed(() => older.value?.isComplete.value ?? false);
     this.fault = computed(() => older.value?.fault.value ?? null);
     this.version = computed(() => this.#changes.value + (older.value?.version.value ?? 0));
@@ -92,7 +92,7 @@ export class LiveRows implements RowSource {
     this.#older.peek()?.retry();
   }
 
-  /** Adds events that have arrived, oldest first. @returns those that are new */
+  /** Adds events that have arrived, oldest first; returns the new ones. */
   arrive(rows: readonly EventRow[]): readonly EventRow[] {
     const fresh = rows.filter(({ id }) => !this.#shown.has(id) && !this.#held.has(id));
     if (this.#isPaused) this.#hold(fresh);
@@ -119,19 +119,19 @@ export class LiveRows implements RowSource {
     this.#changed();
   }
 
-  /** From here on no row moves, and what arrives is held back. */
+  /** Pauses the list: no row moves, and new events are held back. */
   pause(): void {
     this.#isPaused = true;
   }
 
-  /** What was held back joins the list, in order, each event once. */
+  /** Resumes the list: events held back join it in order, each once. */
   resume(): void {
     if (!this.#isPaused) return;
     const held = this.#held;
     this.#held = new RowStore();
     this.#isPaused = false;
     this.waiting.value = 0;
-    // What lies between the two is read by pages, like all that is older.
+    // Older rows, including those of the gap, are read by pages.
     if (this.#hasLost) this.#shown.shift(this.#shown.length);
     this.#hasLost = false;
     this.#older.value = null;
@@ -139,12 +139,12 @@ export class LiveRows implements RowSource {
     this.#changed();
   }
 
-  /** Notes events that were left out between two. */
+  /** Records a gap between two events. */
   skip(gap: Skipped): void {
     this.skipped.value = [...this.skipped.peek(), gap];
   }
 
-  /** Puts events in their place that were left out before. */
+  /** Inserts the events of a gap. */
   putBack(gap: Skipped, rows: readonly EventRow[]): void {
     const store = this.#shown.has(gap.before) ? this.#shown : this.#held;
     const index = store.indexOf(gap.before);
@@ -153,7 +153,7 @@ export class LiveRows implements RowSource {
     this.#changed();
   }
 
-  /** Puts a row that has changed in the place of the one with its id. */
+  /** Replaces the row with the same id. */
   replace(row: EventRow): void {
     this.#shown.replace(row);
     this.#held.replace(row);

@@ -4,7 +4,7 @@ import type { Signal } from "@preact/signals";
 import type { EventRow } from "../list/row.ts";
 import type { LiveRows, Skipped } from "./live-rows.ts";
 
-/** What a stream tells. `ended` comes once, last, also where it ends without a fault. */
+/** Callbacks of a stream. `ended` comes once, as the last; its fault is null at a regular end. */
 export type StreamEvents = {
   readonly opened: () => void;
   readonly event: (row: EventRow) => void;
@@ -12,18 +12,18 @@ export type StreamEvents = {
   readonly ended: (fault: unknown) => void;
 };
 
-/** Where a stream begins: with the last events, or behind one. */
+/** Start of a stream: the last events, or those after an event. */
 export type StreamStart = { readonly last: number } | { readonly after: string };
 
-/** Opens the stream of a query. @returns what ends it; nothing is told after that */
+/** Opens the stream of a query; returns a function that closes it and stops all callbacks. */
 export type OpenStream = (start: StreamStart, events: StreamEvents) => () => void;
 
 export type Connection =
   | { readonly kind: "connecting" }
   | { readonly kind: "open" }
-  /** It is tried again at a moment, in milliseconds since the Unix epoch. */
+  /** Reconnects at a moment, in milliseconds since the Unix epoch. */
   | { readonly kind: "waiting"; readonly at_ms: number; readonly fault: unknown }
-  /** It is not tried again: the log is gone, or the query is not one that can be followed. */
+  /** Does not reconnect: the log is gone, or the query can't be followed. */
   | { readonly kind: "refused"; readonly fault: unknown };
 
 export const PAUSES = {
@@ -37,29 +37,29 @@ export const PAUSES = {
 } as const;
 export type Pause = keyof typeof PAUSES;
 
-/** An event that has arrived, for those who count. */
+/** An event that has arrived, reduced to what is counted. */
 export type Arrival = { readonly created: number; readonly class: string | null };
 
 export type TailOptions = {
   readonly rows: LiveRows;
   readonly open: OpenStream;
-  /** Whether a fault stays for as long as the question does. */
+  /** Whether a fault is permanent for this query. */
   readonly isFinal: (fault: unknown) => boolean;
   readonly now?: () => number;
   readonly later?: (task: () => void, delay_ms: number) => () => void;
 };
 
-/** Events that are there at once when a tail begins. */
+/** Number of recent events that a tail begins with. */
 const LAST = 500;
-/** Rows join the list so often at most. */
+/** Least time between additions to the list, in milliseconds. */
 const BATCH_MS = 250;
 const DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000] as const;
 
-/** Follows a query, with pauses and lost connections, and loses and repeats nothing. */
+/** Follows a query across pauses and reconnects, without losing or repeating events. */
 export class Tail {
   readonly connection: Signal<Connection> = signal({ kind: "connecting" });
   readonly pause: Signal<Pause | null> = signal(null);
-  /** What has arrived with the last batch, held back or not. */
+  /** The last batch of events, held back or not. */
   readonly arrived: Signal<readonly Arrival[]> = signal([]);
   readonly #rows: LiveRows;
   readonly #open: OpenStream;
@@ -84,7 +84,7 @@ export class Tail {
     this.connect();
   }
 
-  /** Opens the stream, at once where it was to be tried again later. */
+  /** Opens the stream, or reconnects without waiting for the next retry. */
   connect(): void {
     if (this.#isStopped || this.#close !== null) return;
     this.#cancelRetry?.();
@@ -103,7 +103,7 @@ export class Tail {
     });
   }
 
-  /** Ends the tail for good. */
+  /** Stops the tail permanently. */
   stop(): void {
     this.#isStopped = true;
     this.#close?.();
@@ -112,7 +112,7 @@ export class Tail {
     this.#flush();
   }
 
-  /** Nothing moves from here on. A pause that is on keeps its reason, unless it ends with the pointer's press. */
+  /** Pauses the list. An active pause keeps its reason, unless it is `pressed`. */
   hold(reason: Pause): void {
     if (this.pause.peek() === "pressed") this.pause.value = reason;
     if (this.pause.peek() !== null) return;
@@ -121,7 +121,7 @@ export class Tail {
     this.#rows.pause();
   }
 
-  /** The pointer is up: goes on, where its press was all that held. */
+  /** Called when the pointer is released: resumes if the press was the only reason to pause. */
   release(): void {
     if (this.pause.peek() === "pressed") this.resume();
   }
@@ -133,7 +133,7 @@ export class Tail {
     this.#rows.resume();
   }
 
-  /** Reads events that were left out, by a stream of their own that ends where the gap does. */
+  /** Reads the events of a gap with a separate stream that closes at the end of the gap. */
   async fill(gap: Skipped): Promise<void> {
     const rows: EventRow[] = [];
     await new Promise<void>((resolve, reject) => {
@@ -191,7 +191,7 @@ export class Tail {
   }
 }
 
-/** How long the service asks to wait, where it says so. */
+/** Returns the wait that the service asks for, in milliseconds; 0 without one. */
 function waitAsked(fault: unknown): number {
   const wait = typeof fault === "object" && fault !== null && "retryAfter_s" in fault ? fault.retryAfter_s : 0;
   return typeof wait === "number" && Number.isFinite(wait) ? wait * 1_000 : 0;

@@ -5,31 +5,31 @@ import { wordsOf } from "../api/client.ts";
 import type { MarkedEvent } from "./marked.ts";
 import type { MarkedPage } from "./read-marked.ts";
 
-/** Reads the newest events, or those behind `after`. @throws ApiFault */
+/** Reads the newest events, or those after `after`. @throws ApiFault */
 export type ReadMarked = (after: readonly MarkedEvent[]) => Promise<MarkedPage>;
 
-/** A list across logs as the page knows it: what was read, less what is being taken out. */
+/** A list across logs in the page: the events read, without those being removed. */
 export class MarkedEvents {
   readonly #readPage: ReadMarked;
   readonly #events = signal<readonly MarkedEvent[] | null>(null);
   readonly #total = signal(0);
   readonly #fault = signal<string | null>(null);
   readonly #leaving = new Set<string>();
-  /** The newest reading; the answers of older ones are left out. */
+  /** Number of the newest read; results of older ones are ignored. */
   #reading = 0;
-  /** How many events a reading fetches at least, as far as there are as many. */
+  /** Least number of events that a read fetches, if there are as many. */
   #wanted = 1;
 
   constructor(readPage: ReadMarked) {
     this.#readPage = readPage;
   }
 
-  /** null until they are there. */
+  /** null until the events are loaded. */
   get events(): ReadonlySignal<readonly MarkedEvent[] | null> {
     return this.#events;
   }
 
-  /** How many there are, those that are not loaded too. */
+  /** Total number of events, loaded or not. */
   get total(): ReadonlySignal<number> {
     return this.#total;
   }
@@ -58,8 +58,8 @@ export class MarkedEvents {
   }
 
   /**
-   * Takes events out at once, and keeps them out until `work` is over. What was read meanwhile may
-   * not know of it, so the caller reads again.
+   * Removes events at once and hides them until `work` ends. A read during the work may still
+   * include them, so the caller reads again.
    */
   async leave<T>(ids: readonly string[], work: () => Promise<T>): Promise<T> {
     for (const id of ids) this.#leaving.add(id);

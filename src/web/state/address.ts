@@ -9,13 +9,13 @@ export type Place = {
   readonly screen: Screen;
   /** "" for screens across logs. */
   readonly log: string;
-  /** The id of the event of a context, the key of a class, a part of the settings. */
+  /** Event id of a context, key of a class, or part of the settings. */
   readonly part: string;
-  /** Keys that no screen knows are kept. */
+  /** Unknown keys are kept. */
   readonly parameters: ReadonlyMap<string, string>;
 };
 
-/** Parts of the settings that belong to the whole service; the others across logs are the reader's own. */
+/** Parts of the account screen that concern the whole service; the others are the reader's own. */
 export const SERVICE_PARTS = ["accounts", "logs", "health", "dead-letters", "backup"] as const;
 
 /** Screens across logs by the first word of their address. */
@@ -25,14 +25,14 @@ const ACROSS: Readonly<Record<string, Screen>> = {
   you: "account",
   service: "account",
 };
-/** Stands before the key of a log that is also the first word of a screen. No key begins with `~`. */
+/** Precedes a log key that equals the first word of a screen. No key begins with `~`. */
 const LOG_MARK = "~log";
-/** Screens of a log by the word behind its key. */
+/** Screens of a log by the word after its key. */
 const OF_LOG: Readonly<Record<string, Screen>> = { classes: "classes", settings: "settings", start: "first-run" };
-/** The event of a context stands beside the query, which is kept for going back. */
+/** Parameter with the event of a context. The query stays beside it for going back. */
 const AROUND = "around";
 
-/** Reads the fragment of an address, `#/shop?q=…&t=24h`. Addresses of earlier versions are read as well. */
+/** Parses an address's fragment, `#/shop?q=…&t=24h`, including those of earlier versions. */
 export function parsePlace(hash: string): Place {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
   const parameters = renewedParameters(new Map(new URLSearchParams(rest.join("?"))));
@@ -54,7 +54,7 @@ export function formatPlace({ screen, log, part, parameters }: Place): string {
   const isContext = screen === "context";
   const words = [...pathOf(screen, log, part), ...(part === "" || isContext ? [] : part.split("/"))];
   const all = isContext ? [...parameters, [AROUND, part] as [string, string]] : [...parameters];
-  // These signs need no escape in a fragment, and zones and columns are full of them.
+  // These characters need no escape in a fragment, and zones and columns contain many of them.
   const query = new URLSearchParams(all).toString().replace(/%(?:2F|40|2C|3A)/g, decodeURIComponent);
   return `#/${words.map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
 }

@@ -5,26 +5,26 @@ import { formatPlace, parsePlace } from "./address.ts";
 import type { Place } from "./address.ts";
 
 /**
- * Where the page is. The address holds all of its state, in the fragment, so that no proxy's log
- * holds queries.
+ * The page's location. The fragment of the address holds all of its state, so that queries do not
+ * reach a proxy's log.
  */
 export type Location = {
   readonly place: ReadonlySignal<Place>;
-  /** Whether back or forward led to this place. */
+  /** Whether the last move was back or forward in the history. */
   readonly isReturn: () => boolean;
-  /** A step that a person took: back returns from it. */
+  /** Goes to a place and adds a history entry. */
   readonly go: (place: Partial<Place>) => void;
-  /** The address of the same step made exact: back leaves it out. */
+  /** Goes to a place and replaces the history entry. */
   readonly amend: (place: Partial<Place>) => void;
-  /** Sets parameters of the address of the same step, or removes those that are null. */
+  /** Sets parameters in the current history entry; null removes one. */
   readonly note: (parameters: Readonly<Record<string, string | null>>) => void;
-  /** The address of a place, for a link. */
+  /** Returns the address of a place, for a link. */
   readonly link: (place: Partial<Place>) => string;
 };
 
 type Step = (data: null, unused: "", address: string) => void;
 
-/** What of `window` the location uses. */
+/** The part of `window` that the location uses. */
 export type Frame = {
   readonly location: { readonly hash: string };
   readonly history: Readonly<Record<"pushState" | "replaceState", Step>>;
@@ -57,13 +57,13 @@ export function createLocation(frame: Frame): Location {
   };
 }
 
-/** Another screen or log starts without the part and parameters of the present one. */
+/** Clears part and parameters when the screen or the log changes. */
 function emptyFor(changes: Partial<Place>, present: Place): Place {
   const { screen = present.screen, log = present.log } = changes;
   return screen === present.screen && log === present.log ? present : { screen, log, part: "", parameters: new Map() };
 }
 
-/** Parameters with some of them set, and those that are null removed. */
+/** Returns the parameters with some of them set, and those that are null removed. */
 export function changed(
   parameters: Place["parameters"],
   changes: Readonly<Record<string, string | null>>,

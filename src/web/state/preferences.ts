@@ -5,21 +5,21 @@ import { ownZone } from "../time/zones.ts";
 
 import type { Range } from "../ask/range.ts";
 
-/** What a person chose for the page, kept by the browser. Nothing secret is among it. */
+/** A person's settings of the page, stored in the browser. They contain nothing secret. */
 export type Preferences = {
-  /** `light`, `dark` or what the system says. */
+  /** `light`, `dark` or the system's scheme. */
   readonly theme: "light" | "dark" | "system";
-  /** A zone by name, or the browser's own. */
+  /** Name of a time zone; "" for the browser's own. */
   readonly zone: string;
   /** Whether single keys are shortcuts. */
   readonly singleKeys: boolean;
-  /** Of each log, its columns; absent: the standard ones. */
+  /** Columns by log; absent for the default. */
   readonly columns: Readonly<Record<string, readonly string[]>>;
-  /** Of each log, the classes that its lists leave out: the `hide` options of the person, as last read. */
+  /** Hidden classes by log: the person's `hide` options, as last read. */
   readonly hidden: Readonly<Record<string, readonly string[]>>;
-  /** Ranges that were chosen by their ends, the latest first. */
+  /** Ranges chosen by their ends, latest first. */
   readonly ranges: readonly Range[];
-  /** The log that was open last. */
+  /** The last opened log. */
   readonly log: string;
 };
 
@@ -28,7 +28,7 @@ export type PreferenceStore = {
   readonly change: (changes: Partial<Preferences>) => void;
 };
 
-/** The zone of times that a person chose, by name, or that of the browser. */
+/** Returns the name of the chosen time zone, or the browser's. */
 export function zoneOf({ zone }: Preferences): string {
   return zone || ownZone();
 }
@@ -44,7 +44,7 @@ const STANDARD: Preferences = {
   log: "",
 };
 
-/** Reads them once and follows other tabs; storage that is full or forbidden keeps them for this visit. */
+/** Reads the preferences once. If storage is full or forbidden, changes last for this visit. */
 export function createPreferences(storage: Storage | null): PreferenceStore {
   const now = signal(readPreferences(storage));
   return {
@@ -54,7 +54,7 @@ export function createPreferences(storage: Storage | null): PreferenceStore {
       try {
         storage?.setItem(KEY, JSON.stringify(now.value));
       } catch {
-        // They hold for this visit.
+        // They last for this visit.
       }
     },
   };
@@ -69,7 +69,7 @@ function readPreferences(storage: Storage | null): Preferences {
   }
 }
 
-/** Of what was stored, the known keys whose values are of the kind of the standard ones. */
+/** Returns the stored values whose keys and types match the defaults. */
 function pickKnown(stored: object): Partial<Preferences> {
   const entries = Object.entries(stored).filter(
     ([name, value]) => Object.hasOwn(STANDARD, name) && typeof value === typeof STANDARD[name as keyof Preferences],

@@ -199,10 +199,7 @@ function searchIn(parameters: ReadonlyMap<string, string>): string {
   return JSON.stringify(PARAMETERS.map((name) => parameters.get(name)));
 }
 
-/**
- * Returns the query of an address. The classes of `only` become a condition that the reader can see
- * and remove.
- */
+/** Returns an address's query. Classes of `only` become a condition that the reader can remove. */
 function queryIn(parameters: ReadonlyMap<string, string>): string {
   const typed = parameters.get("q") ?? STANDARD_QUERY;
   const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);

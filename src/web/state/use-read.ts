@@ -7,24 +7,24 @@ import { readPart } from "./search.ts";
 import type { Run } from "./search.ts";
 
 export type Reading<Value> = {
-  /** null until the first answer. The last one stays while the next is awaited. */
+  /** null until the first response. The last value stays while the next is awaited. */
   readonly value: Signal<Value | null>;
-  /** When that arrived, in milliseconds since the Unix epoch. */
+  /** When that value arrived, in milliseconds since the Unix epoch. */
   readonly at_ms: Signal<number>;
-  /** What kept the last reading from its answer, in a few words for what stands beside the result. */
+  /** Short note about the last read's failure, shown beside the result. */
   readonly fault: Signal<string | null>;
-  /** The same as it was thrown; null where nothing was. */
+  /** The error of that failure; null without one. */
   readonly error: Signal<unknown>;
   readonly isReading: Signal<boolean>;
 };
 
-/** What stands beside a result, and failed alone, is read again after this. */
+/** Delay before a part beside the result is read again after a temporary failure. */
 const AGAIN_MS = 10_000;
 
 /**
- * One part of a run, read for each run and whenever one of `causes` changes.
+ * Reads one part of a run, for each run and whenever one of `causes` changes.
  *
- * @param isMain whether it is the result itself, whose view says why it failed and asks again
+ * @param isMain whether it is the main result, whose view reports failures and retries itself
  */
 export function useRead<Value>(
   run: Run,
@@ -38,7 +38,7 @@ export function useRead<Value>(
   const error = useSignal<unknown>(null);
   const isReading = useSignal(false);
   useEffect(() => {
-    // An answer that a later cause has overtaken is left out.
+    // A response that a later cause has superseded is ignored.
     let isLast = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const isWanted = () => isLast && !run.signal.aborted;
@@ -69,13 +69,13 @@ export function useRead<Value>(
   return { value, at_ms, fault, error, isReading };
 }
 
-/** Beside a result whose own message says why. A fault of the query is one that only that has to tell. */
+/** Returns the note beside a result. An invalid query is reported by the main result only. */
 function noteOf(error: unknown, hasOlder: boolean): string | null {
   if (error === null || (error instanceof ApiFault && error.code === "bad_query")) return null;
   return hasOlder ? "Not up to date" : "Not read";
 }
 
-/** Whether the same may be answered in a while. A query that takes too long would take as long again. */
+/** Reports whether a failure is temporary. A query that timed out would time out again. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof ApiFault)) return false;
   return error.status === 0 || error.status === 429 || (error.status > 499 && !/longer than/.test(error.message));

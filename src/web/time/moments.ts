@@ -1,18 +1,18 @@
 import { HOUR_MS, MINUTE_MS } from "../../query/calendar.ts";
 import { clockOf } from "./zones.ts";
 
-/** Moments in words, on the clock of a zone by name. */
+/** Formats of moments in a named time zone. */
 
 export type Formats = {
   /** `14:03:27.482` */
   readonly time: (moment: number) => string;
-  /** `14:03`, with seconds where there are some */
+  /** `14:03`, with seconds if not zero */
   readonly clock: (moment: number) => string;
   /** `Tue 24 Nov` */
   readonly day: (moment: number) => string;
   /** `24 Nov 2026` */
   readonly date: (moment: number) => string;
-  /** `24 Nov 14:05`, with seconds where there are some */
+  /** `24 Nov 14:05`, with seconds if not zero */
   readonly short: (moment: number) => string;
   /** `24 Nov 2026, 14:03:24.115 +01:00` */
   readonly whole: (moment: number) => string;
@@ -22,7 +22,7 @@ export type Formats = {
   readonly iso: (moment: number) => string;
 };
 
-/** The time of day of moments of one day; of other days the date, with the time where the year is the same. */
+/** Returns a format beside `moment`: time on its day, date and time in its year, else the date. */
 export function clockFrom(moment: number, { time, date, short }: Formats): (moment: number) => string {
   const today = date(moment);
   return (other) => {
@@ -41,7 +41,7 @@ type Parts = Readonly<
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** The formats of a zone. Making them takes a while: keep them for as long as the zone is the same. */
+/** Returns the formats of a zone. Creating them is slow: keep them while the zone is the same. */
 export function formatsOf(zone: string): Formats {
   const parts = partsOf(zone);
   const say =
@@ -64,7 +64,7 @@ export function formatsOf(zone: string): Formats {
     iso(moment) {
       const found = parts(moment);
       const { year, number, day, offset } = found;
-      // Offsets of a hundred years ago have seconds, which no date can say.
+      // Historic offsets have seconds, which an ISO date can't express.
       if (offset === "+00:00" || offset.length > 6)
         return new Date(moment).toISOString().replace(/(?::00)?\.000Z$/, "Z");
       return `${year.padStart(4, "0")}-${number}-${day.padStart(2, "0")}T${clock(found)}${offset}`;
@@ -72,7 +72,7 @@ export function formatsOf(zone: string): Formats {
   };
 }
 
-/** Seconds and milliseconds, where there are some. */
+/** Returns seconds and milliseconds, omitted if zero. */
 function restOf({ second, milliseconds }: Parts): string {
   if (milliseconds !== "000") return `:${second}.${milliseconds}`;
   return second === "00" ? "" : `:${second}`;
@@ -105,7 +105,7 @@ function twoDigits(number: number): string {
   return String(number).padStart(2, "0");
 }
 
-/** `+01:00`; offsets of a hundred years ago have seconds. */
+/** Formats an offset as `+01:00`; historic offsets have seconds. */
 function offsetWords(offset_ms: number): string {
   const size = Math.abs(offset_ms);
   const [hours, minutes, seconds] = [size / HOUR_MS, (size % HOUR_MS) / MINUTE_MS, (size % MINUTE_MS) / 1000];

@@ -54,9 +54,7 @@ export function findZone(name: string): string | null {
   return zoneNames().find((zone) => zone.toLowerCase() === lower) ?? typed;
 }
 
-/**
- * Returns the database's name of a zone, which may be a newer one; null if there is no such zone.
- */
+/** Returns the database's name of a zone, possibly a newer one; null for an unknown zone. */
 function resolve(name: string): string | null {
   if (!/^[A-Za-z]/.test(name)) return null;
   const { Now } = temporal() ?? {};
