@@ -20,7 +20,7 @@ import type { PreferenceStore } from "./state/preferences.ts";
 import { createSession } from "./state/session.ts";
 import type { Session } from "./state/session.ts";
 
-/** What every screen is given. There is one, made in `main.tsx`. */
+/** Context passed to every screen; created once, in `main.tsx`. */
 export type App = {
   readonly client: Client;
   readonly session: Session;
@@ -28,17 +28,17 @@ export type App = {
   readonly preferences: PreferenceStore;
   readonly shortcuts: Shortcuts;
   readonly toaster: Toaster;
-  /** The logs that the account may read; null until they are known. */
+  /** The logs that the account may read; null until known. */
   readonly logs: Signal<readonly LogRecord[] | null>;
   readonly classes: ClassBook;
   readonly alerts: AlertState;
-  /** Rises when the service has taken a change of the reader's bookmarks. */
+  /** Increases when the service has stored a change of the reader's bookmarks. */
   readonly bookmarkChanges: Signal<number>;
-  /** Where the reader was in the lists of searches; a step back returns there. */
+  /** Scroll positions of searches, restored when going back. */
   readonly places: Map<string, ListMemory>;
-  /** Whether the page shows what it was opened for; whatever is less urgent waits for it. */
+  /** Whether the page shows what it was opened for; less urgent work waits for it. */
   readonly isSettled: Signal<boolean>;
-  /** What the page shows, without the number of unread alerts. */
+  /** The page's title, without the number of unread alerts. */
   readonly title: Signal<string>;
 };
 
@@ -63,7 +63,7 @@ export function createApp(window: Window): App {
   };
 }
 
-/** null where the browser forbids it. */
+/** Returns the local storage; null if the browser forbids it. */
 function storageOf(window: Window): Storage | null {
   try {
     return window.localStorage;

@@ -1,9 +1,9 @@
-/** An event of an event stream. */
+/** An event of a server-sent event stream. */
 export type StreamEvent = { readonly id: string; readonly event: string; readonly data: string };
 
 /**
- * The events of a `text/event-stream`, as the HTML standard parses one (9.2.6). Comments and `retry`
- * are left out. It ends where the stream ends, and throws where it broke.
+ * Yields the events of a `text/event-stream` as the HTML standard defines it (9.2.6), without
+ * comments and `retry`. It ends with the stream and throws if the stream breaks.
  */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   let id = "";
@@ -25,7 +25,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
   }
 }
 
-/** The lines of a text, without their ends; what stands behind the last end is left out. */
+/** Yields the lines of a text without line ends; an unterminated last line is dropped. */
 export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -39,7 +39,7 @@ export async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerat
       yield* lines;
     }
   } finally {
-    // A consumer that leaves early ends the request.
+    // A consumer that stops early ends the request.
     await reader.cancel().catch(() => undefined);
   }
 }

@@ -4,16 +4,16 @@ import type { Ask } from "./compose.ts";
 import { withRange } from "./range.ts";
 import type { Moments } from "./range.ts";
 
-/** A record of a grouped answer. */
+/** A record of a grouped response. */
 export type GroupRecord = Readonly<Record<string, unknown>> & {
   readonly key: string;
-  /** All keys, in order, where there are several. */
+  /** All keys in order, if there are several. */
   readonly keys?: readonly string[];
 };
 
 /**
- * The events that a query is about, without what groups, shows, orders and limits them; null where
- * the query has a fault or asks for users.
+ * Returns the query for the underlying events, without grouping, columns, order and limits; null if
+ * it has a fault or asks for users.
  */
 export function eventsOf(text: string): Ask | null {
   const found = readAsk(text);
@@ -29,7 +29,7 @@ export function eventsOf(text: string): Ask | null {
   );
 }
 
-/** A grouped query with KEY among its columns. Without it, rows of different groups look the same. */
+/** Adds KEY to the columns of a grouped query; without it, rows of different groups look alike. */
 export function withKey(ask: Ask): Ask {
   const { groupBy, columns } = ask.query.clauses;
   const span = ask.clauses.get("columns");
@@ -39,14 +39,14 @@ export function withKey(ask: Ask): Ask {
   return readAsk(`${ask.text.slice(0, closing)}, KEY${ask.text.slice(closing)}`) ?? ask;
 }
 
-/** A query with further clauses, within a range unless it has its own. */
+/** Adds clauses to a query, and a range unless it has its own. */
 export function within(ask: Ask, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
   const text = withClauses(ask, clauses);
   const asked = readAsk(text);
   return asked === null ? text : withRange(asked, moments, zone);
 }
 
-/** The key of a band, such as `10..100`, as the band; null, absent, for "". */
+/** Parses the key of a band, such as `10..100`; null for "" (absent). */
 export function bandOfKey(key: string): Band | null {
   if (key === "") return null;
   const [from = "", to = ""] = key.split("..");

@@ -1,7 +1,7 @@
 import { isSameRange, momentOfEnd } from "./range.ts";
 import type { Range } from "./range.ts";
 
-/** What an address without a range means. */
+/** The range of an address without one. */
 export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
 
 /** The parameters of an address that hold a range. */
@@ -11,8 +11,8 @@ type Written = Partial<Record<(typeof RANGE_PARAMETERS)[number], string>>;
 const YESTERDAY: Range = { from: "today-1d", to: "today" };
 
 /**
- * Reads the range of an address: `t=24h`, `t=today` and the like for what ends now, else `from` and
- * `to`, each a moment in milliseconds or an end of {@link Range}.
+ * Parses the range of an address: `t=24h`, `t=today` and the like for ranges that end now, else
+ * `from` and `to`, each a moment in milliseconds or an end of {@link Range}.
  */
 export function readRange(parameters: ReadonlyMap<string, string>): Range {
   const t = parameters.get("t");
@@ -24,7 +24,7 @@ export function readRange(parameters: ReadonlyMap<string, string>): Range {
   return { from: parameters.get("from") ?? STANDARD_RANGE.from, to: parameters.get("to") ?? STANDARD_RANGE.to };
 }
 
-/** Writes a range as {@link readRange} reads it; nothing for the standard one. */
+/** Writes a range as {@link readRange} parses it; empty for the standard range. */
 export function writeRange(range: Range): Written {
   if (isSameRange(range, STANDARD_RANGE)) return {};
   if (isSameRange(range, YESTERDAY)) return { t: "yesterday" };

@@ -8,14 +8,14 @@ import type { Ask, Filter } from "./compose.ts";
 import { replaced } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
 
-/** The simple mode: a query as conditions of one field each, and words that its text contains. */
+/** Simple mode: a query as conditions on one field each, and words that the text contains. */
 
-/** One condition in words: `source`, `is one of`, the values. */
+/** A condition in words: `source`, `is one of`, the values. */
 export type Chip = {
   readonly filter: Filter;
   readonly field: string;
   readonly verb: string;
-  /** As they are shown; of `class` keys, which have names. */
+  /** Values as shown; for `class`, keys, which have display names. */
   readonly values: readonly string[];
 };
 
@@ -23,7 +23,7 @@ export type Simple = { readonly chips: readonly Chip[]; readonly text: string };
 
 const SHOWN = new Set(["where"]);
 
-/** The query in simple mode; null where that cannot show all that it asks. */
+/** Converts a query to simple mode; null if simple mode can't express all of it. */
 export function simpleOf(ask: Ask): Simple | null {
   if (ask.query.table.name !== "events" || [...ask.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
   const box = boxOf(ask);
@@ -37,7 +37,7 @@ export function simpleOf(ask: Ask): Simple | null {
   return { chips, text: box === null ? "" : textOf(box.tree)! };
 }
 
-/** The condition that the box for words shows: the last one that the text contains something. */
+/** Returns the condition shown in the text box: the last CONTAINS on `text`. */
 function boxOf(ask: Ask): Filter | null {
   return ask.filters.findLast(({ tree }) => textOf(tree) !== null) ?? null;
 }
@@ -67,7 +67,7 @@ function chipOf(ask: Ask, filter: Filter): Chip | null {
       const value = tree.value.kind === "string" ? tree.value.value : ask.text.slice(start, end);
       return isNot ? null : chip(VERBS[tree.op], value);
     }
-    // These are choices, or nothing that a chip can say.
+    // Choices are handled above; a chip can't express the others.
     case "in":
     case "null":
     case "within":
@@ -91,7 +91,7 @@ function choiceWords(choice: Choice): string {
   return isBand(choice) ? bandWords(choice) : choice;
 }
 
-/** A chip as it is typed in the box: `source:payments`; "" where it cannot be. */
+/** Returns a chip as typed in the box: `source:payments`; "" if it can't be typed. */
 export function typedChip({ field, filter: { selection, tree } }: Chip): string {
   const typed = (sign: string, value: string) =>
     `${writeField(field)}${sign}${/[\s"']|^$/.test(value) ? `"${value}"` : value}`;
@@ -102,13 +102,13 @@ export function typedChip({ field, filter: { selection, tree } }: Chip): string 
   return (selection.isNot ? "-" : "") + typed(":", choice);
 }
 
-/** `source:payments`, `-tag:robot`, `value>=5`, `@path:~cart`, with values in quotes where they have blanks. */
+/** `source:payments`, `-tag:robot`, `value>=5`, `@path:~cart`; values with blanks are quoted. */
 const TYPED =
   /(?<=^|\s)(?<not>-?)(?<field>@'(?:[^']|'')+'|@?[\p{L}_][\p{L}\p{N}_.$-]*)(?<sign>:~|:|!=|>=|<=|=|<|>)(?<value>"[^"]*"|[^\s"]\S*)(?=\s|$)/gu;
 
 const TYPED_NUMBER = /^-?\d{1,15}(?:\.\d{1,6})?$/;
 
-/** The query with what was typed in the box: conditions of fields become chips, the rest is the text to look for. */
+/** Adds text typed in the box: conditions on fields become chips, the rest is searched as text. */
 export function withTyped(ask: Ask, typed: string): string {
   const conditions: string[] = [];
   const rest = typed.replace(TYPED, (whole, ...found) => {
@@ -142,7 +142,7 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   return isNumber && type !== "text" && !isNot ? `${writeField(field)} ${sign} ${value}` : null;
 }
 
-/** The query whose text contains these words; none: whatever its text. */
+/** Sets the words that the text must contain; "" removes the condition. */
 export function setText(ask: Ask, words: string): string {
   const box = boxOf(ask);
   if (words === "") return box === null ? ask.text : withoutFilter(ask, box);

@@ -5,17 +5,17 @@ import type { Client } from "../api/client.ts";
 import type { ClassRecord } from "../api/types.ts";
 import { visibleText } from "../list/visible-text.ts";
 
-/** The classes of each log, by weight, the heaviest first. */
+/** The classes of each log, heaviest first. */
 export type Classes = ReadonlyMap<string, readonly ClassRecord[]>;
 
-/** The classes of all logs that the account reads: their names, and their colours in the style sheet. */
+/** The classes of all readable logs: their names, and their colours in the style sheet. */
 export type ClassBook = {
   readonly byLog: ReadonlySignal<Classes>;
-  /** Rises when a name was asked for that is not known: somebody made the class elsewhere. */
+  /** Increases when an unknown class is requested: it may have been created elsewhere. */
   readonly unknown: ReadonlySignal<number>;
-  /** Reads them again, after a change of one. @throws ApiFault */
+  /** Reads the classes again after a change. @throws ApiFault */
   readonly read: () => Promise<void>;
-  /** The display name of a class with hidden characters named; of one that was removed, its key. */
+  /** Display name with invisible characters named; for a removed class, its key. */
   readonly nameOf: (log: string, key: string) => string;
 };
 
@@ -25,12 +25,12 @@ export function createClassBook(client: () => Client): ClassBook {
   const byLog = signal<Classes>(new Map());
   const unknown = signal(0);
   let isRead = false;
-  /** Classes that were asked for in vain: of one that was removed, the events keep the key. */
+  /** Classes that were not found; events of a removed class keep its key. */
   const missed = new Set<string>();
   const miss = (name: string): void => {
     if (!isRead || missed.has(name)) return;
     missed.add(name);
-    // Names are asked for while something is drawn, which a signal must not change.
+    // Names are requested while drawing, which must not change a signal.
     queueMicrotask(() => (unknown.value += 1));
   };
   return {
@@ -42,7 +42,7 @@ export function createClassBook(client: () => Client): ClassBook {
       const found: Classes = new Map(
         body.map(({ key, classFilters }) => [key, classFilters.toSorted((a, b) => b.weight - a.weight)]),
       );
-      // Rows are drawn anew for other classes alone.
+      // Rows are redrawn only if the classes differ.
       if (JSON.stringify([...found]) !== JSON.stringify([...byLog.peek()])) byLog.value = found;
     },
     nameOf(log, key) {

@@ -24,20 +24,20 @@ import type { Draft } from "./draft.ts";
 
 type Fitting = {
   readonly count: number;
-  /** Of these, how many each class has now, by its key. */
+  /** Current number of these events by class key. */
   readonly byClass: ReadonlyMap<string, number>;
   readonly events: readonly EventRecord[];
-  /** Over time, by the classes that they have now. */
+  /** Over time, by their current classes. */
   readonly columns: readonly Column[];
 };
 
-/** The newest events that are shown. */
+/** Number of newest events shown. */
 const SHOWN = 8;
 
-/** Typing goes on while the last state is shown. */
+/** Delay before the preview is read, in milliseconds; meanwhile the last one stays. */
 const WAIT_MS = 250;
 
-/** How many events of the last 24 hours a class would have, with the newest of them, before it is saved. */
+/** Previews how many events of the last 24 hours a class would have, with the newest of them. */
 export function ClassPreview(properties: {
   readonly app: App;
   readonly log: string;
@@ -128,7 +128,7 @@ export function ClassPreview(properties: {
 
 const OVER_TIME = "Fitting events over the last 24 hours";
 
-/** A column as it will be: events of heavier classes keep theirs, and stand below all others. */
+/** Returns a column as it will be: events of heavier classes keep theirs, below all others. */
 function asClassed(column: Column, stays: ReadonlySet<string>): Column {
   const kept = column.parts.filter((part) => stays.has(part.class));
   const rest = column.parts.reduce((sum, part) => sum + (stays.has(part.class) ? 0 : part.count), 0);

@@ -6,13 +6,15 @@ export type Scheme = "light" | "dark";
 /** `mark` is a bar, a swatch or a part of the histogram; `label` is the name of the class. */
 export type Role = "mark" | "label";
 
-/** What a class's colour has to be seen on: `--paper`, `--wall`, `--well`, `--hover`, `--select` of page.css. */
+/**
+ * Backgrounds of class colours: `--paper`, `--wall`, `--well`, `--hover`, `--select` of base.css.
+ */
 export const SURFACES: Readonly<Record<Scheme, readonly string[]>> = {
   light: ["#ffffff", "#f8f8f9", "#f2f2f4", "#f5f6f8", "#e9f0fe"],
   dark: ["#101113", "#16171a", "#1d1f23", "#191b1e", "#17263f"],
 };
 
-/** A little above what WCAG asks of graphics and of text. */
+/** Slightly above the WCAG minimum for graphics and for text. */
 const LEAST_CONTRAST: Readonly<Record<Role, number>> = { mark: 3.02, label: 4.52 };
 const MOST_CHROMA: Readonly<Record<Role, number>> = { mark: 0.19, label: 0.17 };
 /** Below this chroma a colour is a grey, and stays one. */
@@ -22,7 +24,7 @@ const LIGHTNESS: Readonly<Record<Scheme, Readonly<Record<Role, readonly [number,
   dark: { mark: [0.45, 0.82], label: [0.6, 0.86] },
 };
 
-/** The colour nearest to `given` that is seen on every surface of a scheme. */
+/** Returns the colour nearest to `given` with enough contrast on every surface of a scheme. */
 export function fitColor(given: Rgb, role: Role, scheme: Scheme): string {
   const { l, c, h } = toOklch(given);
   const chroma = c < GREY_CHROMA ? 0 : Math.min(c, MOST_CHROMA[role]);
@@ -42,14 +44,14 @@ export function fitColor(given: Rgb, role: Role, scheme: Scheme): string {
   return toHex(colorAt(seen));
 }
 
-/** A yellow made dark turns towards amber: it would be olive. */
+/** Shifts a darkened yellow towards amber; otherwise it would look olive. */
 function turnYellow(color: Oklch, given_l: number, scheme: Scheme): Oklch {
   if (scheme === "dark" || color.h <= 85 || color.h >= 125) return color;
   const share = Math.min(1, Math.max(0, (given_l - color.l) / 0.35));
   return { ...color, h: color.h + (78 - color.h) * 0.75 * share };
 }
 
-/** What a class's rule in the style sheet holds, for both schemes. */
+/** Returns the declarations of a class's style rule, for both schemes. */
 export function declarationsOf(color: Rgb): string {
   const pair = (role: Role) => `light-dark(${fitColor(color, role, "light")}, ${fitColor(color, role, "dark")})`;
   return `--mark: ${pair("mark")}; --label: ${pair("label")}`;

@@ -1,15 +1,15 @@
 import type { ClassRecord, EventRecord } from "../api/types.ts";
 import { writeString } from "../ask/print.ts";
 
-/** A class as it is being edited. Its key is made of its name, and never changes after that. */
+/** A class being edited. Its key is derived from its name once and never changes. */
 export type Draft = Omit<ClassRecord, "key" | "weight"> & {
-  /** "" for a new one. */
+  /** "" for a new class. */
   readonly key: string;
-  /** As it was typed. */
+  /** As typed. */
   readonly weight: string;
 };
 
-/** Colours that can be told apart; others are typed. */
+/** Distinguishable colours on offer; others are typed. */
 export const SWATCHES = [
   "tomato",
   "mediumvioletred",
@@ -29,7 +29,7 @@ export function draftOf(record: ClassRecord): Draft {
   return { ...record, weight: String(record.weight) };
 }
 
-/** A new class, lighter than all others, so that none of them loses events, in a colour that none of them has. */
+/** Returns a new class, lightest so that no other loses events, in an unused colour. */
 export function newDraft(classes: readonly ClassRecord[]): Draft {
   const lightest = Math.min(...classes.map(({ weight }) => weight));
   const used = new Set(classes.map(({ color }) => color.toLowerCase()));
@@ -45,7 +45,7 @@ export function newDraft(classes: readonly ClassRecord[]): Draft {
   };
 }
 
-/** A new class for events like one: of its source, with the longest stretch of its text that does not vary. */
+/** Returns a class for similar events: same source, with the longest constant part of the text. */
 export function draftFrom(event: EventRecord, pattern: string, classes: readonly ClassRecord[]): Draft {
   const text = constantPart(pattern === "" ? event.text : pattern);
   return { ...newDraft(classes), display: nameFor(text), source: event.source, text };
@@ -53,21 +53,21 @@ export function draftFrom(event: EventRecord, pattern: string, classes: readonly
 
 const LONGEST_CONDITION = 200;
 
-/** The longest part of a pattern between what varies. */
+/** Returns the longest part of a pattern without placeholders. */
 export function constantPart(pattern: string): string {
   const parts = pattern.split(/<(?:n|hex|uuid|ip|time|str)>/).map((part) => part.trim());
   const longest = parts.reduce((best, part) => (part.length > best.length ? part : best), "");
   return longest.slice(0, LONGEST_CONDITION);
 }
 
-/** Some words of a text, as a name. */
+/** Returns the first words of a text as a name. */
 function nameFor(text: string): string {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const name = words.slice(0, 3).join(" ");
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** A key for a name: `payment-failed` for "Payment failed", with a number where that is taken. */
+/** Returns a key for a name: `payment-failed` for "Payment failed", numbered if taken. */
 export function keyFor(name: string, taken: ReadonlySet<string>): string {
   const plain = name
     .normalize("NFKD")
@@ -83,7 +83,7 @@ export function keyFor(name: string, taken: ReadonlySet<string>): string {
   return `${key}-${number}`;
 }
 
-/** The conditions of a class as LQL; null where it has none yet. */
+/** Returns the conditions of a class as LQL; null if it has none yet. */
 export function conditionOf({ tag, source, text, link }: Draft): string | null {
   const conditions = [
     ...(tag === "" ? [] : [`tag = ${writeString(tag)}`]),
@@ -94,7 +94,7 @@ export function conditionOf({ tag, source, text, link }: Draft): string | null {
   return conditions.length === 0 ? null : conditions.join(" AND ");
 }
 
-/** Which of the classes outweigh a draft: an event that fits several takes the heaviest. */
+/** Returns the classes heavier than a draft: an event that fits several gets the heaviest. */
 export function heavierThan(draft: Draft, classes: readonly ClassRecord[]): readonly ClassRecord[] {
   const weight = Number(draft.weight);
   return classes.filter((other) => other.key !== draft.key && other.weight > weight);

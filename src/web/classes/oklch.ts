@@ -1,10 +1,10 @@
-/** sRGB, each channel from 0 to 1. */
+/** An sRGB colour, each channel from 0 to 1. */
 export type Rgb = readonly [red: number, green: number, blue: number];
 
 /** Lightness from 0 to 1, chroma, and hue in degrees. */
 export type Oklch = { readonly l: number; readonly c: number; readonly h: number };
 
-/** Björn Ottosson's OKLab, in its polar form. */
+/** Converts to Björn Ottosson's OKLab in polar form. */
 export function toOklch(rgb: Rgb): Oklch {
   const [r, g, b] = rgb.map(linearOf) as unknown as Rgb;
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
@@ -17,7 +17,7 @@ export function toOklch(rgb: Rgb): Oklch {
   return { l, c: Math.hypot(a, bb), h: h < 0 ? h + 360 : h };
 }
 
-/** The sRGB colour of this lightness and hue whose chroma is the nearest below that fits. */
+/** Returns the sRGB colour of this lightness and hue, with the chroma reduced to fit the gamut. */
 export function fromOklch({ l, c, h }: Oklch): Rgb {
   const whole = unclamped({ l, c, h });
   if (isInGamut(whole)) return clamped(whole);
@@ -31,7 +31,7 @@ export function fromOklch({ l, c, h }: Oklch): Rgb {
   return clamped(unclamped({ l, c: low, h }));
 }
 
-/** The contrast of WCAG 2: from 1 to 21. */
+/** Returns the contrast of WCAG 2, from 1 to 21. */
 export function contrast(one: Rgb, other: Rgb): number {
   const [dark = 0, light = 0] = [luminance(one), luminance(other)].toSorted((a, b) => a - b);
   return (light + 0.05) / (dark + 0.05);
@@ -68,7 +68,7 @@ function isInGamut(rgb: Rgb): boolean {
   return rgb.every((channel) => channel >= -0.0005 && channel <= 1.0005);
 }
 
-/** Rounded to the bytes that will be shown, so that contrasts are those of the screen. */
+/** Rounds to the displayed bytes, so that contrasts match the screen. */
 function clamped(rgb: Rgb): Rgb {
   return rgb.map((channel) => byteOf(channel) / 255) as unknown as Rgb;
 }

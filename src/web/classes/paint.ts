@@ -7,8 +7,8 @@ import type { Rgb } from "./oklch.ts";
 import { createColorParser } from "./parse-color.ts";
 
 /**
- * The rules that give elements with `data-class` their colours: those of the log that is open, and
- * within `data-log` those of the log that it names. Nothing that a person typed reaches them.
+ * Returns the rules that colour elements with `data-class`: for the open log, and within `data-log`
+ * for the log named there. Text typed by people never reaches the rules.
  */
 export function rulesOf(classes: Classes, open: string, parse: (color: string) => Rgb | null): readonly string[] {
   return [...classes].flatMap(([log, records]) =>
@@ -23,7 +23,7 @@ export function rulesOf(classes: Classes, open: string, parse: (color: string) =
   );
 }
 
-/** Keeps a style sheet of the document's own as the classes and the open log have it. */
+/** Keeps a style sheet of the document up to date with the classes and the open log. */
 export function paintClasses(
   document: Document,
   { byLog }: ClassBook,
@@ -39,7 +39,7 @@ export function paintClasses(
   });
 }
 
-/** Keys are `[a-z0-9-]`: what else should come stays within the quotes. */
+/** Escapes a key. Keys are `[a-z0-9-]`; anything else stays within the quotes. */
 function escape(key: string): string {
   return key.replaceAll(/[^a-z0-9-]/gi, (sign) => `\\${sign.codePointAt(0)!.toString(16)} `);
 }

@@ -1,8 +1,8 @@
 import type { Rgb } from "./oklch.ts";
 
 /**
- * Any CSS colour as the browser draws it over white; null where it is none. `CSS.supports` takes
- * `var(--x)` too, which a canvas refuses.
+ * Returns a parser of CSS colours, as drawn over white; it returns null for other texts.
+ * `CSS.supports` also accepts `var(--x)`, which a canvas rejects.
  */
 export function createColorParser(): (text: string) => Rgb | null {
   const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
@@ -18,7 +18,7 @@ export function createColorParser(): (text: string) => Rgb | null {
   };
 }
 
-/** A colour that a canvas refuses leaves the one that was there. */
+/** Reports whether a canvas accepts a colour: a rejected one leaves the previous colour. */
 function isTaken(context: OffscreenCanvasRenderingContext2D, text: string): boolean {
   return ["#010203", "#030201"].some((before) => {
     context.fillStyle = before;

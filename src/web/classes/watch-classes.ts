@@ -2,22 +2,25 @@ import { effect } from "@preact/signals";
 
 import type { App } from "../app.ts";
 
-/** Whoever comes back to the page reads the classes anew, but not more often than this. */
+/** Least time between reads when the reader returns to the page, in milliseconds. */
 const FRESH_MS = 5_000;
-/** A process of a cluster knows a class of another one after a second; later ones are for slow links. */
+/**
+ * Delays of reads after an unknown class. Processes of a cluster share classes within a second;
+ * later reads are for slow links.
+ */
 const ATTEMPTS_MS = [0, 2_000, 10_000];
 
 /**
- * Learns of classes that are made or changed elsewhere, in another tab or by the API: when an event
- * names one that is not known, and when the reader comes back to the page.
- * @returns what ends that
+ * Follows changes of classes in other tabs or through the API: reads them when an event names an
+ * unknown class and when the reader returns to the page.
+ * @returns a function that stops it
  */
 export function watchClasses({ classes }: Pick<App, "classes">): () => void {
   let read_ms = Date.now();
   const timers = new Set<ReturnType<typeof setTimeout>>();
   const read = (): void => {
     read_ms = Date.now();
-    // What is shown stays; a failure that lasts is said by whatever else is asked.
+    // The classes shown stay; other requests report a lasting failure.
     classes.read().catch(() => undefined);
   };
   const readAfter = (wait_ms: number): void => {

@@ -31,7 +31,7 @@ import { visibleText } from "../list/visible-text.ts";
 
 type ContextProperties = { readonly app: App; readonly search: Search; readonly results: Results };
 
-/** An event among those around it, in spite of the query; that one is kept for going back. */
+/** Shows an event among its neighbours, regardless of the query, which is kept for going back. */
 export function ContextView({ app, search, results }: ContextProperties): JSX.Element {
   const { part: id, parameters } = app.location.place.value;
   const source = parameters.get("source") ?? null;
@@ -67,7 +67,7 @@ type FaultProperties = ContextProperties & {
   readonly onBack: () => void;
 };
 
-/** Why there is nothing around the event. */
+/** Explains why no neighbours are shown. */
 function ContextFault({ app, search, rows, id, onBack }: FaultProperties): JSX.Element {
   const fault = rows.fault.value;
   if (isGone(fault)) return <GoneEvent app={app} search={search} id={id} />;
@@ -129,7 +129,7 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
   );
 }
 
-/** How far from the upper edge an event begins that a link led to: eight rows. */
+/** Offset from the upper edge of an event opened by a link, in pixels: eight rows. */
 const FROM_LINK = 208;
 
 type ListOfContext = ContextProperties & {
@@ -207,7 +207,7 @@ function EndOfContext({ rows, order }: { readonly rows: Neighbours; readonly ord
   return <span>{rows.isComplete.value ? `There are no ${further} events.` : `Loading ${further} events…`}</span>;
 }
 
-/** Which rows the query finds; another one each time that more is known. */
+/** Determines which rows the query matches; the value changes as more is known. */
 function useMatching(app: App, search: Search, rows: Neighbours): Pick<Matching, "finds"> {
   const state = useSignal<Pick<Matching, "finds">>({ finds: () => true });
   const { query } = search.run.value;
@@ -220,7 +220,7 @@ function useMatching(app: App, search: Search, rows: Neighbours): Pick<Matching,
       const ends = [rows.at(0), rows.at(count - 1)].flatMap((row) => row?.created ?? []);
       if (ends.length === 0) return;
       const reached = matching.reach({ from: Math.min(...ends), to: Math.max(...ends) + 1 });
-      // What can't be asked leaves all rows in full ink.
+      // If the check fails, no row is dimmed.
       reached.then(
         (isNew) => isNew && (state.value = { finds: (id, created) => matching.finds(id, created) }),
         () => undefined,
@@ -256,7 +256,7 @@ function neighboursOf({ client }: App, search: Search, id: string, source: strin
   });
 }
 
-/** The list as it was, where the reader came from it; else the list of the address's query. */
+/** Goes back to the list that the reader came from, else to that of the address's query. */
 function goBack({ location }: App, results: Results): void {
   if (results.contextTop !== null) {
     results.contextTop = null;

@@ -6,7 +6,7 @@ import { RowStore } from "../list/row-store.ts";
 import type { RowSource } from "../list/row-source.ts";
 import type { EventRow } from "../list/row.ts";
 
-/** Asks for the events around one, ascending, that one among them. */
+/** Reads the events around one, ascending and including it. */
 export type ReadNeighbours = (
   id: string,
   counts: { readonly before: number; readonly after: number },
@@ -19,20 +19,20 @@ export type NeighboursOptions = {
   readonly read: ReadNeighbours;
 };
 
-/** Neighbours on either side at first, and each time that more are read. */
+/** Events to read: per side at first, per further read, and the distance that triggers one. */
 const FIRST = 60;
 const MORE = 200;
 const AHEAD = 60;
 
 type Side = "before" | "after";
 
-/** The events around one of them, in spite of any filter, read further in both directions. */
+/** The events around one of them, regardless of any filter, read further in both directions. */
 export class Neighbours implements RowSource {
   readonly length: Signal<number> = signal(0);
   readonly isComplete: ReadonlySignal<boolean>;
   readonly fault: Signal<unknown> = signal(null);
   readonly version: Signal<number> = signal(0);
-  /** Which of the sides have no more events. */
+  /** Sides that have no more events. */
   readonly ends: Signal<Readonly<Record<Side, boolean>>> = signal({ before: false, after: false });
   readonly #options: NeighboursOptions;
   readonly #rows = new RowStore();
@@ -60,7 +60,7 @@ export class Neighbours implements RowSource {
     return index === -1 ? -1 : this.#place(index);
   }
 
-  /** Reads the event and those next to it. @throws what kept them from being read */
+  /** Reads the event and its neighbours. @throws the read's error */
   async begin(): Promise<void> {
     const { id, read } = this.#options;
     this.#isReading = true;
@@ -86,13 +86,13 @@ export class Neighbours implements RowSource {
     if (this.fault.peek() === null) this.#go();
   }
 
-  /** Whether the event itself and those next to it are being asked for. */
+  /** Whether the event and its first neighbours are being read. */
   get isBeginning(): ReadonlySignal<boolean> {
     return this.#isBeginning;
   }
 
   retry(): void {
-    // What is said of the fault stays until there is an answer.
+    // The fault stays visible until there is a response.
     if (this.#rows.length === 0) {
       void this.begin().catch(() => undefined);
       return;
@@ -116,7 +116,7 @@ export class Neighbours implements RowSource {
     void this.#readMore(side);
   }
 
-  /** The side at whose end the reader is, if it has more. */
+  /** Returns the side that has to be read next, if any. */
   #missing(): Side | null {
     const isDescending = this.#options.order === "desc";
     const length = this.#rows.length;
@@ -146,7 +146,7 @@ export class Neighbours implements RowSource {
     const rows = await this.#options.read(edge, counts, this.#abort.signal);
     const fresh = side === "before" ? this.#rows.prepend(rows) : this.#rows.append(rows);
     if (fresh < MORE) this.ends.value = { ...this.ends.peek(), [side]: true };
-    // What was wanted is where it was: the list moves its window with its rows.
+    // The wanted window moves with rows added before it, as the list does.
     if ((this.#options.order === "desc") === (side === "after")) {
       this.#wanted = { from: this.#wanted.from + fresh, to: this.#wanted.to + fresh };
     }

@@ -8,9 +8,9 @@ import type { Facts } from "./offers.ts";
 
 const MOST_VALUES = 20;
 
-/** What the service tells of a log's fields and values within a range. */
+/** Fields and values of a log within a range, as read from the service. */
 export type FactSource = {
-  /** What completions need where the caret is. Values that an earlier call asks for are given up. */
+  /** Reads what completions need at the caret. It cancels the values of an earlier call. */
   readonly read: (want: Want) => Promise<Facts>;
 };
 
@@ -19,7 +19,7 @@ export function createFactSource(client: Client, log: string, moments: Moments):
   let abort = new AbortController();
   let asked = "";
   const known = new Set<string>();
-  /** Each question is asked once, unless it failed. */
+  /** Sends each request once, unless it failed. */
   const once = <Body>(key: string, ask: () => Promise<Body>): Promise<Body> => {
     const answer = answers.get(key) ?? ask();
     answers.set(key, answer);
@@ -36,7 +36,7 @@ export function createFactSource(client: Client, log: string, moments: Moments):
     if (key !== asked) {
       abort.abort();
       abort = new AbortController();
-      // What was given up is no answer; what was answered is not given up.
+      // Forgets the cancelled request, unless it was already answered.
       if (!known.has(asked)) answers.delete(asked);
       asked = key;
     }
@@ -59,7 +59,7 @@ export function createFactSource(client: Client, log: string, moments: Moments):
   };
 }
 
-/** The most frequent values of a field that contain what was typed. */
+/** Returns the query for a field's most frequent values that contain the typed text. */
 export function valueQuery(field: string, typed: string, moments: Moments): string {
   const name = writeField(field);
   const where = typed === "" || field === "value" ? "" : ` WHERE ${name} CONTAINS ${writeString(typed)}`;

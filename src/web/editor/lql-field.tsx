@@ -9,21 +9,21 @@ import type { Assistance } from "./assistance.ts";
 import { shadesOf } from "./highlight.ts";
 
 /**
- * A query in LQL: a textarea under a drawing of the same text. It works by itself; completion and
- * faults join it when their code is there, and leave the textarea as it is.
+ * A query in LQL: a textarea with a highlighted copy of its text. Completion and faults are added
+ * once their code is loaded, without replacing the textarea.
  */
 export function LqlField({ app, search }: { app: App; search: Search }): JSX.Element {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const assistance = useSignal<Assistance | null>(null);
   const active = useSignal<string | null>(null);
-  // Computed with the text, so that it is never of an earlier one.
+  // Computed from the text, so that it never belongs to an earlier one.
   const fault = useComputed(() => assistance.value?.checkQuery(search.query.value) ?? null);
   const load = () => {
     if (assistance.peek() !== null) return;
     import("./assistant.tsx").then(
       ({ Assistant, checkQuery }) => (assistance.value = { Assistant, checkQuery }),
-      // Without it the service says what is wrong.
+      // Without it, the service reports errors.
       () => undefined,
     );
   };
@@ -68,13 +68,13 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
   );
 }
 
-/** The text as it is drawn: keywords, literals, and what is wrong. */
+/** Draws the text with keywords, literals and the fault highlighted. */
 function Shades({ text, fault }: { text: string; fault: Span | null }): JSX.Element {
   const drawn = shadesOf(text, fault).map(({ text: part, kind, isFault }) => {
     const inner = kind === "keyword" ? <i>{part}</i> : kind === "literal" ? <b>{part}</b> : part;
     return isFault ? <u>{inner}</u> : inner;
   });
-  // A line break at the end makes a line only where something follows.
+  // A trailing line break makes a line only if something follows it.
   return (
     <>
       {drawn}

@@ -7,13 +7,13 @@ import type { Want } from "./complete.ts";
 
 /** One completion. */
 export type Offer = {
-  /** What is put in place of what was typed. */
+  /** Text that replaces what was typed. */
   readonly insert: string;
   readonly label: string;
   readonly hint: string;
 };
 
-/** What is known of a log's events, as `GET /fields` and groups tell it. */
+/** What is known of a log's events, from `GET /fields` and groups. */
 export type Facts = {
   readonly fields: readonly { readonly name: string; readonly kind: string; readonly count: string }[];
   readonly values: readonly { readonly value: string; readonly count: string }[];
@@ -25,7 +25,7 @@ export const NO_FACTS: Facts = { fields: [], values: [], classes: [] };
 const MOST_OFFERS = 50;
 const KINDS: Readonly<Record<string, string>> = { date: "time", presence: "", attribute: "", boolean: "true or false" };
 
-/** The completions that fit what was typed, those that begin so first. */
+/** Returns the completions that match the typed text, those that begin with it first. */
 export function offersOf(want: Want, facts: Facts): Offer[] {
   const offers = [
     ...valueOffers(want, facts),
@@ -37,11 +37,11 @@ export function offersOf(want: Want, facts: Facts): Offer[] {
   const begins = offers.filter(({ label }) => plain(label).startsWith(typed));
   const contains = offers.filter(({ label }) => plain(label).indexOf(typed) > 0);
   const fitting = typed === "" ? offers : [...begins, ...contains];
-  // What is written out already needs no completion.
+  // Text that is already complete needs no completion.
   return fitting.filter(({ insert }) => insert.trim() !== want.typed).slice(0, MOST_OFFERS);
 }
 
-/** Quotes and case are no part of what is looked for. */
+/** Normalizes a text for comparison: quotes and case are ignored. */
 function plain(text: string): string {
   return text.toLowerCase().replaceAll(/['"]/g, "");
 }
@@ -114,7 +114,7 @@ function classOffers({ classes: isWanted }: Want, { classes }: Facts): Offer[] {
   return isWanted ? classes.map(({ key, display }) => ({ insert: `${key} `, label: key, hint: display })) : [];
 }
 
-/** What an offer puts where: a blank that is there already is not put again. */
+/** Returns where and what an offer inserts; an existing blank is not repeated. */
 export function insertion(
   text: string,
   { span }: Want,

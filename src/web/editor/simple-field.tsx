@@ -9,7 +9,7 @@ import { Icon } from "../parts/icons.tsx";
 import type { Search } from "../state/search.ts";
 import "../css/simple.css";
 
-/** Whether a query can be shown so. */
+/** Reports whether simple mode can show a query. */
 export function canShow(query: string): boolean {
   const ask = readAsk(query);
   return ask !== null && simpleOf(ask) !== null;
@@ -17,9 +17,9 @@ export function canShow(query: string): boolean {
 
 type SimpleFieldProperties = {
   readonly search: Search;
-  /** Whether a person has just asked for it, and goes on to type. */
+  /** Whether the reader has just chosen simple mode, so that the field takes the focus. */
   readonly takesFocus: { current: boolean };
-  /** Called where the query becomes one that this cannot show. */
+  /** Called when the query can no longer be shown in simple mode. */
   readonly onTooRich: () => void;
 };
 
@@ -40,7 +40,7 @@ type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus">
   readonly simple: Simple;
 };
 
-/** Chips, one for each condition, and a box for words and further conditions. */
+/** Chips, one per condition, and a box for words and further conditions. */
 function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -48,12 +48,12 @@ function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): 
     takesFocus.current = false;
   }, []);
   const text = useRef(simple.text);
-  // What the query says stands in the box, unless a person is about to say more.
+  // Updates the box only when the query's text changes, so that typed words stay.
   useEffect(() => {
     if (box.current !== null && text.current !== simple.text) box.current.value = simple.text;
     text.current = simple.text;
   }, [simple.text]);
-  /** The query with what stands in the box. */
+  /** Moves the content of the box into the query. */
   const take = () => {
     const typed = box.current?.value ?? "";
     if (typed !== text.current) search.query.value = withTyped(ask, typed);
@@ -104,7 +104,7 @@ function textOf(query: string): string {
   return (ask === null ? null : simpleOf(ask))?.text ?? "";
 }
 
-/** Enter edits it, Delete takes it away. */
+/** A chip of a condition: Enter edits it, Delete removes it. */
 function ChipView({ chip, onEdit, onRemove }: { chip: Chip; onEdit: () => void; onRemove: () => void }): JSX.Element {
   const { field, verb, values } = chip;
   const words = [field, verb, values.join(", ")].join(" ").trim();

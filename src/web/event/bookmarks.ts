@@ -6,12 +6,15 @@ import type { App } from "../app.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { EventRow } from "../list/row.ts";
 
-/** The reader's own bookmarks in one log. Events tell that somebody marked them; whose mark it is, only this knows. */
+/**
+ * The reader's own bookmarks in one log. Events carry everyone's marks as opaque ids, so the own
+ * ones are read separately.
+ */
 export type Bookmarks = {
-  /** Rises with every change. */
+  /** Increases with every change. */
   readonly version: ReadonlySignal<number>;
   readonly has: (row: EventRow) => boolean;
-  /** Marks an event, or takes the mark away; shown at once, and taken back where the service refuses. */
+  /** Adds or removes a bookmark: shown at once, and reverted if the service refuses. */
   readonly toggle: (row: EventRow) => Promise<void>;
 };
 
@@ -39,11 +42,11 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
   return {
     version,
     has({ id, bookmarks }) {
-      // Nobody's mark is not the reader's either; the list of them is read where somebody's is seen.
+      // An event without marks has none of the reader's; the list is read once any mark is seen.
       if (bookmarks.length > 0 && reading === null) {
         reading = readOwn().catch((fault: unknown) => {
           reading = null;
-          // Each row that is drawn asks again.
+          // Every drawn row retries, so the message is shown once.
           if (!isFaultSaid) toaster.show(`Your bookmarks are not shown: ${wordsOf(fault)}`);
           isFaultSaid = true;
         });

@@ -11,11 +11,11 @@ import "../css/event.css";
 
 const EDGE = 8;
 
-/** The menu of a cell or of a row: what can be asked of its values, and what can be done with its event. */
+/** The menu of a cell or row: queries for its values, and actions on its event. */
 export function CellMenu(properties: CellMenuProperties): JSX.Element {
   const { place, onClose } = properties;
   const root = useRef<HTMLDivElement>(null);
-  // A row that is drawn anew has other cells.
+  // A redrawn row has other cells.
   const asked = useMemo(() => askedOf(properties), [place]);
   useLayoutEffect(() => {
     const { style } = root.current!;
@@ -42,11 +42,11 @@ export function CellMenu(properties: CellMenuProperties): JSX.Element {
 }
 
 type Asked = {
-  /** The field that the cell shows; null: the row as a whole. */
+  /** The field of the cell; null for the row as a whole. */
   readonly field: string | null;
-  /** Which of the values in the cell; -1: all of them. */
+  /** Index of the value in the cell; -1 for all of them. */
   readonly index: number;
-  /** Beside which the menu stands. */
+  /** The element that the menu is placed beside. */
   readonly element: Element;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Puts a text on the clipboard. Over plain HTTP, browsers offer only the older way. @throws Error
- * where neither is allowed
+ * Copies a text to the clipboard. Over plain HTTP, browsers offer only the older API. @throws Error
+ * if neither is allowed
  */
 export async function copyText(text: string): Promise<void> {
   // oxlint-disable-next-line typescript/no-unnecessary-condition -- absent over plain HTTP

@@ -1,36 +1,36 @@
 import { clauseOf, withCondition, withoutClauses } from "../list/question.ts";
 import type { FactValue, ValueAct } from "./facts.ts";
 
-/** A text in quotes, as a query holds it. */
+/** Quotes a text as an LQL string. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
 const PLAIN_ATTRIBUTE = /^@[\p{L}\p{M}\p{N}_$](?:[\p{L}\p{M}\p{N}_$.-]*[\p{L}\p{M}\p{N}_$])?$/u;
 
-/** A field as a query names it: attributes with odd names stand in quotes. */
+/** Returns a field as LQL; unusual attribute names are quoted. */
 export function fieldInLql(field: string): string {
   return !field.startsWith("@") || PLAIN_ATTRIBUTE.test(field) ? field : `@${quoted(field.slice(1))}`;
 }
 
 const OPERATORS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
-/** The condition that an act on a value adds to a query; null where it adds none. */
+/** Returns the condition that an action on a value adds to a query; null if none. */
 export function conditionFor(act: ValueAct, field: string, { value }: FactValue): string | null {
   const operator = OPERATORS[act];
   if (operator === undefined || value === null) return null;
-  // A number is written in full: exponents are read, and say the same.
+  // LQL reads exponents too.
   return `${fieldInLql(field)} ${operator} ${typeof value === "number" ? String(value) : quoted(value)}`;
 }
 
-/** A query changed as an act on a value says; null where the act changes none. */
+/** Applies an action on a value to a query; null if the action changes none. */
 export function queryAfter(query: string, act: ValueAct, field: string, value: FactValue): string | null {
   if (act === "group") return groupedBy(query, fieldInLql(field));
   const condition = conditionFor(act, field, value);
   return condition === null ? null : withCondition(query, condition);
 }
 
-/** The query with its events grouped by a field, or no more where they are already. */
+/** Groups a query's events by a field, or removes the grouping if they already are. */
 function groupedBy(query: string, field: string): string {
   const present = clauseOf(query, "groupBy");
   const plain = withoutClauses(query, ["groupBy", "having", "compare", "fill", "columns", "sort", "take", "skip"]);

@@ -3,16 +3,16 @@ import { hidesCharacters } from "../list/visible-text.ts";
 import type { AttributeValue } from "../api/types.ts";
 import type { EventRow } from "../list/row.ts";
 
-/** How an event is copied. */
+/** Forms in which an event can be copied. */
 export const COPY_FORMS = ["text", "json", "lql", "curl"] as const;
 export type CopyForm = (typeof COPY_FORMS)[number];
 
 export type Copied = {
   readonly event: EventRow;
-  /** null: it has none, or it could not be read. */
+  /** null if it has none or it could not be read. */
   readonly data: string | null;
   readonly log: string;
-  /** Where the API answers, without a slash at the end. */
+  /** Base address of the API, without a trailing slash. */
   readonly api: string;
 };
 
@@ -31,7 +31,7 @@ export function copyAs(form: CopyForm, copied: Copied): string {
   }
 }
 
-/** One line of moment, source and text, then its fields by name, then its data. */
+/** Formats a line with time, class, source and text, then named fields, then the data. */
 function asText({ event, data }: Copied): string {
   const head = [new Date(event.created).toISOString(), event.class, event.source, event.text];
   const fields = [
@@ -51,20 +51,20 @@ function writtenValue(value: AttributeValue): string {
   return Array.isArray(value) ? value.join(", ") : String(value);
 }
 
-/** The event as an export has it, with its data. */
+/** Formats the event as in an export, with its data. */
 function asJson({ event, data, log }: Copied): string {
   const { id, created, bookmarks: _bookmarks, data: _data, attributes, ...rest } = event;
   const whole = { id, created: new Date(created).toISOString(), log, ...rest, data, attributes };
   return JSON.stringify(whole, undefined, 2);
 }
 
-/** A query that finds this event alone. The moment lets the store skip what lies elsewhere. */
+/** Returns a query for this event alone. The range lets the store skip other data. */
 function asLql({ id, created }: EventRow): string {
   const moment = (ms: number): string => `'${new Date(ms).toISOString()}'`;
   return `GET events WHERE id = '${id}' OCCURS(${moment(created)}, ${moment(created + 1)})`;
 }
 
-/** A command that reads this event. It asks for the password, so that none is in the clipboard. */
+/** Returns a command that reads this event. It prompts for the password, which is not copied. */
 function asCurl({ event, log, api }: Copied): string {
   return `curl -u YOU@EXAMPLE.COM ${quotedForShell(`${api}/1/logs/${log}/events/${event.id}?attributes=true`)}`;
 }
@@ -73,7 +73,7 @@ function quotedForShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** What is said once a text is on the clipboard that holds characters without a form of their own. */
+/** Returns the note after copying a text with invisible characters; null without any. */
 export function noteOfCopy(text: string): string | null {
   return hidesCharacters(text.replace(/[\r\n]/g, "")) ? "Copied with its invisible characters" : null;
 }

@@ -1,20 +1,20 @@
-/** Lines of data that are shown until more are asked for. */
+/** Lines of data shown initially. */
 const SHOWN = 16;
-/** Fewer lines than these are not worth a fold. */
+/** Fewer further lines than this are not folded. */
 const WORTH = 3;
-/** Characters of data that are shown until more are asked for: one line may be as long as all. */
+/** Characters of data shown initially, since one line may be very long. */
 const SHOWN_CHARACTERS = 4_000;
 
 export type FoldedData = { readonly shown: string; readonly moreLines: number };
 
-/** Data to be shown as a page begins so. */
+/** First line of data that is shown as a page. */
 const HTML = /^@html[ \t]*\r?\n/i;
 
 export function isHtml(data: string): boolean {
   return HTML.test(data);
 }
 
-/** The first lines of a text, and how many more there are. */
+/** Returns the first lines of a text and the number of further lines. */
 export function foldData(data: string): FoldedData {
   const lines = data.split("\n");
   const trailing = lines.at(-1) === "" ? 1 : 0;
@@ -25,7 +25,7 @@ export function foldData(data: string): FoldedData {
   return { shown, moreLines: Math.max(1, count - shown.split("\n").length) };
 }
 
-/** Cuts a text without parting a character of two units. */
+/** Cuts a text without splitting a surrogate pair. */
 function cut(text: string, length: number): string {
   const unit = text.charCodeAt(length - 1);
   return text.slice(0, unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length);

@@ -7,38 +7,38 @@ import type { CopyForm } from "./copy.ts";
 import type { FactValue, ValueAct } from "./facts.ts";
 import type { OpenState } from "./memory.ts";
 
-/** What can be done with an open event, by whoever shows it. */
+/** Actions on an open event, provided by the view that shows it. */
 export type EventActs = {
   readonly isBookmarked: (row: EventRow) => boolean;
   readonly bookmark: (row: EventRow) => void;
   readonly copy: (form: CopyForm, row: EventRow) => void;
   readonly copyLink: (row: EventRow) => void;
   readonly copyValue: (value: string) => void;
-  /** null where the event is shown among its neighbours already. */
+  /** null if the event is already shown among its neighbours. */
   readonly context: ((row: EventRow) => void) | null;
-  /** null where the reader may not set up classes. */
+  /** null if the reader may not edit classes. */
   readonly makeClass: ((row: EventRow) => void) | null;
-  /** Shows the events with the same pattern; null where no query can be changed. */
+  /** Shows the events with the same pattern; null if there is no query to change. */
   readonly showAlike: ((row: EventRow) => void) | null;
-  /** What a value offers is done here, but for copying. null: values are copied only. */
+  /** Runs the action of a value, except copying; null if values can only be copied. */
   readonly onValue: ((act: ValueAct, field: string, value: FactValue) => void) | null;
   readonly isColumn: (field: string) => boolean;
   readonly readData: (row: EventRow) => Promise<string>;
-  /** The address that shows its data as a page, for once. */
+  /** Returns a one-time address that shows the data as a page. */
   readonly openPage: (row: EventRow) => Promise<string>;
   readonly countAlike: (row: EventRow) => Promise<number>;
 };
 
-/** How moments, classes and matches are shown. */
+/** Formats of moments, classes and matches. */
 export type EventWords = {
   readonly moment: (ms: number) => string;
   readonly className: (key: string) => string;
   readonly needles: ReadonlyMap<string, readonly string[]>;
-  /** Rises as bookmarks change. */
+  /** Increases when bookmarks change. */
   readonly changes: ReadonlySignal<unknown>;
 };
 
-/** What the menu of a cell is given. */
+/** Properties of the menu of a cell. */
 export type CellMenuProperties = {
   readonly row: EventRow;
   readonly place: MenuPlace;

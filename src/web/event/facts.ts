@@ -2,10 +2,10 @@ import { placeOf, valuesOf } from "../list/columns.ts";
 import type { EventRow } from "../list/row.ts";
 import { shorten } from "../parts/numbers.ts";
 
-/** A value as it is shown, and as a query names it. */
+/** A value as shown, and as a query names it. */
 export type FactValue = {
   readonly shown: string;
-  /** null: no query can ask for this value. */
+  /** null if no query can match this value. */
   readonly value: string | number | null;
 };
 
@@ -13,13 +13,13 @@ export type FactValue = {
 export type Fact = { readonly field: string; readonly values: readonly FactValue[] };
 
 export type FactsOptions = {
-  /** A whole moment, with its offset. */
+  /** Formats a moment in full, with its offset. */
   readonly moment: (ms: number) => string;
-  /** The name of a class by its key. */
+  /** Returns the name of a class by its key. */
   readonly className: (key: string) => string;
 };
 
-/** The fields that an event has, in their order. */
+/** Returns the fields that an event has, in display order. */
 export function factsOf(event: EventRow, { moment, className }: FactsOptions): readonly Fact[] {
   const text = (field: "source" | "user" | "link"): Fact => ({ field, values: plain(event[field]) });
   const facts: Fact[] = [
@@ -36,7 +36,7 @@ export function factsOf(event: EventRow, { moment, className }: FactsOptions): r
   return facts.filter(({ values }) => values.length > 0);
 }
 
-/** The attributes of an event by name. */
+/** Returns the attributes of an event, sorted by name. */
 export function attributesOf(event: EventRow): readonly Fact[] {
   const names = Object.keys(event.attributes).toSorted();
   return names.map((name) => ({ field: `@${name}`, values: attributeValues(event, name) }));
@@ -53,17 +53,17 @@ function plain(text: string): readonly FactValue[] {
   return text === "" ? [] : [{ shown: text, value: text }];
 }
 
-/** Whether a link may be followed: nothing but a page or a mail, whatever a producer wrote. */
+/** Returns a link that is safe to follow (http, https or mailto); null for any other text. */
 export function safeLink(link: string): string | null {
   if (!URL.canParse(link)) return null;
   const { protocol, href } = new URL(link);
   return ["http:", "https:", "mailto:"].includes(protocol) ? href : null;
 }
 
-/** Of a value in a menu. */
+/** Most characters of a value in a menu. */
 const LONGEST_NAME = 40;
 
-/** What a menu offers for a value. */
+/** Actions that a menu offers for a value. */
 export type ValueAct = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
 
 const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
@@ -77,7 +77,7 @@ export function actsOf(field: string, { value }: FactValue, link: string | null)
   return [...conditions, ...bounds, ...group, ...column, "copy", ...(link === null ? [] : (["follow"] as const))];
 }
 
-/** How a menu names an act: our words before and behind the value or field that it is about. */
+/** The label of an action: our words before and after the value or field. */
 export type ActWords = { readonly before?: string; readonly name?: string; readonly after?: string };
 
 export function wordsOfAct(act: ValueAct, field: string, shown: string, isColumn: boolean): ActWords {

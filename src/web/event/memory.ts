@@ -3,22 +3,22 @@ import type { Signal } from "@preact/signals";
 
 import type { EventRow } from "../list/row.ts";
 
-/** What is read when an event is opened: not yet, there, or not to be had. */
+/** State of a value that is read when an event is opened. */
 export type Reading<Value> =
   | { readonly kind: "none" | "reading" }
   | { readonly kind: "read"; readonly value: Value }
   | { readonly kind: "failed"; readonly fault: unknown };
 
 /**
- * What an open event has read and how it is shown. It outlives the elements: those leave when the
- * reader scrolls on.
+ * Data and display state of an open event. It outlives the elements, which are removed when
+ * scrolled away.
  */
 export type OpenState = {
   readonly data: Signal<Reading<string>>;
   readonly isUnfolded: Signal<boolean>;
   /** Whether its data is shown as a page. */
   readonly isPage: Signal<boolean>;
-  /** Events of the range with its pattern. */
+  /** Number of events in the range with its pattern. */
   readonly alike: Signal<Reading<number>>;
 };
 
@@ -43,7 +43,7 @@ export class OpenStates {
   }
 }
 
-/** Reads once into a signal; again where it failed. */
+/** Reads a value once into a signal; reads again after a failure. */
 export async function readInto<Value>(target: Signal<Reading<Value>>, read: () => Promise<Value>): Promise<void> {
   if (target.peek().kind === "reading" || target.peek().kind === "read") return;
   target.value = { kind: "reading" };

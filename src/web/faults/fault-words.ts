@@ -1,16 +1,16 @@
 import { ApiFault, wordsOf } from "../api/client.ts";
 
-/** What is said of a fault that kept something of a log from being read, and what helps. */
+/** What to tell the reader about a failed read, and what helps. */
 export type FaultWords = {
   readonly kind: "bad" | "warn" | "plain";
   readonly icon?: "clock";
   readonly title: string;
   readonly text: string;
   readonly help:
-    /** It passes: it is tried again by itself, after a time that is counted down or as soon as possible. */
+    /** Temporary: retried after a countdown, or as soon as possible. */
     | "count down"
     | "wait"
-    /** A sign-in comes over the page, which then goes on. */
+    /** The sign-in dialog opens, and the read is retried. */
     | "sign in"
     /** The query takes too long. */
     | "shorten"
@@ -20,7 +20,7 @@ export type FaultWords = {
     | "try";
 };
 
-/** The words for a fault. @param log the log that was asked */
+/** Returns the words for a fault. @param log the requested log */
 export function wordsForFault(fault: unknown, log: string): FaultWords {
   if (!(fault instanceof ApiFault)) return refused(wordsOf(fault));
   const { status, code, message, retryAfter_s } = fault;
@@ -52,7 +52,7 @@ export function wordsForFault(fault: unknown, log: string): FaultWords {
   return { kind: "bad", title: "The service refused this", text: `${message}.`, help: "try" };
 }
 
-/** As the service words it, with the number that its settings allow. */
+/** The service's message; the number depends on its settings. */
 const QUERIES_RUNNING = /^You have (?<count>\d+) queries running/;
 const TOO_LONG = /took longer than [\d.]+ s/;
 
@@ -60,7 +60,7 @@ function passing(title: string): FaultWords {
   return { kind: "warn", title, text: "", help: "count down" };
 }
 
-/** The place and what is wrong are the title; the first line alone, since the query is in sight. */
+/** Uses the place and the error as title; only the first line, since the query is visible. */
 function refused(message: string): FaultWords {
   const [line = ""] = message.split("\n", 1);
   const [, title, text = ""] = /^(.*?[^.])(?:\. (.*))?\.?$/.exec(line) ?? [];

@@ -12,17 +12,17 @@ import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
 import "../css/blank.css";
 
-/** Whether a fault says that there is no such event, or no more. */
+/** Reports whether a fault means that the event does not exist or was deleted. */
 export function isGone(fault: unknown): boolean {
   return fault instanceof ApiFault && fault.code === "event_not_found";
 }
 
 export type GoneEventProperties = { readonly app: App; readonly search: Search; readonly id: string };
 
-/** Events of this long on either side of an event that is gone. */
+/** Length of the range shown on either side of a deleted event, in milliseconds. */
 const AROUND_MS = 5 * MINUTE_MS;
 
-/** Says that an event is not there, why that may be, and leads to what came around it. */
+/** Reports a missing event with possible reasons, and leads to the events around its time. */
 export function GoneEvent({ app, search, id }: GoneEventProperties): JSX.Element {
   const days = useRetention(app, search.log);
   const { zone } = search.run.value;
@@ -60,14 +60,14 @@ export function GoneEvent({ app, search, id }: GoneEventProperties): JSX.Element
   );
 }
 
-/** After how many days the log's events go; null: never, or it cannot be known. */
+/** Returns the retention of the log in days; null if unlimited or unknown. */
 function useRetention({ client }: App, log: string) {
   const days = useSignal<number | null>(null);
   useEffect(() => {
     type Managed = { readonly key: string; readonly retentionDays: number | null };
     client.ask<readonly Managed[]>("/manage/1/logs").then(
       ({ body }) => (days.value = body.find(({ key }) => key === log)?.retentionDays ?? null),
-      // The words are true without it.
+      // The message is correct without it.
       () => undefined,
     );
   }, [log]);

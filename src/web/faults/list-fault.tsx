@@ -18,17 +18,17 @@ export type ListFaultProperties = {
   readonly app: App;
   readonly search: Search;
   readonly fault: unknown;
-  /** Whether it is being asked again. */
+  /** Whether a retry is running. */
   readonly isAsking: boolean;
-  /** When what is shown was loaded, in milliseconds since the Unix epoch; null: nothing is. */
+  /** When the data shown was loaded, in milliseconds since the Unix epoch; null if nothing is. */
   readonly loaded_ms: number | null;
-  /** What stands there. */
+  /** Noun for the items that could not be read. */
   readonly what?: string;
   readonly onRetry: () => void;
   readonly onCancel: () => void;
 };
 
-/** Why something could not be read, beside what was read last. What passes is tried again by itself. */
+/** Shows why something could not be read, beside the last data. Temporary faults are retried. */
 export function ListFault(properties: ListFaultProperties): JSX.Element {
   const { app, search, fault, isAsking, loaded_ms, what = "events", onRetry } = properties;
   const root = useRef<HTMLDivElement>(null);
@@ -61,10 +61,10 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
   );
 }
 
-/** Says something to those who hear the page: once, not at each second of a countdown. */
+/** Announces something to screen readers once, not at each second of a countdown. */
 export function Spoken({ words }: { readonly words: string }): JSX.Element {
   const said = useSignal("");
-  // What is there from the start is not read out.
+  // Text that is present from the start is not announced.
   useEffect(() => {
     said.value = words;
   }, [words]);
@@ -79,7 +79,7 @@ function hasFocus(element: HTMLElement | null): boolean {
   return element?.contains(document.activeElement) === true;
 }
 
-/** Goes on where the page was, once there is a session again, which may be before this is drawn. */
+/** Retries once there is a session again, which may be before this is drawn. */
 function useAfterSignIn({ session }: App, { help }: FaultWords, onRetry: () => void): void {
   const isIn = session.state.value === "in";
   useEffect(() => {

@@ -9,19 +9,19 @@ import type { Run } from "../state/search.ts";
 import { nearValue, textConditions } from "./near-value.ts";
 import type { TextCondition } from "./near-value.ts";
 
-/** A value that events have, near one that is asked for and that none has. */
+/** An existing value similar to a requested one that no event has. */
 export type Near = { readonly condition: TextCondition; readonly value: string };
 
 type Asked = Pick<Run, "log" | "query" | "moments" | "zone">;
 type Field = { readonly name: string; readonly values: readonly { readonly value: string }[] };
 
-/** Values are looked for this far back at least. */
+/** Least range searched for values, in milliseconds. */
 const LOOK_BACK_MS = 30 * DAY_MS;
 const MOST_VALUES = 100;
-/** More conditions than these are seldom slips. */
+/** Most conditions checked; with more, typing errors are unlikely. */
 const MOST_CONDITIONS = 3;
 
-/** The value that one of the conditions probably meant; null where each is known or none is near. @throws ApiFault */
+/** Returns the value that a condition probably meant; null if none is similar. @throws ApiFault */
 export async function readNear({ client, classes }: App, run: Asked, signal: AbortSignal): Promise<Near | null> {
   const ask = eventsOf(run.query);
   const conditions = ask === null ? [] : textConditions(ask).slice(0, MOST_CONDITIONS);
@@ -40,7 +40,7 @@ export async function readNear({ client, classes }: App, run: Asked, signal: Abo
   return null;
 }
 
-/** The moment of the newest event that a query finds in any range; null where there is none. @throws ApiFault */
+/** Returns the newest event's time in any range; null if there is none. @throws ApiFault */
 export async function readNewest({ client }: App, run: Asked, signal: AbortSignal): Promise<number | null> {
   const ask = eventsOf(run.query);
   if (ask === null || hasOwnRange(ask)) return null;

@@ -6,21 +6,17 @@ import { delayAfter } from "./back-off.ts";
 
 type Retry = {
   readonly fault: unknown;
-  /** false: it is being tried, or the fault is not one that passes. */
+  /** false while a try is running, or if the fault is not temporary. */
   readonly isOn: boolean;
   readonly retry: () => void;
-  /**
-   * Whether the service itself holds each try back for as long as it can: then none has to wait
-   * longer than the first.
-   */
+  /** Whether the service itself delays each try as long as it can; the wait then does not grow. */
   readonly isHeldBack?: boolean;
 };
 
 /**
- * Tries again what a fault kept from being done: later after each failure, and at once when the
- * device is connected again.
+ * Retries after a fault: with growing delays, and at once when the device is online again.
  *
- * @returns seconds until the next try; 0 while there is none
+ * @returns seconds until the next try; 0 if none is scheduled
  */
 export function useRetry({ fault, isOn, retry, isHeldBack = false }: Retry): number {
   const left_s = useSignal(0);

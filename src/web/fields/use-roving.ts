@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 type Handlers = { readonly onKeyDown: (event: KeyboardEvent) => void; readonly onFocusIn: (event: FocusEvent) => void };
 
 /**
- * Makes the buttons of a facet one stop of Tab. Arrows up and down move between its lines, left and
- * right within a line, Home and End to the first and the last line.
+ * Makes the buttons of a facet one tab stop. Up and Down move between its lines, Left and Right
+ * within a line, Home and End to the first and last line.
  */
 export function useRoving(root: { readonly current: HTMLElement | null }): Handlers {
   const current = useRef<HTMLElement | null>(null);
@@ -16,7 +16,7 @@ export function useRoving(root: { readonly current: HTMLElement | null }): Handl
   useLayoutEffect(setStop);
   return {
     onFocusIn: ({ target }) => {
-      // What else a line has is hidden while the focus is elsewhere.
+      // The other buttons of a line are hidden while the focus is elsewhere.
       const [first] = buttonsIn((target as HTMLElement).closest<HTMLElement>(".valrow"));
       current.current = first ?? (target as HTMLElement);
       setStop();
@@ -37,7 +37,7 @@ function buttonsIn(element: HTMLElement | null): readonly HTMLElement[] {
 
 const LINE = "h3, .valrow, .more-vals";
 
-/** Where a key leads from a button of a facet; undefined where it is no key of the facet's. */
+/** Returns the button that a key leads to; undefined for other keys. */
 function buttonBeside(root: HTMLElement | null, from: HTMLElement, key: string): HTMLElement | undefined {
   const lines = [...(root?.querySelectorAll<HTMLElement>(LINE) ?? [])];
   const line = from.closest<HTMLElement>(LINE);

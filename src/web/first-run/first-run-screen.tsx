@@ -18,7 +18,7 @@ import "../css/forms.css";
 import "../css/live.css";
 import "../css/settings.css";
 
-/** How a log gets its first event: a key, a way to send, and the event as it arrives. */
+/** Guides to the first event of a log: a key, ways to send, and the event as it arrives. */
 export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Element {
   useTitle(app, "First event", log);
   const isAdmin = mayChange(app, log);
@@ -26,7 +26,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   const fault = useSignal<string | null>(null);
   const arrived = useSignal<EventRecord | null>(null);
   const post = useSignal("");
-  /** What keeps an event from being seen; null: nothing. */
+  /** The error that keeps an event from being shown; null for none. */
   const lost = useSignal<unknown>(null);
   useEffect(() => {
     readPostingUrl(app, location).then(
@@ -137,7 +137,7 @@ function Step(properties: {
 function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Element {
   const chosen = useSignal(PROGRAMS[0]!);
   const { code: codeFor, note } = chosen.value;
-  // What is typed as the address may be none yet.
+  // The typed address may be invalid.
   const code = URL.canParse(target.post) ? codeFor(target) : "";
   return (
     <>
@@ -196,7 +196,7 @@ function SenderTabs({ label, senders, chosen }: SenderTabsProperties): JSX.Eleme
   );
 }
 
-/** @throws ApiFault */
+/** Reads the address for posting events. @throws ApiFault */
 async function readPostingUrl(app: App, { protocol, hostname }: globalThis.Location): Promise<string> {
   const { body } = await app.client.ask<{ url: string | null; port: number }>("/manage/1/posting");
   return body.url ?? `${protocol}//${hostname}:${body.port}`;
@@ -204,7 +204,7 @@ async function readPostingUrl(app: App, { protocol, hostname }: globalThis.Locat
 
 const RETRY_MS = 2_000;
 
-/** Follows the log until an event is there; one that was stored before counts. */
+/** Follows the log until an event arrives; one stored earlier counts. */
 async function awaitEvent(
   app: App,
   log: string,

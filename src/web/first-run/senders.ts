@@ -1,8 +1,8 @@
-/** How events are sent: what a person copies, and where it goes. */
+/** A way to send events: code to copy, and where it belongs. */
 export type Sender = {
   readonly name: string;
   readonly code: (to: Target) => string;
-  /** What it needs, or where it belongs. */
+  /** Requirements, or where the code belongs. */
   readonly note?: string;
 };
 
@@ -15,7 +15,7 @@ export type Target = {
 
 const eventsOf = ({ post, log }: Target) => `${post}/1/logs/${log}/events`;
 
-/** Commands and programs, which need nothing but what a machine has anyway. */
+/** Commands and programs that need only what a machine already has. */
 export const PROGRAMS: readonly Sender[] = [
   {
     name: "curl",
@@ -124,7 +124,7 @@ file_get_contents("${eventsOf(to)}", false, stream_context_create(["http" => [
   },
 ];
 
-/** What many machines run already: it is pointed here by its configuration alone. */
+/** Widespread shippers that need only configuration. */
 export const SHIPPERS: readonly Sender[] = [
   {
     name: "OpenTelemetry",
@@ -177,7 +177,7 @@ api_key: ${to.key}`,
   },
 ];
 
-/** `host:port` of an address, with the port that its scheme means. */
+/** Returns `host:port` of an address, with the default port of its scheme. */
 function hostOf(address: string): string {
   const { hostname, port, protocol } = new URL(address);
   return `${hostname}:${port === "" ? (protocol === "https:" ? "443" : "80") : port}`;

@@ -2,24 +2,24 @@ import type { JSX } from "preact";
 
 import { formatBound, roundUp } from "../parts/numbers.ts";
 
-/** The upper and the lower edge of a chart's plot. */
+/** Upper and lower edge of a chart's plot. */
 export const TOP = 8;
 export const BOTTOM = 176;
-/** Where the plot begins, behind the figures of the axis. */
+/** Left edge of the plot, after the axis labels. */
 export const LEFT = 36;
 
-/** The end of an axis for figures of at most so much; the half of it is a round number too. */
+/** Returns the end of an axis for these values; its half is a round number too. */
 export function highOf(figures: readonly number[]): number {
   const most = Math.max(0, ...figures.filter(Number.isFinite)) || 1;
   return Math.min(roundUp(most), 2 * roundUp(most / 2));
 }
 
-/** The height of a figure in the plot. */
+/** Returns the vertical position of a value in the plot. */
 export function yOf(figure: number, high: number): number {
   return BOTTOM - (Math.max(0, figure || 0) / high) * (BOTTOM - TOP);
 }
 
-/** The figures at the left of a chart, and a line for each. */
+/** Draws the axis labels at the left of a chart, and a line for each. */
 export function Axis({ high }: { readonly high: number }): JSX.Element {
   return (
     <>
@@ -35,7 +35,7 @@ export function Axis({ high }: { readonly high: number }): JSX.Element {
   );
 }
 
-/** There is room for five characters or so. */
+/** Formats an axis label, which has room for about five characters. */
 function axisWords(number: number): string {
   return number < 1e15 && (number === 0 || number >= 0.05)
     ? number.toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })

@@ -11,18 +11,18 @@ import { changeWords, columnWords, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import type { Order } from "./sort-rows.ts";
 
-/** Rows that are drawn at first; more of them where they are asked for. */
+/** Rows drawn initially; more are drawn on request. */
 const ROWS_AT_ONCE = 200;
-/** The characters that any cell has room for. */
+/** Number of characters that fit into any cell. */
 const LONGEST_FIGURE = 20;
 
-/** The groups with their figures. Each row leads to its events. */
+/** Table of the groups with their values. Each row leads to its events. */
 export function GroupTable(properties: {
   readonly groups: Groups;
   readonly rows: readonly GroupRow[];
-  /** The column whose figures are drawn. */
+  /** The column that the chart draws. */
   readonly column: string;
-  /** null: as the service sorted them. */
+  /** null for the service's order. */
   readonly order: Order | null;
   readonly onOrder: (order: Order) => void;
   readonly at: Signal<number>;
@@ -184,13 +184,13 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
   );
 }
 
-/** A figure with its thousands apart; what is no number stays as it is. */
+/** Formats a number with thousands separators; other text stays as it is. */
 function figureWords(text: string): string {
   const number = Number(text);
   return text === "" || Number.isNaN(number) ? visibleText(text) : formatMeasure(number);
 }
 
-/** A cell of a figure or of a text. What it has no room for is its title. */
+/** A cell of a value. Its title has the full value if the cell shows less. */
 function Figure({ text, isNote = false }: { readonly text: string; readonly isNote?: boolean }): JSX.Element {
   const words = figureWords(text);
   const isWhole = words.replaceAll(",", "") === text && text.length < LONGEST_FIGURE;

@@ -52,11 +52,11 @@ type Answer = {
   readonly keys: ReturnType<typeof keysOf>;
   /** The column that the query sorts by. */
   readonly sortColumn: string | null;
-  /** How they are sorted at first; null: as the query says, or by time or band. */
+  /** Initial order; null for the query's own, or that of times or bands. */
   readonly order: Order | null;
 };
 
-/** What a grouped query found: a chart and a table, each group one press from its events. */
+/** Shows a grouped query as a chart and a table; each group leads to its events. */
 export function GroupsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
   const reading = useRead(run, () => readGroups(app, run), [], true);
@@ -68,7 +68,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const at = useSignal(-1);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const found = answer.value;
-  // What is drawn is what the rows are sorted by.
+  // The drawn column is the one that the rows are sorted by.
   const measured = useComputed(() => {
     if (answer.value === null) return null;
     const sorted = order.value ?? answer.value.order;
@@ -124,7 +124,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   };
   const by = groups.keys.map(({ name }) => visibleText(name)).join(" and ");
   const label = `${visibleText(column)} by ${by}. The table below holds the numbers.`;
-  // A line has each figure of its column, a bar the one of its row.
+  // A line shows all values of its column, a bar the one of its row.
   const what = `${visibleText(columnWords(column, hasCourse && shown !== "Lines"))} by ${by}`;
   return (
     <>
@@ -191,7 +191,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   );
 }
 
-/** A chart under what it draws, and how many of the groups it has room for. */
+/** A chart with a caption that names its measure and how many of the groups are shown. */
 function ChartFigure(properties: {
   readonly what: string;
   readonly shown: number;
@@ -217,7 +217,7 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
   const { body, took_ms } = await askRun<GroupRecord>(client, run, query);
   const keys = keysOf(ask);
   const found = groupsOf(keys, body, run.zone);
-  // Without COLUMNS there are five figures, of which the last average or least of a course says little.
+  // Without COLUMNS there are five columns; the last average or minimum of a series says little.
   const isChosen = ask.clauses.has("columns") || found.keys.length === keys.length;
   const groups = isChosen ? found : { ...found, columns: found.columns.filter(isAddedUp) };
   const [column = null] = groups.columns;
@@ -239,7 +239,7 @@ function headOf({ rows, columns, keys }: Groups): string {
   return `${formatNumber(events)} events in ${groups}`;
 }
 
-/** The time of a group as the rest of the page writes times. */
+/** Formats the time of a group as the rest of the page does. */
 function timeWords({ step }: GroupKey & { kind: "time" }, value: string, zone: string, formats: Formats): string {
   const moments = momentsOfKey(value, step, zone);
   if (moments === null) return value;

@@ -9,7 +9,7 @@ import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
 
 const WIDTH = 1000;
-/** More lines cannot be told apart. */
+/** Most lines drawn; more can't be told apart. */
 export const MOST_LINES = 8;
 const LABEL_HEIGHT = 15;
 
@@ -18,14 +18,14 @@ export type ChartProperties = {
   readonly times: readonly Moments[];
   readonly formats: Formats;
   readonly nameOf: (row: GroupRow) => string;
-  /** The class that a row is of, whose colour it has. */
+  /** The class of a row, which determines its colour. */
   readonly classOf: (row: GroupRow) => string | undefined;
-  /** The row that is pointed at; -1: none. */
+  /** The highlighted row; -1 for none. */
   readonly at: number;
   readonly label: string;
 };
 
-/** The course of the largest groups over time. The table below it holds the numbers. */
+/** Draws the series of the largest groups. The table below contains the numbers. */
 export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
@@ -80,12 +80,12 @@ export function Lines({ rows, times, formats, nameOf, classOf, at, label }: Char
   );
 }
 
-/** Labels beside the ends of lines, moved apart so that each can be read; in the order of the lines. */
+/** Returns label positions beside the ends of lines, moved apart to be readable, in line order. */
 function spread(ends: readonly number[]): readonly number[] {
   const order = ends.map((end, index) => ({ end, index })).toSorted((one, other) => one.end - other.end);
   const placed = order.map(({ end }) => end);
   for (let at = 1; at < placed.length; at += 1) placed[at] = Math.max(placed[at]!, placed[at - 1]! + LABEL_HEIGHT);
-  // Those that were moved below the axis move up again, and those above them as far as they must.
+  // Labels moved below the axis move up again, and push up those above them.
   for (let at = placed.length - 1; at >= 0; at -= 1)
     placed[at] = Math.min(placed[at]!, at === placed.length - 1 ? BOTTOM : placed[at + 1]! - LABEL_HEIGHT);
   const byLine: number[] = [];
@@ -95,12 +95,12 @@ function spread(ends: readonly number[]): readonly number[] {
 
 const LONGEST_LABEL = 18;
 
-/** A line through points. */
+/** Returns the path through points. */
 function pathOf(points: readonly (readonly [x: number, y: number])[]): string {
   return points.map(([x, y], index) => `${index === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-/** A small course of one group, in its row of the table. */
+/** Draws a small series of one group, in its row of the table. */
 export function Spark({ row, times }: { row: GroupRow; times: readonly Moments[] }): JSX.Element {
   const values = valuesAt(row, times);
   const high = Math.max(1, ...values);

@@ -21,13 +21,13 @@ export type PlaceMapProperties = {
   readonly rows: readonly GroupRow[];
   readonly column: string;
   readonly nameOf: (row: GroupRow) => string;
-  /** The row that is pointed at; -1: none. */
+  /** The highlighted row; -1 for none. */
   readonly at: Signal<number>;
   readonly label: string;
   readonly openEvents: (row: GroupRow) => void;
 };
 
-/** Groups where they are on a map. The table below it holds the numbers, and the groups without a place. */
+/** Shows groups on a map. The table below has the numbers and the groups without a place. */
 export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceMapProperties): JSX.Element {
   const svg = useRef<SVGSVGElement>(null);
   const size = useSize(svg);
@@ -56,7 +56,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
     event.stopPropagation();
   };
   const wordsOf = ({ row, value }: Place) => `${nameOf(rows[row]!)}: ${measureWords(value, column)}`;
-  // Kept from one place to the next: there may be a thousand.
+  // Memoized while the pointer moves, since there may be a thousand.
   const options = useMemo(
     () =>
       circles.map(({ place, x, y, radius }, index) => (
@@ -118,7 +118,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
   );
 }
 
-/** How large an element is; null before it is laid out. */
+/** Returns the size of an element; null before layout. */
 function useSize(element: { readonly current: Element | null }): Size | null {
   const size = useSignal<Size | null>(null);
   useEffect(() => {
@@ -150,7 +150,7 @@ function draw(places: readonly Place[], size: Size): Drawing {
   };
 }
 
-/** Where an arrow, Home or End leads: from the largest place to the smallest. */
+/** Returns the index after an arrow, Home or End, from the largest place to the smallest. */
 function nextIndex(key: string, from: number, count: number): number | null {
   const steps: Readonly<Record<string, number>> = {
     ArrowLeft: from - 1,
@@ -168,7 +168,7 @@ function measureWords(value: number, column: string): string {
   return column === "count" ? countOf(value, "event") : `${column} ${formatNumber(value)}`;
 }
 
-/** What the map leaves out. */
+/** Describes what the map omits. */
 function noteOf(places: readonly Place[], rows: readonly GroupRow[], column: string): string {
   const without = rows.find(({ keys }) => keys[0] === "");
   const events = column === "count" ? countOf(Number(without?.values["count"]), "event") : "events";

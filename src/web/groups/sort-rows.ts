@@ -1,12 +1,12 @@
 import { placeOfKey } from "../../query/places.ts";
 import type { GroupRow, Groups } from "./model.ts";
 
-/** A column by name, or, where that is null, a key by its place. */
+/** A column by name or, if null, a key by index. */
 export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
 
 /**
- * Reads the order of an address: a column by its name, or a key by its number, `1` for the first one;
- * with `-` before it, descending. null where it names neither.
+ * Parses the order of an address: a column's name or a key's number, `1` for the first; a leading
+ * `-` means descending. null if it names neither.
  */
 export function readOrder(written: string, groups: Pick<Groups, "columns" | "keys"> | null): Order | null {
   const isDescending = written.startsWith("-");
@@ -20,7 +20,7 @@ export function writeOrder({ column, key, isDescending }: Order): string {
   return `${isDescending ? "-" : ""}${column ?? key + 1}`;
 }
 
-/** Rows by a column or a key, or, without an order, as the service sorted them. */
+/** Sorts rows by a column or a key; without an order they stay as the service sorted them. */
 export function sortRows(groups: Groups | null, order: Order | null): readonly GroupRow[] {
   const { rows, keys } = groups ?? { rows: [], keys: [] };
   if (order === null) return rows;
@@ -38,7 +38,7 @@ function compareValues(a: string, b: string): number {
   return Number.isNaN(difference) ? a.localeCompare(b) : difference;
 }
 
-/** From south to north, and then from west to east; first what has no place. */
+/** Compares places from south to north, then west to east; rows without a place come first. */
 function comparePlaces(a: string, b: string): number {
   const [one, other] = [a, b].map((key) => placeOfKey(key) ?? { lat: -91, lon: 0 });
   return one!.lat - other!.lat || one!.lon - other!.lon;

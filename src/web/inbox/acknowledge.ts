@@ -1,10 +1,10 @@
 import type { Client } from "../api/client.ts";
 import type { MarkedEvent, Narrowing } from "../marks/marked.ts";
 
-/** Acknowledges alerts, and knows how to take that back. */
+/** Acknowledged alerts: their number, and a function that undoes the acknowledgement. */
 export type Acknowledgement = { readonly count: number; readonly undo: () => Promise<void> };
 
-/** @throws ApiFault */
+/** Acknowledges one alert. @throws ApiFault */
 export async function acknowledgeOne(client: Client, { log, id }: MarkedEvent): Promise<Acknowledgement> {
   const path = `/1/logs/${log}/alerts/${id}`;
   const set = async (seen: boolean): Promise<void> => {
@@ -14,7 +14,7 @@ export async function acknowledgeOne(client: Client, { log, id }: MarkedEvent): 
   return { count: 1, undo: () => set(false) };
 }
 
-/** What the alerts that are shown are part of. */
+/** Which alerts the list shows. */
 export type Shown = {
   readonly by: Narrowing;
   /** Whether all alerts of the account are loaded. */
@@ -22,9 +22,9 @@ export type Shown = {
 };
 
 /**
- * Acknowledges all alerts that are shown. One request does it up to the newest of them, so that what
- * arrives meanwhile stays; it is one request each where it would reach alerts of the same log that
- * are not loaded, or those of other classes.
+ * Acknowledges all alerts shown. One request covers those up to the newest, so that later ones
+ * stay; separate requests are sent if it would also cover alerts of the same log that are not
+ * loaded, or alerts of other classes.
  * @throws ApiFault
  */
 export async function acknowledgeShown(
@@ -59,7 +59,7 @@ async function acknowledgeEach(client: Client, shown: readonly MarkedEvent[]): P
   return { count: done.length, undo };
 }
 
-/** Waits for all of them, also where one fails. @throws what the first that failed threw */
+/** Waits for all of them, even if one fails. @throws the first error */
 async function allOf(works: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(works);
   const failed = outcomes.find(({ status }) => status === "rejected");

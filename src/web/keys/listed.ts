@@ -3,7 +3,7 @@ import { KEYS } from "./table.ts";
 
 type Bound = typeof KEYS;
 
-/** What the bound shortcuts do. */
+/** Labels of the bound shortcuts. */
 const LABELS: { readonly [Place in keyof Bound]: Readonly<Record<keyof Bound[Place], string>> } = {
   search: {
     query: "Query",
@@ -42,10 +42,10 @@ const LABELS: { readonly [Place in keyof Bound]: Readonly<Record<keyof Bound[Pla
   },
 };
 
-/** A line of the list of shortcuts: keys as `Shortcut` names them. */
+/** A line of the list of shortcuts, with keys as in `Shortcut`. */
 export type Line = { readonly keys: readonly string[]; readonly label: string };
 
-/** Keys that the focused element handles by itself. */
+/** Keys that the focused element handles itself. */
 const OF_LIST: readonly Line[] = [
   { keys: ["ArrowUp", "ArrowDown"], label: "Move" },
   { keys: ["PageUp", "PageDown"], label: "Move by a page" },
@@ -82,11 +82,11 @@ function linesOf(place: keyof Bound): readonly Line[] {
 }
 
 export type ListedPlace = Pick<Listed, "title" | "lines"> & {
-  /** Whether its shortcuts act on the screen that is shown. */
+  /** Whether its shortcuts act on the current screen. */
   readonly isHere: boolean;
 };
 
-/** All shortcuts of the page by where they act: first those of a screen, then those of the others. */
+/** Returns all shortcuts by place: those of a screen first, then those of the others. */
 export function listedFor(screen: Screen): readonly ListedPlace[] {
   const [here, elsewhere] = [true, false].map((isHere) =>
     PLACES.filter(({ screens }) => screens.includes(screen) === isHere).map(({ title, lines }) => ({

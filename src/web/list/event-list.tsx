@@ -27,11 +27,11 @@ import { clockFrom, formatsOf } from "../time/moments.ts";
 const loadOpenEvent = async () => (await import("../event/open-event.tsx")).OpenEvent;
 const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
 
-/** What a tail adds to a list. */
+/** What a live tail adds to a list. */
 export type Following = {
   readonly follow: ReadonlySignal<Follow>;
   readonly hold: (reason: Hold) => void;
-  /** A pointer that held the list is up. */
+  /** Called when the pointer that held the list is released. */
   readonly release: () => void;
   readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
 };
@@ -46,18 +46,18 @@ type EventListProperties = {
   readonly live?: Following;
 };
 
-/** A list of events with what can be done with them. */
+/** A list of events with the actions on them. */
 export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
   const control = useRef<ListControl | null>(null);
   const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
   const found = useLook(app, results, run);
-  // The rows of a tail stand in the order of their acceptance: the day of the first one says nothing of others.
+  // Rows of a tail are in order of acceptance, so the first row's day does not apply to others.
   const look = useMemo(
     () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOf(run.zone)) }),
     [found],
   );
   const words = useWords(app, results, run);
-  // The first event that is opened finds its code loaded.
+  // Loads the code before the first event is opened.
   useAhead(loadOpenEvent);
   useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
@@ -72,7 +72,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
     search.order.value = growsAtTop ? "asc" : "desc";
     search.start();
   };
-  // The query's own SORT wins: a button would do nothing.
+  // The query's own SORT takes precedence, so a button would have no effect.
   const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
   useEffect(() => {
     const press = () => document.querySelector<HTMLElement>("#list > .head .cols button")?.click();
@@ -141,7 +141,7 @@ export function Opened({ id, results, source, acts, words }: OpenedProperties): 
   return row === undefined ? null : <OpenEvent row={row} state={results.states.of(row)} acts={acts} words={words} />;
 }
 
-/** What the key for the last row says where more follow than are loaded. @param order null: it cannot be turned */
+/** Returns the message at the last loaded row. @param order null if it can't be reversed */
 function partEndWords({ length }: RowSource, order: Run["order"] | null): string {
   const further = "more follow as you go on";
   const words = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;

@@ -1,26 +1,26 @@
-/** Where a press of the pointer began. */
+/** Where and when a press of the pointer began. */
 export type Press = { readonly x: number; readonly y: number; readonly time_ms: number };
 
-/** What of the pointer and the selection decides over a click. */
+/** Pointer and selection state that determines the effect of a click. */
 export type Release = {
   readonly x: number;
   readonly y: number;
   readonly button: number;
-  /** How often it was clicked in a row: a double click selects a word. */
+  /** Number of consecutive clicks; a double click selects a word. */
   readonly clicks: number;
-  /** Whether text is selected now, in the list. */
+  /** Whether text in the list is selected now. */
   readonly isSelecting: boolean;
-  /** Whether text was selected in the list when the press began: this click takes that selection away. */
+  /** Whether text in the list was selected at the press; the click clears that selection. */
   readonly wasSelecting: boolean;
   readonly hasModifier: boolean;
 };
 
-/** A hand that trembles moves so far without meaning to. */
+/** Longest movement in pixels that still counts as a click, for unsteady hands. */
 const SLACK = 4;
 
 /**
- * Whether a click opens or closes its row. It does so only where it means nothing else: text that was
- * selected, or whose selection it ends, is neither opened nor closed.
+ * Reports whether a click opens or closes its row. A click that selects text or ends a selection
+ * does neither.
  */
 export function togglesRow(press: Press | null, release: Release): boolean {
   if (press === null || release.button !== 0 || release.hasModifier) return false;
@@ -28,7 +28,7 @@ export function togglesRow(press: Press | null, release: Release): boolean {
   return release.clicks < 2 && !release.isSelecting && !release.wasSelecting;
 }
 
-/** Whether a click is the second of two that select a word, so that what the first one did is taken back. */
+/** Reports whether a click completes a double click on a word; the first click is then undone. */
 export function isSecondOfTwo({ button, clicks, isSelecting }: Release): boolean {
   return button === 0 && clicks === 2 && isSelecting;
 }

@@ -1,15 +1,15 @@
-/** A row that is higher than the others: by how much, with the panel that is open under it. */
+/** A higher row: its index and additional height, including its open panel. */
 export type ExtraHeight = { readonly index: number; readonly extra: number };
 
 /**
- * Where rows of one height stand, a few of which are higher. Every question is answered by a binary
- * search among those few, so a list of a million rows costs as much as one of ten.
+ * Positions of rows of equal height, a few of which are higher. Lookups are binary searches, so
+ * that long lists cost little more than short ones.
  */
 export class Heights {
   readonly rowHeight: number;
   readonly length: number;
   readonly #at: readonly number[];
-  /** Of each higher row: what it and all before it add. */
+  /** Cumulative extra height up to and including each higher row. */
   readonly #sums: readonly number[];
 
   constructor(rowHeight: number, length: number, extras: readonly ExtraHeight[] = []) {
@@ -22,12 +22,12 @@ export class Heights {
     this.#sums = sorted.map(({ extra }) => (sum += extra));
   }
 
-  /** Where a row begins; of the index behind the last one, where the list ends. */
+  /** Returns the top of a row; for the index after the last, the end of the list. */
   top(index: number): number {
     return index * this.rowHeight + this.#sumBefore(index);
   }
 
-  /** Where a row ends, with what is open under it. */
+  /** Returns the bottom of a row, including its panel. */
   bottom(index: number): number {
     return this.top(index + 1);
   }
@@ -36,7 +36,7 @@ export class Heights {
     return this.top(this.length);
   }
 
-  /** The row at a distance from the top of the list; the first or last one beyond its ends. */
+  /** Returns the row at a distance from the top, clamped to the first and last row. */
   indexAt(y: number): number {
     let low = 0;
     let high = Math.max(0, this.length - 1);

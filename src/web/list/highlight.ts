@@ -1,15 +1,15 @@
 import type { Expression, Query } from "../../query/syntax.ts";
 import type { Match } from "./visible-text.ts";
 
-/** What a query looks for in each field, folded: only what makes an event match, nothing under a NOT. */
+/** Folded search texts by field: those that make an event match, without any under a NOT. */
 export type Needles = ReadonlyMap<string, readonly string[]>;
 
 export const NO_NEEDLES: Needles = new Map();
 
-/** Matches of one text that are marked at most. */
+/** Most matches marked in one text. */
 const MAX_MATCHES = 100;
 
-/** The words of a query that are marked in the texts of its events. */
+/** Returns the texts to mark in the events of a query. */
 export function needlesOf(query: Query | null): Needles {
   const needles = new Map<string, string[]>();
   if (query?.clauses.where) collect(query.clauses.where, needles);
@@ -30,8 +30,8 @@ function add(needles: Map<string, string[]>, field: string, texts: readonly stri
 }
 
 /**
- * The texts that an expression finds, where it is one plain text or several with `|` between them.
- * Others are not marked: RE2 promises linear time, and the browser's own expressions do not.
+ * Returns the texts that an expression matches if it is one plain text or several joined by `|`.
+ * Others are not marked: RE2 guarantees linear time, the browser's own expressions do not.
  */
 export function plainAlternatives(expression: string): string[] {
   const body = expression.replace(/^\^/, "").replace(/(?<!\\)\$$/, "");
@@ -42,7 +42,7 @@ export function plainAlternatives(expression: string): string[] {
   return isPlain ? texts : [];
 }
 
-/** Where the needles stand in a text, ignoring case. */
+/** Finds the needles in a text, ignoring case. */
 export function matchesIn(text: string, needles: readonly string[] | undefined): readonly Match[] {
   if (needles === undefined || needles.length === 0) return [];
   const folded = foldUnits(text);
@@ -57,7 +57,7 @@ export function matchesIn(text: string, needles: readonly string[] | undefined):
   return needles.length === 1 ? found : joined(found);
 }
 
-/** Matches in order, those that overlap or touch as one. */
+/** Sorts matches and merges those that overlap or touch. */
 function joined(found: Match[]): Match[] {
   const all: Match[] = [];
   for (const match of found.toSorted((a, b) => a.start - b.start)) {
@@ -69,7 +69,7 @@ function joined(found: Match[]): Match[] {
   return all;
 }
 
-/** Lower case in which every unit stays in its place, so that matches are places in the text itself. */
+/** Lowercases a text but keeps the position of every unit, so that matches apply to the text. */
 function foldUnits(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;

@@ -16,8 +16,8 @@ type Opening = {
 };
 
 /**
- * Keeps the event that was opened last in the address, as a step that back returns from, and opens
- * the one that the address names, reading on until it is there.
+ * Keeps the last opened event in the address, with a history entry, and opens the event that the
+ * address names, reading pages until it is found.
  */
 export function useOpenInAddress({ app, results, run, source, control }: Opening): void {
   const named = app.location.place.value.parameters.get("open") ?? null;
@@ -36,7 +36,7 @@ export function useOpenInAddress({ app, results, run, source, control }: Opening
 
   useEffect(() => {
     const added = [...opened].findLast((id) => !before.current.has(id));
-    // One that the address names may still be read: it was not closed.
+    // An event named by the address may still be loading: it was not closed.
     const isClosed = written.current !== null && before.current.has(written.current) && !opened.has(written.current);
     before.current = opened;
     const next = added ?? (isClosed ? null : undefined);
@@ -51,7 +51,7 @@ export function useOpenInAddress({ app, results, run, source, control }: Opening
 
 const NO_EXTRAS: ReadonlyMap<string, number> = new Map();
 
-/** Opens an event that a link names, and shows it in the upper third of the list. */
+/** Opens the event of a link and shows it in the upper third of the list. */
 async function openNamed(id: string, { app, results, run, source, control }: Opening): Promise<void> {
   const sought = source.indexOf(id) === -1 ? await seek(app, run, id) : "near";
   const isShown = (): boolean => results.shown.peek()?.rows === source;
@@ -60,7 +60,7 @@ async function openNamed(id: string, { app, results, run, source, control }: Ope
     return;
   }
   if (sought !== "near" || !(await results.find(id, source))) {
-    // What failed is said by the list, and rows of an earlier run are not those that are shown.
+    // The list reports its own failure, and rows of an earlier run are not shown.
     if (isShown() && source.fault.peek() === null) results.missing.value = id;
     return;
   }
@@ -72,7 +72,7 @@ async function openNamed(id: string, { app, results, run, source, control }: Ope
     list.view.restore({ place: { id, offset: 104 }, extras: NO_EXTRAS });
 }
 
-/** Where the event is; what cannot be found out is left to reading on. */
+/** Locates the event. On failure it counts as near, so that the list is read on. */
 async function seek(app: App, run: Run, id: string): Promise<Sought> {
   try {
     return await (await import("./seek-event.ts")).seekEvent(app, run, id);
@@ -81,7 +81,7 @@ async function seek(app: App, run: Run, id: string): Promise<Sought> {
   }
 }
 
-/** An event too far down to read on to it: it is opened where its neighbours are read around it. */
+/** Shows an event that is too far down the list among its neighbours. */
 function showAmongNeighbours({ location }: App, results: Results, id: string): void {
   const { screen, parameters } = location.place.peek();
   if (screen !== "search") return;

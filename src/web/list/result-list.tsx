@@ -15,19 +15,19 @@ const loadListState = async () => (await import("../faults/list-state.tsx")).Lis
 const ListState = lazy<ListStateProperties>(loadListState);
 
 /**
- * The events that the last run found, or those of a tail. While another run is asked, and where it
- * fails, they stay.
+ * Shows the events of the last run, or of a tail. They stay while another run is loading, and if it
+ * fails.
  */
 export function ResultList({ app, search, results }: ResultListProperties): JSX.Element {
   const run = search.run.value;
   const isTail = isLive(app);
   useEffect(() => {
     const isAhead = results.takeAhead(run);
-    // Whoever comes back from the events around one finds the rows that were left.
+    // After returning from a context, the previous rows are still there.
     const isShown = results.shown.peek()?.run === run;
     if (!isTail && !isAhead && !isShown) void results.begin(run);
   }, [run, isTail]);
-  // It cannot be loaded any more once the service is away.
+  // It can't be loaded any more once the service is unreachable.
   useAhead(loadListState);
   const shown = results.shown.value;
   const fault = results.fault.value;
@@ -54,7 +54,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
           end={<EndOfList source={shown.rows} order={shown.run.order} isPart={shown.rows.isPart} />}
         />
       )}
-      {/* Above the rows it would push them away from under the reader. */}
+      {/* Above the rows, it would push them away from the reader. */}
       {hasRows && state !== false && <div class="foot">{state}</div>}
     </>
   );

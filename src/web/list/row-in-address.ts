@@ -3,12 +3,13 @@ import { useEffect, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
 import type { ListControl } from "./control.ts";
 
-/** Scrolling has come to rest when nothing has moved for so long: browsers count changes of the address. */
+/** Time without scrolling before the address changes, in milliseconds: browsers limit changes. */
 const REST_MS = 400;
 
 /**
- * Keeps the id of the first visible row in the address, so that a link and a reload show the same rows.
- * @returns what says that the reader has scrolled
+ * Keeps the id of the first visible row in the address, so that links and reloads show the same
+ * rows.
+ * @returns a function to call when the reader scrolls
  */
 export function useRowInAddress(
   { location }: Pick<App, "location">,

@@ -9,11 +9,11 @@ import { piecesOf } from "./visible-text.ts";
 export type RowLook = {
   readonly columns: readonly ListColumn[];
   readonly needles: Needles;
-  /** The time of day of a moment, and the whole of it for those who hear it. */
+  /** Formats the time of a moment. */
   readonly clock: (ms: number) => string;
   readonly className: (key: string) => string;
   readonly isBookmarked: (row: EventRow) => boolean;
-  /** Classes of its own: `at` for the event that is looked for, `dim` for one that the query leaves out. */
+  /** CSS classes: `at` for the sought event, `dim` for one that the query does not match. */
   readonly marksOf: (row: EventRow) => readonly string[];
 };
 
@@ -21,7 +21,7 @@ const CELLS: Readonly<Record<string, string>> = { class: "k", source: "s", text:
 const ICONS = { chevron: "M6 4l4 4-4 4", bookmark: "M4.5 2.5h7v11L8 10.5l-3.5 3z" };
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Fills the element of a row: its cells anew, the element itself and what is known of its place as they are. */
+/** Fills a row's element with new cells, keeping the element and its position. */
 export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): void {
   const isBookmarked = look.isBookmarked(row);
   const marks = [...look.marksOf(row), ...(row.class === null ? ["bare"] : []), ...(isBookmarked ? ["flagged"] : [])];
@@ -36,7 +36,7 @@ export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): voi
   );
 }
 
-/** A row that is being read again. */
+/** Draws a placeholder for a row that is being read again. */
 export function fillGhost(element: HTMLElement, columns: number): void {
   element.removeAttribute("aria-current");
   element.className = "row bare";
@@ -75,7 +75,7 @@ function cellOf(row: EventRow, name: string, look: RowLook): HTMLElement {
   return withPieces(cell, text, look.needles.get(name));
 }
 
-/** Puts a text into an element: matches marked, hidden characters by name. */
+/** Appends a text to an element: matches marked, invisible characters named. */
 export function withPieces(element: HTMLElement, text: string, needles: readonly string[] | undefined): HTMLElement {
   for (const piece of piecesOf(text, matchesIn(text, needles))) {
     if (piece.kind === "plain") {

@@ -1,7 +1,7 @@
 import { momentOf } from "../api/types.ts";
 import type { AttributeValue, EventRecord, Place } from "../api/types.ts";
 
-/** An event as a list holds it. Absent texts are "", as the API tells them. */
+/** An event as a list holds it. Absent texts are "", as in the API. */
 export type EventRow = {
   readonly id: string;
   /** Milliseconds since the Unix epoch. */
@@ -11,17 +11,17 @@ export type EventRow = {
   readonly tags: readonly string[];
   readonly source: string;
   readonly class: string | null;
-  /** Whether the event has data, which is read when it is opened. */
+  /** Whether the event has data, which is read when the event is opened. */
   readonly data: boolean;
   readonly geo: Place | null;
   readonly value: number | null;
   readonly user: string;
-  /** Opaque ids of the people who marked it. */
+  /** Opaque ids of the people who bookmarked it. */
   readonly bookmarks: readonly string[];
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 };
 
-/** A row of an event that carries nothing, to fill in. */
+/** A row without content, as a template. */
 export const EMPTY_ROW: EventRow = {
   id: "",
   created: 0,
@@ -38,7 +38,7 @@ export const EMPTY_ROW: EventRow = {
   attributes: {},
 };
 
-/** The row of an event as the API's JSON has it. */
+/** Converts an event of the API to a row. */
 export function rowOf(event: EventRecord): EventRow {
   const { id, text, link, tags, source, data, geo, value, user, bookmarks, attributes = {} } = event;
   const created = momentOf(event.created);

@@ -2,17 +2,17 @@ import { fillGhost, fillRow } from "./row-view.ts";
 import type { RowLook } from "./row-view.ts";
 import type { EventRow } from "./row.ts";
 
-/** What stands under a row: the event that is open, or a note of events that were left out. */
+/** Panel under a row: the open event, or a note about skipped events. */
 export type PanelKind = "event" | "gap";
 
-/** Fills the element of a panel. @returns what takes it away again */
+/** Fills the element of a panel; returns a function that removes the content. */
 export type MountPanel = (kind: PanelKind, id: string, element: HTMLElement) => () => void;
 
 type Panel = { readonly element: HTMLElement; readonly unmount: () => void };
 
 /**
- * The elements of one row and of what is open under it. They stay the same for as long as the row is
- * drawn: focus and selected text live in them.
+ * The elements of one row and its panels. They are kept while the row is drawn, because they hold
+ * the focus and selected text.
  */
 export class Slot {
   readonly id: string;
@@ -35,7 +35,7 @@ export class Slot {
     this.element.append(this.row);
   }
 
-  /** Draws the row, where the event or its look is another one. */
+  /** Draws the row if the event or the look has changed. */
   draw(event: EventRow | undefined, look: RowLook): void {
     if (this.#look === look && this.#event === event) return;
     this.#look = look;
@@ -56,7 +56,7 @@ export class Slot {
     this.element.style.top = `${top}px`;
   }
 
-  /** Shows these panels and no others. */
+  /** Shows exactly these panels. */
   show(kinds: readonly PanelKind[], mount: MountPanel): void {
     const isOpen = String(kinds.includes("event"));
     if (this.row.getAttribute("aria-expanded") !== isOpen) this.row.setAttribute("aria-expanded", isOpen);

@@ -1,24 +1,24 @@
 import type { Heights } from "./heights.ts";
 
-/** Rows from one index to another, the second not included. */
+/** Rows from one index to another, end exclusive. */
 export type Span = { readonly from: number; readonly to: number };
 
 export const NOTHING: Span = Object.freeze({ from: 0, to: 0 });
 
-/** Most rows that are elements at a time, those kept for their selection or focus included. */
+/** Most rows drawn at a time, besides those kept for their selection or focus. */
 export const MAX_ROWS = 480;
-/** Rows beyond either edge, so that a scroll by wheel finds them drawn. */
+/** Rows drawn beyond either edge, so that wheel scrolling finds them ready. */
 const OVERSCAN = 16;
-/** The window moves where fewer rows than these are left beyond an edge. */
+/** The window moves when fewer rows than this are drawn beyond an edge. */
 const LEAST = 5;
 
-/** The rows that are seen, also in part. */
+/** Returns the rows that are visible, even partly. */
 export function visibleRows(heights: Heights, top: number, viewport: number): Span {
   if (heights.length === 0 || viewport <= 0) return NOTHING;
   return { from: heights.indexAt(top), to: heights.indexAt(top + viewport - 1) + 1 };
 }
 
-/** The rows to be drawn: those drawn now, for as long as they reach beyond what is seen. */
+/** Returns the rows to draw: the current ones while they extend beyond the visible ones. */
 export function windowOf(seen: Span, drawn: Span, length: number): Span {
   const isEnough =
     drawn.to <= length &&
@@ -26,7 +26,7 @@ export function windowOf(seen: Span, drawn: Span, length: number): Span {
     drawn.to >= Math.min(length, seen.to + LEAST) &&
     drawn.to - drawn.from <= seen.to - seen.from + 4 * OVERSCAN;
   if (isEnough) return drawn;
-  // The beginning of a new list is waited for: it has no more rows than it must.
+  // The start of a new list is urgent, so it draws no more rows than necessary.
   const beyond = drawn.to === 0 && seen.from === 0 ? LEAST : OVERSCAN;
   const from = Math.max(0, seen.from - beyond);
   return { from, to: Math.min(length, seen.to + beyond, from + MAX_ROWS) };

@@ -10,8 +10,8 @@ import { liveWords } from "./words.ts";
 type LiveBarProperties = { readonly live: Live; readonly onStop: () => void };
 
 /**
- * Says whether the list follows, and resumes it. It stands for as long as the tail is on, so that a
- * pause moves nothing.
+ * Shows whether the list follows, and resumes it. It stays while the tail is on, so that a pause
+ * does not move the page.
  */
 export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
   const { tail, rows } = live;
@@ -64,7 +64,7 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
   );
 }
 
-/** The time in steps of a second, while it is needed. */
+/** Returns the current time in steps of one second, while needed. */
 function useSeconds(isNeeded: boolean): number {
   const now = useSignal(0);
   useLayoutEffect(() => {
@@ -82,8 +82,8 @@ const SETTLED_MS = 500;
 type Said = { readonly words: string; readonly state: string; readonly at_ms: number };
 
 /**
- * Says what has changed to those who hear the page: another state when it lasts, more of the same one
- * every 10 s at most. While a connection is made, null, what was said still holds.
+ * Announces changes to screen readers: a new state once it lasts, updates of the same state at most
+ * every 10 s. null, while connecting, keeps the last announcement.
  */
 function Announcement({ state, words }: { readonly state: string; readonly words: string | null }): JSX.Element {
   const said = useSignal<Said>({ words: "", state: "", at_ms: -Infinity });

@@ -6,12 +6,15 @@ import { withoutClauses } from "../list/question.ts";
 import { rowOf } from "../list/row.ts";
 import type { OpenStream, StreamEvents } from "./tail.ts";
 
-/** The service writes at least every 15 s. A proxy that holds a stream back, or a lost connection, is noticed so. */
+/**
+ * Longest silence, in milliseconds. The service writes at least every 15 s, so a longer silence
+ * means a lost connection or a proxy that buffers the stream.
+ */
 const SILENCE_MS = 40_000;
 
 type Followed = { readonly log: string; readonly query: string; readonly zone: string };
 
-/** Opens tails of a query. */
+/** Returns a function that opens tails of a query. */
 export function streamsOf(client: Client, { log, query, zone }: Followed): OpenStream {
   const conditions = withoutClauses(query, ["sort", "take", "skip", "columns", "occurs"]);
   return (start, events) => {
@@ -30,7 +33,7 @@ export function streamsOf(client: Client, { log, query, zone }: Followed): OpenS
   };
 }
 
-/** The reader left: nothing more is told. */
+/** The reader left: no callback is called any more. */
 class LeftSignal extends Error {}
 
 async function read(opening: Promise<Response>, events: StreamEvents, abort: AbortController): Promise<void> {
@@ -50,7 +53,7 @@ async function read(opening: Promise<Response>, events: StreamEvents, abort: Abo
   }
 }
 
-/** Calls for silence, until anything passes. */
+/** Calls `onSilence` if no data passes for `SILENCE_MS`. */
 function watchFor(onSilence: () => void) {
   let timer = setTimeout(onSilence, SILENCE_MS);
   return {
@@ -63,7 +66,7 @@ function watchFor(onSilence: () => void) {
   };
 }
 
-/** A fault that stays for as long as the question does: it is not asked again. */
+/** Reports whether a fault is permanent for the query, so that it is not sent again. */
 export function isFinalFault(fault: unknown): boolean {
   return (
     fault instanceof ApiFault && fault.status >= 400 && fault.status < 500 && ![401, 408, 429].includes(fault.status)

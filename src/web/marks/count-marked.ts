@@ -2,7 +2,7 @@ import type { Client } from "../api/client.ts";
 import { countsOf } from "./marked.ts";
 import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
 
-/** How many bookmarks or unread alerts an account has of a log and a class, or of all. @throws ApiFault */
+/** Counts an account's bookmarks or unread alerts, of a log and class or all. @throws ApiFault */
 export async function countMarked(client: Client, kind: "alerts" | "bookmarks", by: Narrowing): Promise<number> {
   const path = by.log === null ? `/1/logs/${kind}` : `/1/logs/${by.log}/${kind}`;
   const { headers } = await client.ask<unknown>(path, {
@@ -17,13 +17,13 @@ export async function countMarked(client: Client, kind: "alerts" | "bookmarks", 
 }
 
 export type Counts = Readonly<Record<keyof Narrowing, readonly Count[]>> & {
-  /** How many there are of what the list is narrowed to. */
+  /** Number of events in the narrowed list. */
   readonly shown: number;
 };
 
 /**
- * The counts beside a list of which only the newest events are loaded, exact: one question for each
- * value that is seen. @throws ApiFault
+ * Returns exact counts for a list of which only the newest events are loaded, with one request per
+ * listed value. @throws ApiFault
  */
 export async function countEach(
   client: Client,

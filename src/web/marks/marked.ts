@@ -10,7 +10,7 @@ export function markedOf(record: EventRecord): MarkedEvent {
   return { ...rowOf(record), log: record.log };
 }
 
-/** What takes an event out of the list. */
+/** The action that removes an event from the list. */
 export type TakeOut = {
   readonly icon: "tick" | "bookmark";
   readonly label: string;
@@ -19,7 +19,7 @@ export type TakeOut = {
   readonly act: (event: MarkedEvent) => void;
 };
 
-/** What such a list is narrowed to; null is everything. */
+/** The log and class that a list is narrowed to; null for all. */
 export type Narrowing = { readonly log: string | null; readonly class: string | null };
 
 export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonly MarkedEvent[] {
@@ -30,12 +30,12 @@ export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonl
 
 export type Count = { readonly value: string; readonly count: number };
 
-/** The values of a field among what the other field leaves, the most frequent first. */
+/** Counts the values of a field under the other field's narrowing, most frequent first. */
 export function countsOf(events: readonly MarkedEvent[], field: keyof Narrowing, by: Narrowing): readonly Count[] {
   const counts = new Map<string, number>();
   for (const { [field]: value } of narrowed(events, { ...by, [field]: null }))
     if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
-  // What was chosen stays in sight.
+  // The chosen value stays listed.
   const chosen = by[field];
   if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
   return Array.from(counts, ([value, count]) => ({ value, count })).sort(
@@ -45,7 +45,7 @@ export function countsOf(events: readonly MarkedEvent[], field: keyof Narrowing,
 
 export type Day = { readonly day: string; readonly events: readonly MarkedEvent[] };
 
-/** Events under their days, in the order that they have. @param dayOf the day of a moment, in words */
+/** Groups events by day, in their order. @param dayOf returns the day of a moment in words */
 export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => string): readonly Day[] {
   const days: { day: string; events: MarkedEvent[] }[] = [];
   for (const event of events) {
@@ -57,23 +57,23 @@ export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => str
   return days;
 }
 
-/** The event that takes the place of one that leaves the list: the next one, or else the one before. */
+/** Returns the event to select after one is removed: the next, else the previous one. */
 export function successorOf(events: readonly MarkedEvent[], id: string): string | null {
   const index = events.findIndex((event) => event.id === id);
   return (events[index + 1] ?? events[index - 1])?.id ?? null;
 }
 
-/** Whether events stand above one that were not in the list before. */
+/** Reports whether new events precede one in the list. */
 export function isPrecededByNew(events: readonly MarkedEvent[], before: readonly MarkedEvent[], id: string): boolean {
   const known = new Set(before.map((event) => event.id));
   const index = events.findIndex((event) => event.id === id);
   return events.slice(0, Math.max(0, index)).some((event) => !known.has(event.id));
 }
 
-/** An event from which a step leads to another one. */
+/** The event that a step starts from. */
 export type From = { readonly id: string; readonly created: number } | null;
 
-/** The bookmark a step away in the order of lists, newest first: older by 1, newer by -1. null at the ends. */
+/** Returns the bookmark a step away, newest first: older by 1, newer by -1; null at the ends. */
 export function bookmarkBeside(bookmarks: readonly MarkedEvent[], from: From, step: 1 | -1): MarkedEvent | null {
   if (from === null) return (step === 1 ? bookmarks[0] : bookmarks.at(-1)) ?? null;
   const isOlder = ({ created, id }: MarkedEvent) =>

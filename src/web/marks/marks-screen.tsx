@@ -21,19 +21,19 @@ type MarksScreenProperties = {
   readonly app: App;
   readonly marked: MarkedEvents;
   readonly kind: "alerts" | "bookmarks";
-  /** What the page's title says: Inbox. */
+  /** Name in the page's title, such as Inbox. */
   readonly name: string;
-  /** The number of events, in words: 12 unread alerts. */
+  /** Formats the number of events: 12 unread alerts. */
   readonly countWords: (count: number) => string;
   readonly label: string;
   readonly current: Signal<string | null>;
   readonly takeOut: TakeOut;
-  /** What can be done with all that is shown. */
+  /** Actions on all events shown. */
   readonly acts?: ComponentChildren;
   readonly empty: JSX.Element;
 };
 
-/** A screen of events of all logs: what narrows it, how many there are, and the list. */
+/** A screen with events of all logs: narrowing, count and list. */
 export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
   const { app, marked, name, countWords, label, current, takeOut, acts, empty } = properties;
   const by = narrowingOf(app);
@@ -84,7 +84,7 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
   );
 }
 
-/** Exact counts where not all events are loaded; null until they are known, and where all are. */
+/** Returns exact counts if not all events are loaded; null until known, or if all are. */
 function useCounts({ app, marked, kind }: MarksScreenProperties, by: Narrowing): Counts | null {
   const counts = useSignal<Counts | null>(null);
   const events = marked.events.value;
@@ -95,7 +95,7 @@ function useCounts({ app, marked, kind }: MarksScreenProperties, by: Narrowing):
     let isLast = true;
     countEach(app.client, kind, events, by).then(
       (found) => isLast && (counts.value = found),
-      // Without them no number is shown.
+      // Without counts, no number is shown.
       () => undefined,
     );
     return () => (isLast = false);

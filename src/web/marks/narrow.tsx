@@ -12,13 +12,13 @@ type NarrowProperties = {
   readonly app: App;
   readonly events: readonly MarkedEvent[];
   readonly by: Narrowing;
-  /** Exact counts where not all events are loaded; null where they are, or the counts are not known. */
+  /** Exact counts if not all events are loaded; null if they are, or the counts are unknown. */
   readonly counts: Counts | null;
   /** Whether all events are loaded, so that they can be counted here. */
   readonly isWhole: boolean;
 };
 
-/** The logs and classes of a list across logs, each with its count. A second press widens again. */
+/** Lists logs and classes with counts to narrow the list. A second press widens it again. */
 export function Narrow({ app, events, by, counts: exact, isWhole }: NarrowProperties): JSX.Element {
   return (
     <aside class="side" aria-label="Narrow the list">
@@ -58,9 +58,9 @@ type ValueProperties = {
   readonly by: Narrowing;
   readonly shown: Count;
   readonly events: readonly MarkedEvent[];
-  /** Whether the count is one of all events. */
+  /** Whether the count covers all events. */
   readonly isCounted: boolean;
-  /** Of all values of the field. */
+  /** Total of all values of the field. */
   readonly all: number;
 };
 
@@ -97,7 +97,7 @@ function Value({ app, field, by, events, shown: { value, count }, isCounted, all
   );
 }
 
-/** A log of which a class is shown by name and colour: several may have one of the same key. */
+/** Returns a log that names a class, for its name and colour: several logs may use one key. */
 function logOfClass({ classes }: App, events: readonly MarkedEvent[], key: string): string {
   const named = events.find((event) => event.class === key && classes.nameOf(event.log, key) !== key);
   return named?.log ?? events.find((event) => event.class === key)?.log ?? "";

@@ -5,13 +5,13 @@ import type { MarkedEvent } from "./marked.ts";
 
 export type MarkedPage = {
   readonly events: readonly MarkedEvent[];
-  /** How many there are in all. */
+  /** Total number of events. */
   readonly total: number;
 };
 
 const PAGE = 500;
 
-/** The account's bookmarks or unread alerts, newest first; those behind `after` where it is given. @throws ApiFault */
+/** Reads bookmarks or unread alerts, newest first, optionally after `after`. @throws ApiFault */
 export async function readMarked(
   client: Client,
   kind: "alerts" | "bookmarks",
@@ -25,7 +25,7 @@ export async function readMarked(
       attributes: true,
       total: "exact",
       state: kind === "alerts" ? "unseen" : undefined,
-      // Those of the last moment come again, and are known by their ids.
+      // Events of the last moment are returned again and recognized by their ids.
       created: last === undefined ? undefined : `:${last.created + 1}`,
     },
   });
@@ -34,7 +34,7 @@ export async function readMarked(
   return { events, total: last === undefined ? Number(headers.get("X-Total-Count") ?? events.length) : NaN };
 }
 
-/** The bookmarks next to a moment, newest first: those before it by 1, those after it by -1. @throws ApiFault */
+/** Reads the bookmarks beside a moment, newest first: 1 before, -1 after. @throws ApiFault */
 export async function readBookmarksBeside(
   client: Client,
   moment: number | null,
@@ -44,7 +44,7 @@ export async function readBookmarksBeside(
     query: {
       order: step === 1 ? "desc" : "asc",
       pagesize: PAGE,
-      // Those of the same moment go by their ids.
+      // Events of the same moment are included and ordered by their ids.
       created: moment === null ? undefined : step === 1 ? `:${moment + 1}` : `${moment}:`,
     },
   });

@@ -9,15 +9,15 @@ export type MenuItem = {
   readonly label: ComponentChildren;
   readonly hint?: ComponentChildren;
   readonly act: () => void;
-  /** Of a choice among several. */
+  /** For a choice among several: whether it is chosen. */
   readonly checked?: boolean;
 };
 
-/** Groups of items, with a line between them. */
+/** Groups of items, separated by lines. */
 export type MenuItems = readonly (readonly MenuItem[])[];
 
 /**
- * A button that opens a menu, after the ARIA pattern of a menu button: arrows, Home, End and first
+ * A button that opens a menu, following the ARIA menu button pattern: arrows, Home, End and first
  * letters move, Enter and Space act, Escape closes and returns the focus.
  */
 export function MenuButton(properties: {
@@ -26,7 +26,7 @@ export function MenuButton(properties: {
   readonly children: ComponentChildren;
   readonly items: MenuItems;
   readonly menuClass?: string;
-  /** Called each time the menu opens. Items that come later go to its end. */
+  /** Called each time the menu opens. Items that arrive later are appended. */
   readonly onOpen?: () => void;
 }): JSX.Element {
   const { class: name, label, children, items, menuClass = "", onOpen } = properties;
@@ -40,7 +40,7 @@ export function MenuButton(properties: {
   );
 }
 
-/** An open menu. It takes the focus; `button` is what does not count as outside of it. */
+/** An open menu. It takes the focus; a press on `button` does not count as outside. */
 export function Menu(properties: {
   readonly id?: string;
   readonly class?: string;
@@ -103,7 +103,7 @@ export function Menu(properties: {
   );
 }
 
-/** Where a key leads from the focused item; undefined: it is no key of a menu. */
+/** Returns the item that a key leads to; undefined for other keys. */
 function nextItem(key: string, items: readonly HTMLElement[]): HTMLElement | undefined {
   const at = items.indexOf(document.activeElement as HTMLElement);
   if (key === "ArrowDown") return items[(at + 1) % items.length];

@@ -6,12 +6,12 @@ import type { Moments } from "../ask/range.ts";
 import type { Step } from "../ask/steps.ts";
 import { countOf } from "../parts/numbers.ts";
 
-/** The most frequent ones; the count above the list says how many there are. */
+/** Most patterns listed; the count above the list gives their total. */
 export const MOST_PATTERNS = 200;
-/** Of 4,096 characters that a query may have, what is left beside the patterns. */
+/** Characters for patterns in a query, which may have 4,096 in total. */
 const MOST_CHARACTERS = 3_000;
 
-/** The queries behind the list of patterns; null where the query has a fault. */
+/** Returns the queries of the list of patterns; null if the query has a fault. */
 export function patternQueries(text: string, moments: Moments, zone: string) {
   const events = eventsOf(text);
   if (events === null) return null;
@@ -34,17 +34,17 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
   };
 }
 
-/** A pattern with its events, and how many of those have a class. */
+/** A pattern with the number of its events, and of those with a class. */
 export type PatternRow = {
   readonly pattern: string;
   readonly count: number;
-  /** One of its classes, the only one where `classes` is 1; "" where no event has any. */
+  /** One of its classes, the only one if `classes` is 1; "" if no event has a class. */
   readonly class: string;
   readonly classed: number;
   readonly classes: number;
 };
 
-/** A record of the list of patterns as a row. */
+/** Converts a record to a row of the list. */
 export function patternRowOf(record: GroupRecord): PatternRow {
   const { key, count, class: name, classed, classes } = record;
   return {
@@ -56,7 +56,7 @@ export function patternRowOf(record: GroupRecord): PatternRow {
   };
 }
 
-/** The class of a pattern in words: how much of it has one where not all has. "" where nothing has. */
+/** Describes the classes of a pattern, with the share of classified events; "" without any. */
 export function classWords(row: PatternRow, nameOf: (key: string) => string): string {
   if (row.classed === 0) return "";
   const name = row.classes > 1 ? countOf(row.classes, "class", "classes") : nameOf(row.class);
@@ -65,7 +65,7 @@ export function classWords(row: PatternRow, nameOf: (key: string) => string): st
   return `${name}, ${percent === 0 ? "under 1" : percent} %`;
 }
 
-/** The query for the courses of the first of these patterns, as many as one query has room for. */
+/** Returns the query for the series of the first patterns, as many as one query can hold. */
 export function courseQuery(
   text: string,
   patterns: readonly string[],
@@ -96,7 +96,7 @@ export function courseQuery(
   );
 }
 
-/** A pattern in pieces: what varies stands between `<` and `>`. */
+/** Splits a pattern into pieces; placeholders stand between `<` and `>`. */
 export function piecesOfPattern(pattern: string): readonly { readonly text: string; readonly varies: boolean }[] {
   return pattern
     .split(/(<(?:n|hex|uuid|ip|time|str)>)/)

@@ -8,12 +8,12 @@ import { zoneOf } from "../state/preferences.ts";
 import { createSearch } from "../state/search.ts";
 import { viewOf } from "./view-tabs.tsx";
 
-/** The search of a log, and what it found so far. */
+/** The search of a log and its results so far. */
 export type Begun = { readonly search: ReturnType<typeof createSearch>; readonly results: Results };
 
 const NONE: readonly string[] = [];
 
-/** The search of a log as the address says it. Nothing is asked yet. */
+/** Creates the search that the address describes, without sending a request. */
 export function beginSearch(app: App, log: string): Begun {
   const { location, preferences } = app;
   const zone = computed(() => zoneOf(preferences.now.value));
@@ -22,22 +22,22 @@ export function beginSearch(app: App, log: string): Begun {
   return { search, results: new Results(app, search) };
 }
 
-/** What a search answers with: events too where its query cannot be read, which the list says. */
+/** Returns the kind of results. An invalid query counts as events: the list reports its error. */
 export function answersWith({ search }: Pick<Begun, "search">): "events" | "groups" | "users" {
   const ask = readAsk(search.run.value.query);
   if (ask?.query.table.name === "users") return "users";
   return ask?.isGrouped === true ? "groups" : "events";
 }
 
-/** Whether a search is drawn as a list of events that were found. */
+/** Reports whether a search is shown as a list, not as a tail, groups or patterns. */
 export function isListed(app: App, begun: Begun): boolean {
   const isOfEvents = answersWith(begun) === "events";
   return app.location.place.value.screen === "search" && isOfEvents && !isLive(app) && viewOf(app) === "events";
 }
 
 /**
- * The search of the address, asked for while the page still finds out who is signed in: a reader
- * waits for one answer in place of three.
+ * Starts the search of the address while the page still identifies the account, so that the reader
+ * waits for one response instead of three.
  */
 export class Ahead {
   #begun: Begun | null = null;
@@ -52,7 +52,7 @@ export class Ahead {
     begun.results.beginAhead();
   }
 
-  /** Hands over the search of a log, once; null where none was begun. */
+  /** Returns the search begun for a log and forgets it; null if there is none. */
   take(log: string): Begun | null {
     const begun = this.#begun;
     if (begun?.search.log !== log) return null;
@@ -60,7 +60,7 @@ export class Ahead {
     return begun;
   }
 
-  /** Ends what nobody took. */
+  /** Cancels a search that was not taken. */
   drop(): void {
     this.#begun?.search.cancel();
     this.#begun?.results.close();

@@ -20,7 +20,7 @@ const SavedOpener = lazy<SavedListProperties>(async () => (await import("../save
 type AskBarProperties = {
   readonly app: App;
   readonly search: Search;
-  /** Whether the fields stand over the list, where there is no room beside it. */
+  /** Whether the fields cover the list, where there is no room beside it. */
   readonly isFieldsOpen: Signal<boolean>;
 };
 
@@ -47,10 +47,10 @@ export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Ele
       }}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || event.defaultPrevented) return;
-        // Around an event, Escape on a button leads back to the list of the query.
+        // In a context, Escape on a button returns to the list of the query.
         if (app.location.place.peek().screen === "context" && !isField(event.target)) return;
         event.preventDefault();
-        // The field's assistant may not be loaded yet: what is typed and was not run keeps the focus.
+        // The field's assistant may not be loaded yet; text that was not run keeps the focus.
         if (isField(event.target) && search.query.peek() !== search.run.peek().typed) return;
         cancelOrLeave(search);
       }}
@@ -83,13 +83,13 @@ function isField(target: EventTarget | null): boolean {
   return target instanceof Element && target.matches("input, textarea");
 }
 
-/** The query of a new search is there to be replaced, any other to be gone on with. */
+/** Focuses the query. That of a new search is selected, to be replaced; others are continued. */
 function focusQuery(field: HTMLInputElement | HTMLTextAreaElement | null | undefined): void {
   field?.focus();
   if (field?.value.trim() === "GET events") field.select();
 }
 
-/** Runs the query; while one is running for some time, cancels it. */
+/** Runs the query, or cancels one that has been running for a while. */
 function RunButton({ search }: { search: Search }): JSX.Element {
   const run = search.run.value;
   const isSlow = useWait(run.reading.value > 0 && !search.isCancelled.value, run) > 0;
@@ -104,7 +104,7 @@ function RunButton({ search }: { search: Search }): JSX.Element {
   );
 }
 
-/** Turns the tail of the query on and off. */
+/** Turns the live tail of the query on and off. */
 function LiveButton({ app, search }: Pick<AskBarProperties, "app" | "search">): JSX.Element {
   const isOn = isLive(app);
   const toggle = () => switchLive(app, search, !isLive(app));

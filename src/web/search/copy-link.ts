@@ -11,10 +11,10 @@ import type { Search } from "../state/search.ts";
 const STANDARD_COLUMNS = DEFAULT_COLUMNS.map(({ name }) => name).join(",");
 
 /**
- * Copies a link that shows the same to others, and tomorrow: its range is the two moments of the run;
- * its zone, its columns and the classes that it hides are named. It follows nothing that arrives later.
+ * Copies a link that shows the same to others, also later: it names the run's two moments, the
+ * zone, the columns and the hidden classes, and does not follow new events.
  *
- * @param open the event that it opens, if any
+ * @param open the event to open, if any
  */
 export async function copyLink(
   { location, preferences, toaster }: App,

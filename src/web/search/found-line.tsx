@@ -25,24 +25,24 @@ import { useTitle } from "../shell/title.ts";
 import { viewOf, ViewTabs } from "./view-tabs.tsx";
 
 type FoundLineProperties = ResultListProperties & {
-  /** What is counted. */
+  /** The run that is counted. */
   readonly run: Run;
 };
 
 const HidingNote = lazy<HidingNoteProperties>(async () => (await import("../classes/hiding-note.tsx")).HidingNote);
 
-/** How many events were found, in which range, and how long it took. */
+/** Shows how many events were found, in which range, and how long the query took. */
 export function FoundLine({ app, search, results, run }: FoundLineProperties): JSX.Element {
   const isFollowing = isLive(app);
   const { value: found, error, at_ms } = useRead(run, () => countEvents(app, run));
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const isOfThisRun = found.value?.run === run.number;
-  // A query with a fault is not asked at all.
+  // A query with a fault is not sent at all.
   const hasFailed = error.value !== null || readAsk(run.query) === null;
-  // A run may have been counted, and have ended before its rows came.
+  // A run may have been counted but ended before its rows arrived.
   const isBelow = ({ run: number }: Count): boolean =>
     results.shown.value?.run.number === number || results.live.value !== null || viewOf(app) === "patterns";
-  // The last list stays below a failure, and with it its count. One that is there has failed to be counted alone.
+  // The last list and count stay after a failure. If the new list is shown, only counting failed.
   const isListed = results.shown.value?.run.number === run.number;
   const isOfLast =
     !isOfThisRun && hasFailed && found.value !== null && !isListed && !search.isCancelled.value && isBelow(found.value);
@@ -60,7 +60,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
   const isEmpty = isOfThisRun && found.value?.all === 0;
   useEffect(() => {
     if (!isEmpty) return;
-    // Where the log can't be asked, the empty list stands as it is.
+    // If the log can't be read, the empty list is shown as it is.
     import("../first-run/guide-if-empty.ts")
       .then(({ guideIfEmpty }) => guideIfEmpty(app, search.log))
       .catch(() => undefined);
@@ -70,7 +70,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       <h1 id="found" aria-live={isFollowing ? "off" : "polite"}>
         {text}
       </h1>
-      {/* Not before the count, which would push it aside. */}
+      {/* Not shown before the count, which would push it aside. */}
       {(found.value !== null || error.value !== null) && (
         <span class="note">
           {rangeWords(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
@@ -89,7 +89,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
   );
 }
 
-/** Beside what was found: the classes that it leaves out; nothing where the reader hides none. */
+/** Shows the hidden classes beside the results; nothing if the reader hides none. */
 export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Element | null {
   const hasOwn = (app.preferences.now.value.hidden[search.log] ?? []).length > 0;
   const isTold = search.run.value.hidden.length > 0 || (search.hide.value === "" && hasOwn);
@@ -99,7 +99,7 @@ export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Elemen
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** A range in words: to the minute from a quarter of an hour on, to the second from a minute on. */
+/** Formats a range: from 15 minutes on to the minute, from one minute on to the second. */
 export function rangeWords({ from, to }: Moments, formats: Formats): string {
   const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
   const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
@@ -108,7 +108,7 @@ export function rangeWords({ from, to }: Moments, formats: Formats): string {
 
 type Count = Found & { readonly run: number; readonly moments: Moments; readonly took_ms: number };
 
-/** All events that the query finds, and the part of them that it asks for; null where it has a fault. */
+/** Counts all events of the query, and the part that it returns; null if it has a fault. */
 async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const ask = readAsk(run.query);
   const events = eventsOf(run.query);
@@ -119,7 +119,7 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   return { run: run.number, moments: run.moments, all, ...partOf(ask.query.clauses), took_ms };
 }
 
-/** What waits behind a tail that is paused; null where none is. A reader in another tab sees it in the title. */
+/** Returns the events held back by a paused tail, in words for the title; null without pause. */
 function pausedWords(live: Live | null): string | null {
   if (live === null || live.tail.pause.value === null) return null;
   return `Paused, ${formatNumber(live.rows.waiting.value)} new`;

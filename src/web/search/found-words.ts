@@ -1,23 +1,23 @@
 import type { Clauses } from "../../query/syntax.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 
-/** How many events a query finds, and which of them its TAKE and SKIP let through. */
+/** Number of events that a query matches, with its TAKE and SKIP. */
 export type Found = { readonly all: number } & Part;
 
-/** null: no TAKE. */
+/** `take` is null without TAKE. */
 type Part = { readonly take: number | null; readonly skip: number };
 
-/** The part of its events that a query asks for. */
+/** Returns the part of the events that a query requests. */
 export function partOf({ take, skip }: Clauses): Part {
   return { take: take?.value ?? null, skip: skip?.value ?? 0 };
 }
 
-/** How many events the list and the export have. */
+/** Returns how many events the list and the export contain. */
 export function shownOf({ all, take, skip }: Found): number {
   return Math.min(Math.max(0, all - skip), take ?? Infinity);
 }
 
-/** `12,480 events`, or where the query asks for a part of them `First 50 of 12,480 events`. */
+/** Formats `12,480 events`, or `First 50 of 12,480 events` if the query limits them. */
 export function foundWords(found: Found): string {
   const { all, skip } = found;
   const shown = shownOf(found);

@@ -27,17 +27,17 @@ type SearchProperties = { readonly app: App; readonly search: Search };
 type CountedProperties = SearchProperties & { readonly run: Run };
 type FieldsPaneProperties = CountedProperties & { readonly isOpen: Signal<boolean> };
 
-/** The search of one log: the query, the fields, and what was found. */
+/** Shows the search of one log: the query, the fields and the results. */
 export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead: Ahead }): JSX.Element {
   const begun = useMemo(() => ahead.take(log) ?? beginSearch(app, log), []);
   const { search, results } = begun;
   const place = app.location.place.value;
   const hidden = useComputed(() => app.preferences.now.value.hidden[log]).value;
-  // Back and forward change the address alone.
+  // Back and forward change only the address.
   useEffect(search.follow, [place, hidden]);
   const mayAsk = useComputed(() => app.isSettled.value && app.session.state.value === "in").value;
   useEffect(() => {
-    // Where they can't be read, those of the last time count, and the list says what is wrong.
+    // If they can't be read, the last known ones apply, and the list reports the failure.
     if (mayAsk) import("../classes/hiding.ts").then(({ readHiding }) => readHiding(app, log)).catch(() => undefined);
   }, [mayAsk]);
   useEffect(
@@ -48,7 +48,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
     [],
   );
   const isFieldsOpen = useSignal(false);
-  // A tail goes on behind the run that it began with.
+  // A tail continues after the run that it began with.
   const counted = results.live.value?.counts.run.value ?? search.run.value;
   const kind = useComputed(() => answersWith(begun)).value;
   if (place.screen === "context") {
@@ -92,14 +92,14 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
   );
 }
 
-/** A list that takes longer keeps the rest of its screen away no more. */
+/** Longest time that the rest of the screen waits for the list, in milliseconds. */
 const SLOW_MS = 2_000;
 
-/** Says that the page shows what it was opened for: the first rows, what kept them away, or another view. */
+/** Marks the page as settled when it shows its first rows, their failure or another view. */
 function Settling({ app, begun }: { app: App; begun: Begun }): null {
   const { shown, fault } = begun.results;
   const isThere = !isListed(app, begun) || shown.value !== null || fault.value !== null;
-  // An effect comes when the rows were painted.
+  // Effects run after the rows are painted.
   useEffect(() => {
     if (isThere) app.isSettled.value = true;
   }, [isThere]);
@@ -112,7 +112,7 @@ function Settling({ app, begun }: { app: App; begun: Begun }): null {
 
 type AfterRowsProperties = { readonly app: App; readonly place: JSX.Element; readonly children: ComponentChildren };
 
-/** Is drawn, and asks the service, when the first rows of the page are there; its place is kept until then. */
+/** Shows its children once the first rows are shown, and a placeholder before. */
 function AfterRows({ app, place, children }: AfterRowsProperties): JSX.Element {
   return app.isSettled.value ? <>{children}</> : place;
 }

@@ -5,10 +5,10 @@ import { useEffect } from "preact/hooks";
 import { Message } from "../parts/message.tsx";
 import { Progress } from "../parts/progress.tsx";
 
-/** Keeps the place of a component until its code is there. What it is given says why that did not come. */
+/** Placeholder of a component while its code loads. Its children report a failed load. */
 export type Frame = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
 
-/** Loads code ahead, once the page has come to rest. Where that fails, it is loaded when it is used, which says so. */
+/** Loads code in advance, after a delay. A failure is reported when the code is used. */
 export function useAhead(load: () => Promise<unknown>): void {
   useEffect(() => {
     const timer = setTimeout(() => load().catch(() => undefined), AHEAD_MS);
@@ -19,8 +19,8 @@ export function useAhead(load: () => Promise<unknown>): void {
 const AHEAD_MS = 1_000;
 
 /**
- * A component whose code is loaded when it is first shown.
- * @param place what keeps its place until then, or that it is all of a screen
+ * Creates a component whose code is loaded when it is first shown.
+ * @param place the placeholder until then, or `screen` if the component fills a screen
  */
 export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,

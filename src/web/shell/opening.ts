@@ -6,16 +6,16 @@ import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Ahead } from "../search/ahead.ts";
 
-/** What the page reads before it draws a screen. */
+/** Data that the page reads before it draws a screen. */
 export type Opening = {
-  /** What kept the page from being opened: said until it succeeds. */
+  /** The error that kept the page from opening; shown until a retry succeeds. */
   readonly fault: ReadonlySignal<unknown>;
   readonly isOpening: ReadonlySignal<boolean>;
-  /** The search of the address, begun before its screen. */
+  /** The search of the address, begun before its screen exists. */
   readonly ahead: Ahead;
-  /** Asks who is signed in, for their logs, and what the address searches for: all at once. */
+  /** Requests the session, the logs and the address's search, all at once. */
   readonly begin: () => void;
-  /** Reads the logs and classes of whoever has signed in, unless that is under way. */
+  /** Reads the logs and classes of the account that has signed in, unless already running. */
   readonly readLogs: () => void;
 };
 
@@ -57,13 +57,13 @@ export function createOpening(app: App): Opening {
   };
 }
 
-/** Whether the logs were refused because nobody is signed in, which the answer about the session says as well. */
+/** Reports whether the logs were refused for lack of a session, which that request reports too. */
 function isOfStranger({ session }: App, error: unknown): boolean {
   const state = session.state.peek();
   return error instanceof ApiFault && error.status === 401 && (state === "unknown" || state === "out");
 }
 
-/** Without a log in the address, the one that was open last is shown, or else the first. */
+/** Reads logs and classes. Without a log in the address, opens the last one, else the first. */
 async function readAll(app: App): Promise<void> {
   const { classes, client, logs, location, preferences, toaster } = app;
   const found = client.ask<readonly LogRecord[]>("/manage/1/logs");

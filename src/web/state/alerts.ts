@@ -1,15 +1,15 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-/** What all screens know of the account's alerts. */
+/** State of the account's alerts, shared by all screens. */
 export type AlertState = {
-  /** How many are not acknowledged, in all logs. */
+  /** Number of unacknowledged alerts in all logs. */
   readonly unseen: Signal<number>;
-  /** The id of the newest of them. */
+  /** Id of the newest of them. */
   readonly newest: Signal<string | null>;
-  /** Rises when a page of this browser has acknowledged some, or has taken that back. */
+  /** Increases when a page of this browser acknowledges alerts or undoes that. */
   readonly changes: ReadonlySignal<number>;
-  /** Says so to all pages of this browser. */
+  /** Announces such a change to all pages of this browser. */
   readonly changed: () => void;
 };
 

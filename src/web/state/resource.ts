@@ -6,14 +6,14 @@ import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 
 export type Resource<Body> = {
-  /** null until it is known. */
+  /** null until known. */
   readonly value: ReadonlySignal<Body | null>;
-  /** What kept it from being read, in words. */
+  /** The error of the last read, in words. */
   readonly fault: ReadonlySignal<string | null>;
   readonly reload: () => Promise<void>;
 };
 
-/** What the API answers at a path, read when a view is first shown; "" asks for nothing. */
+/** Reads an API path when a view is first shown; "" reads nothing. */
 export function useResource<Body>({ client }: App, path: string): Resource<Body> {
   const value = useSignal<Body | null>(null);
   const fault = useSignal<string | null>(null);
@@ -30,7 +30,7 @@ export function useResource<Body>({ client }: App, path: string): Resource<Body>
   return { value, fault, reload };
 }
 
-/** Runs a change that a person asked for, one at a time, and keeps the words of what went wrong. */
+/** Runs changes requested by a person, one at a time, and keeps the error message. */
 export function useAct(): {
   readonly fault: ReadonlySignal<string | null>;
   readonly isBusy: ReadonlySignal<boolean>;
@@ -49,7 +49,7 @@ export function useAct(): {
   return { fault, isBusy, act };
 }
 
-/** Calls a function at once and then again and again, for as long as `isOn`. */
+/** Calls a function at once and then at an interval, while `isOn`. */
 export function usePolling(isOn: boolean, every_ms: number, call: () => void): void {
   useEffect(() => {
     if (!isOn) return undefined;

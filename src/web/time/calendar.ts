@@ -6,7 +6,7 @@ export type Day = { readonly year: number; readonly month: number; readonly day:
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 const WEEKS = 6;
 
-/** The weeks of a month's page, from Monday: days of the months beside it fill the first and the last. */
+/** Returns the weeks of a month, from Monday, filled up with days of the adjacent months. */
 export function weeksOf({ year, month }: Pick<Day, "year" | "month">): Day[][] {
   const first = civil(year, month, 1);
   const start = first - (((((first - FIRST_MONDAY_MS) / DAY_MS) % 7) + 7) % 7) * DAY_MS;
@@ -16,12 +16,12 @@ export function weeksOf({ year, month }: Pick<Day, "year" | "month">): Day[][] {
   return weeks.filter((week) => week.some((day) => day.month === month));
 }
 
-/** The day some days on, or back. */
+/** Returns the day a number of days later or earlier. */
 export function plusDays({ year, month, day }: Day, days: number): Day {
   return dayOf(civil(year, month, day) + days * DAY_MS);
 }
 
-/** The day some months on, or back; the last of the month where it is shorter. */
+/** Returns the day a number of months later or earlier, or the last day of a shorter month. */
 export function plusMonths({ year, month, day }: Day, months: number): Day {
   const index = year * 12 + month - 1 + months;
   const next = { year: Math.floor(index / 12), month: (index % 12) + 1 };
@@ -32,7 +32,7 @@ export function isSameDay(a: Day, b: Day): boolean {
   return a.year === b.year && a.month === b.month && a.day === b.day;
 }
 
-/** @param local a moment as a clock of UTC would have to show it */
+/** @param local a local time, as if it were UTC */
 export function dayOf(local: number): Day {
   const date = new Date(local);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };

@@ -4,15 +4,15 @@ import { momentOfEnd } from "../ask/range.ts";
 import type { Formats } from "./moments.ts";
 import { zoneAround } from "./zones.ts";
 
-/** Ends of a range as people type them and the range picker shows them. */
+/** Ends of a range as typed, and as the range picker shows them. */
 
 const MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 const WORDS_AGO =
   /^(?:(?<sign>now)\s*)?-?\s*(?<count>\d{1,6})\s*(?<unit>m|h|d|w|min|minutes?|hours?|days?|weeks?|months?)\s*(?<ago>ago)?$/i;
 
 /**
- * An end as a person types it: `14:00`, `24 Nov`, `24 Nov 2026, 14:00:00 +01:00`, the dates of LQL,
- * `now - 3h`, `3 hours ago`, `today`. null where it is none of these.
+ * Parses an end as typed: `14:00`, `24 Nov`, `24 Nov 2026, 14:00:00 +01:00`, the dates of LQL, `now
+ * - 3h`, `3 hours ago`, `today`; null for anything else.
  */
 export function readEnd(typed: string, zone: string, now_ms: number): string | null {
   const text = typed.trim();
@@ -28,7 +28,7 @@ function shortUnit(word: string): string {
   return /^mo/i.test(word) ? "M" : word[0]!.toLowerCase();
 }
 
-/** A date without its year is of this one, a time without its day of today. */
+/** Parses a date; without a year it is in this one, and a time without a day is today. */
 function readWritten(text: string, zone: string, now_ms: number): number | null {
   const around = zoneAround(zone, now_ms);
   const today = new Date(now_ms + offsetAt(around, now_ms)).toISOString().slice(0, 10);
@@ -49,7 +49,7 @@ function readWritten(text: string, zone: string, now_ms: number): number | null 
   return exact.kind === "fault" ? null : exact.kind === "day" ? exact.start : exact.at;
 }
 
-/** An end as the picker's field shows it: relative ones as they are, moments as a date and a time. */
+/** Formats an end for the picker: relative ones in words, moments as date and time. */
 export function writeEnd(end: string, formats: Formats): string {
   if (!/^-?\d+$/.test(end))
     return end

@@ -21,11 +21,11 @@ import { PresetList } from "./preset-list.tsx";
 import { ZoneField } from "./zone-field.tsx";
 import { findZone, zoneAround } from "./zones.ts";
 
-/** How many ranges of a reader's own are offered again. */
+/** Number of recent custom ranges offered. */
 const MOST_RECENT = 3;
 const FORMS = "Write 14:00, 24 Nov 14:00, 2026-11-24 14:00, now - 3h or today.";
 
-/** Chooses a range: by its name, by its ends, or by days of the calendar; and the zone that it is read in. */
+/** Chooses a range by name, by its ends or by calendar days, and its time zone. */
 export function RangePicker({ app, search, onClose }: { app: App; search: Search; onClose: () => void }): JSX.Element {
   const zone = useSignal(search.zone.peek());
   const zoneName = useComputed(() => findZone(zone.value));
@@ -80,7 +80,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
         nameOf={(range) => rangeName(range, resolveRange(range, clock, now), formats.value)}
         onChoose={apply}
       />
-      {/* Submitting it must not run the query that it stands in: it is no form of its own. */}
+      {/* Not a form of its own: submitting it must not run the surrounding query. */}
       <div
         ref={form}
         class="form"
@@ -129,7 +129,7 @@ function EndField(properties: {
   readonly label: string;
   readonly text: string;
   readonly onInput: (text: string) => void;
-  /** null: the text is none. */
+  /** null if the text is invalid. */
   readonly end: number | null;
   readonly spoken: (moment: number) => string;
   readonly isTried: boolean;
@@ -156,7 +156,7 @@ function EndField(properties: {
   );
 }
 
-/** null where the end lies before the start. */
+/** Returns the range; null unless the end is after the start. */
 function momentsInOrder({ from, to }: Range, zone: string, now_ms: number): Moments | null {
   const [start, end] = [momentOrNull(from, zone, now_ms), momentOrNull(to, zone, now_ms)];
   return start === null || end === null || start >= end ? null : { from: start, to: end };
@@ -166,18 +166,18 @@ function momentOrNull(end: string | null, zone: string, now_ms: number): number 
   return end === null ? null : resolveRange({ from: "0", to: end }, zone, now_ms).to;
 }
 
-/** Why there is no range. */
+/** Explains why there is no range. */
 function reasonOf({ from, to }: { readonly from: string | null; readonly to: string | null }): string {
   return from === null || to === null ? "" : "The end must be later than the start.";
 }
 
 function rangeWords(moments: Moments): string {
-  // How long all events last is known once they are asked for.
+  // The length of all events is unknown until they are requested.
   const { from, to } = moments;
   return from === BEGINNING ? "From the first event on" : `${lengthWords(to - from)}, in ${stepOf(moments).name}`;
 }
 
-/** What was stored may be anything. */
+/** Returns the stored recent ranges; stored data may be invalid. */
 function recentOf({ preferences }: App): readonly Range[] {
   const { ranges } = preferences.now.value;
   const isRange = (each: unknown): each is Range =>
@@ -194,7 +194,7 @@ function dayAt(moment: number, zone: string): Day {
   return dayOf(moment + offsetAt(zoneAround(zone, moment), moment));
 }
 
-/** The first and the last day that a range touches. */
+/** Returns the first and last day that a range touches. */
 function daysOf(moments: Moments | null, zone: string): { readonly first: Day; readonly last: Day } | null {
   return moments === null ? null : { first: dayAt(moments.from, zone), last: dayAt(moments.to - 1, zone) };
 }
