@@ -11,6 +11,6 @@ root.replaceChildren();
 const app = createApp(window);
 const opening = createOpening(app);
 opening.begin();
-// Failures are said where they happen. This one was forgotten there: the console has it too.
+// Failures are reported where they occur. This catches the rest; the console shows them too.
 addEventListener("unhandledrejection", ({ reason }) => app.toaster.show(`Something failed: ${wordsOf(reason)}`));
 render(<Page app={app} opening={opening} />, root);

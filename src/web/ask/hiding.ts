@@ -4,10 +4,10 @@ import { writeSelection } from "./choices.ts";
 import { readAsk, withCondition } from "./compose.ts";
 import { fieldName } from "./print.ts";
 
-/** A query that leaves classes out, and which. */
+/** A query with the classes that were excluded from it. */
 export type Hiding = { readonly query: string; readonly hidden: readonly string[] };
 
-/** Leaves classes out of a query for events, but for those that it names itself. One with a fault stays as it is. */
+/** Excludes classes from a query for events, except those it names; keeps invalid queries. */
 export function withoutHidden(text: string, classes: readonly string[]): Hiding {
   const ask = classes.length === 0 ? null : readAsk(text);
   if (ask === null || ask.query.table.name !== "events") return { query: text, hidden: [] };
@@ -22,7 +22,7 @@ export function isSameHiding(a: readonly string[], b: readonly string[]): boolea
   return a.length === b.length && a.every((key, i) => key === b[i]);
 }
 
-/** The values that a condition compares the class with. */
+/** Returns the values that a condition compares the class with. */
 function classesIn(tree: Expression): string[] {
   if (tree.kind === "and" || tree.kind === "or") return tree.parts.flatMap(classesIn);
   if (tree.kind === "not") return classesIn(tree.part);

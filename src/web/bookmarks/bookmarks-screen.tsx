@@ -12,10 +12,10 @@ import type { Done } from "../marks/use-undo.ts";
 import { countOf } from "../parts/numbers.ts";
 import "../css/blank.css";
 
-/** The account's bookmarks, of all logs. */
+/** The account's bookmarks of all logs. */
 export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   const version = useSignal(0);
-  // A bookmark set in a list a moment ago may still be on its way.
+  // A bookmark just set in a list may not be stored yet.
   const marked = useMarked(app, "bookmarks", version.value + app.bookmarkChanges.value);
   const current = useSignal<string | null>(null);
   const act = useUndo(app, "bookmarks");

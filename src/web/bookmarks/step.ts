@@ -5,25 +5,25 @@ import { readBookmarksBeside } from "../marks/read-marked.ts";
 import { bookmarkBeside } from "../marks/marked.ts";
 import type { From } from "../marks/marked.ts";
 
-/** The event that a row shows. */
+/** Returns the event that a row shows. */
 function placeOf(row: Element | null): From {
   const id = row instanceof HTMLElement ? row.dataset["id"] : undefined;
   const time = row?.querySelector("time")?.dateTime;
   return id === undefined || time === undefined ? null : { id, created: Date.parse(time) };
 }
 
-/** The event that the reader is at: the one among its neighbours, or the row that has the focus. */
+/** Returns the reader's event: that of the context, else that of the focused row. */
 async function placeOfReader({ client, location }: App): Promise<From> {
   const { screen, log, part } = location.place.peek();
   if (screen !== "context") return placeOf(document.activeElement?.closest("[data-id]") ?? null);
   const shown = placeOf(document.querySelector(`[data-id="${CSS.escape(part)}"]`));
   if (shown !== null) return shown;
-  // Its neighbours are still being read.
+  // Its neighbours are still loading.
   const { body } = await client.ask<EventRecord>(`/1/logs/${log}/events/${part}`);
   return { id: part, created: momentOf(body.created) };
 }
 
-/** Leads from the event that the reader is at to the next bookmark of any log, among its neighbours. */
+/** Opens the next bookmark of any log among its neighbours, from the reader's event on. */
 export async function goToBookmark(app: App, step: 1 | -1): Promise<void> {
   const from = await placeOfReader(app);
   const bookmarks = await readBookmarksBeside(app.client, from?.created ?? null, step);

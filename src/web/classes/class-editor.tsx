@@ -17,13 +17,13 @@ import type { Draft } from "./draft.ts";
 import { readHiding } from "./hiding.ts";
 import type { ClassOptions } from "./hiding.ts";
 
-/** A class to edit or to make, beside the events that fit it. */
+/** Edits or creates a class, beside the events that match it. */
 export function ClassEditor(properties: {
   readonly app: App;
   readonly log: string;
   readonly start: Draft;
   readonly classes: readonly ClassRecord[];
-  /** Whether somebody asked for a new class, whose name comes next. */
+  /** Whether a new class was requested, so that its name takes the focus. */
   readonly takesFocus: boolean;
 }): JSX.Element {
   const { app, log, start, classes, takesFocus } = properties;
@@ -118,7 +118,7 @@ export function ClassEditor(properties: {
 
 const MOST_NAMES = 3;
 
-/** Which classes outweigh the one that is edited; how many, where they are more than a line can name. */
+/** Names the classes that outweigh the edited one, or counts them if there are many. */
 function heavierWords(names: readonly string[]): string {
   if (names.length === 0) return "";
   if (names.length > MOST_NAMES) return `${names.length} classes outweigh this one.`;

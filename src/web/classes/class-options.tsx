@@ -5,7 +5,7 @@ import type { ClassOptions } from "./hiding.ts";
 const OPTIONS = { alert: "Raise alerts", notify: "Send mail", hide: "Hide from lists" } as const;
 export const NO_OPTIONS: ClassOptions = { alert: false, notify: false, hide: false };
 
-/** What a person wants of a class, for themselves: everyone who reads the log may choose it. */
+/** A person's own options for a class; every reader of the log has these. */
 export function OptionFields(properties: {
   readonly options: ClassOptions;
   readonly onChange: (options: ClassOptions) => void;

@@ -13,7 +13,7 @@ import { readHiding } from "./hiding.ts";
 import type { ClassOptions } from "./hiding.ts";
 import "../css/tables.css";
 
-/** A class for those who may not change it: what it is made of, and their own options. */
+/** A class for readers who may not change it: its definition, and their own options. */
 export function ClassReader(properties: {
   readonly app: App;
   readonly log: string;
@@ -74,7 +74,7 @@ export function ClassReader(properties: {
   );
 }
 
-/** The weight, and the conditions that it has. */
+/** Returns the class's weight, colour and non-empty conditions. */
 function factsOf({ weight, color, tag, source, link, text }: ClassRecord): readonly (readonly [string, string])[] {
   const facts = [
     ["Weight", String(weight)],

@@ -20,7 +20,7 @@ import { useTitle } from "../shell/title.ts";
 import "../css/classes.css";
 import "../css/forms.css";
 
-/** The classes of a log, the heaviest first, and one of them to edit. */
+/** Lists the classes of a log, heaviest first, and edits one of them. */
 export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Element {
   const { part, parameters } = app.location.place.value;
   useTitle(app, "Classes", log);
@@ -37,7 +37,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
   const isOpen = isAdmin ? draft !== null : chosen !== undefined;
   const link = (next: string) => app.location.link({ screen: "classes", log, part: next, parameters: new Map() });
   return (
-    // Where there is no room for both, the list stands until a class is chosen.
+    // On a narrow screen, the list is shown until a class is chosen.
     <div class={isOpen ? "classes" : "classes choosing"}>
       <aside class="side" aria-label={`Classes of the log ${log}`}>
         <header>
@@ -108,7 +108,7 @@ function countWords(count: number | undefined): string {
   return count === undefined ? "0" : formatNumber(count);
 }
 
-/** How many events of the last 24 hours each class has; "" is none. */
+/** Counts the events of the last 24 hours by class; "" is none. */
 function useCounts(app: App, log: string): ReadonlyMap<string, number> {
   const query = useMemo(() => {
     const now = Date.now();
@@ -119,7 +119,7 @@ function useCounts(app: App, log: string): ReadonlyMap<string, number> {
   return new Map((value.value ?? []).map((record) => [record.key, Number(record["count"])]));
 }
 
-/** The event that a new class is made from. */
+/** Reads the event that a new class is created from. */
 function useEvent(app: App, log: string, id: string) {
   const { client } = app;
   const found = useSignal<{ readonly event: EventRecord; readonly pattern: string } | null>(null);

@@ -5,10 +5,10 @@ import { declarationsOf } from "./colors.ts";
 import { SWATCHES } from "./draft.ts";
 import { createColorParser } from "./parse-color.ts";
 
-/** Stands for the class that is edited: what has it as its class is painted as that will be. No key begins so. */
+/** Stands for the edited class: elements with this key get its colour. No key begins with `~`. */
 export const EDITED = "~edited";
 
-/** The colour of a class: any of CSS. The proof shows it as the page adapts it to light and dark. */
+/** Edits a class's colour, any in CSS. The proof shows how the page adapts it to light and dark. */
 export function ColorField(properties: {
   readonly name: string;
   readonly color: string;
@@ -75,7 +75,7 @@ export function ColorField(properties: {
   );
 }
 
-/** Paints the class that is edited, and the swatches, by a sheet of the document's own. */
+/** Paints the edited class and the swatches, by a style sheet of its own. */
 function useProof(color: string): void {
   const sheet = useMemo(() => new CSSStyleSheet(), []);
   const parse = useMemo(createColorParser, []);

@@ -6,9 +6,7 @@ export type Scheme = "light" | "dark";
 /** `mark` is a bar, a swatch or a part of the histogram; `label` is the name of the class. */
 export type Role = "mark" | "label";
 
-/**
- * Backgrounds of class colours: `--paper`, `--wall`, `--well`, `--hover`, `--select` of base.css.
- */
+/** Backgrounds of class colours: `--paper`, `--wall`, `--well`, `--hover` and `--select`. */
 export const SURFACES: Readonly<Record<Scheme, readonly string[]>> = {
   light: ["#ffffff", "#f8f8f9", "#f2f2f4", "#f5f6f8", "#e9f0fe"],
   dark: ["#101113", "#16171a", "#1d1f23", "#191b1e", "#17263f"],

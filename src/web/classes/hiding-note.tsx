@@ -7,7 +7,7 @@ import type { Search } from "../state/search.ts";
 
 export type HidingNoteProperties = { readonly app: App; readonly search: Search };
 
-/** Says which classes the list leaves out because the reader hides them, and shows them on demand. */
+/** Names the classes that the list hides for the reader, and shows them on demand. */
 export function HidingNote({ app, search }: HidingNoteProperties): JSX.Element {
   const { hidden, log } = search.run.value;
   const isHiding = hidden.length > 0;

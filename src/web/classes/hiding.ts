@@ -1,10 +1,10 @@
 import type { App } from "../app.ts";
 import { isSameHiding } from "../ask/hiding.ts";
 
-/** What a person, for themselves, wants of a class. */
+/** A person's own options for a class. */
 export type ClassOptions = { readonly alert: boolean; readonly notify: boolean; readonly hide: boolean };
 
-/** Reads which classes of a log the reader hides, as chosen here or in another browser. @throws ApiFault */
+/** Reads which classes of a log the reader hides, also from other browsers. @throws ApiFault */
 export async function readHiding({ client, preferences }: App, log: string): Promise<void> {
   type OfClass = ClassOptions & { readonly key: string };
   const { body } = await client.ask<readonly OfClass[]>(`/manage/1/logs/${log}/classOptions`);
@@ -14,7 +14,7 @@ export async function readHiding({ client, preferences }: App, log: string): Pro
   if (!isSameHiding(all[log] ?? [], hidden)) preferences.change({ hidden: { ...all, [log]: hidden } });
 }
 
-/** Hides a class of a log from the reader's lists, or no longer. Alerts and mail stay as they are. @throws ApiFault */
+/** Hides or shows a class in the reader's lists; alerts and mail stay. @throws ApiFault */
 export async function setHidden(app: App, log: string, key: string, hide: boolean): Promise<void> {
   const path = `/manage/1/logs/${log}/classFilters/${key}/options`;
   const { body } = await app.client.ask<ClassOptions>(path);

@@ -4,10 +4,10 @@ import type { Moments } from "../list/question.ts";
 import type { ReadPage } from "../list/paged-rows.ts";
 
 const PAGE = 500;
-/** More events of a query than these among the neighbours are not told from the others. */
+/** Most matching events read; further neighbours are not distinguished. */
 const MOST = 10_000;
 
-/** Which neighbours a query finds, asked for by spans of time as more of them are read. */
+/** Determines which neighbours a query matches, by time spans as more of them are read. */
 export class Matching {
   readonly #query: string;
   readonly #read: ReadPage;
@@ -34,13 +34,13 @@ export class Matching {
     this.#findsAll = key === null && clauses.where === null;
   }
 
-  /** Whether the query finds an event, as far as its moment was asked for. */
+  /** Reports whether the query matches an event; true if its time was not requested yet. */
   finds(id: string, created: number): boolean {
     const isKnown = this.#known !== null && created >= this.#known.from && created < this.#known.to;
     return this.#findsAll || !isKnown || this.#ids.has(id);
   }
 
-  /** Asks about events up to these moments, as far as it is not known. @returns whether anything was asked */
+  /** Requests the unknown time spans up to these moments; returns whether there were any. */
   async reach({ from, to }: Moments): Promise<boolean> {
     if (this.#findsAll) return false;
     const known = this.#known;

@@ -5,7 +5,7 @@ import { KEYWORDS } from "../../query/parse-values.ts";
 import { UNITS } from "../../query/syntax.ts";
 import type { Span } from "../../query/syntax.ts";
 
-/** A stretch of a query that is drawn in one way. */
+/** A part of a query that is drawn in one style. */
 export type Shade = {
   readonly text: string;
   readonly kind: "keyword" | "literal" | "plain";
@@ -18,12 +18,12 @@ const WORDS: ReadonlySet<string> = new Set([
   ..."EVENTS USERS BY AS ASC DESC TODAY NOW WITHIN NEAR DAY HOUR WEEK MONTH BANDS".split(" "),
 ]);
 
-/** The query in stretches, which joined are its text. */
+/** Splits a query into shades; joined, they are its text. */
 export function shadesOf(text: string, fault: Span | null = null): Shade[] {
   const shades: Shade[] = [];
   let at = 0;
   const add = (end: number, kind: Shade["kind"]) => {
-    // A fault begins and ends anywhere within what the lexer reads as one.
+    // A fault may begin and end within a token.
     const cuts = fault === null ? [] : [fault.start, fault.end].filter((cut) => cut > at && cut < end);
     for (const to of [...cuts, end]) {
       if (to <= at) continue;
@@ -40,7 +40,7 @@ export function shadesOf(text: string, fault: Span | null = null): Shade[] {
   return shades;
 }
 
-/** None of a query that is too long. */
+/** Returns no tokens for a query that is too long. */
 function tokensOf(text: string): Token[] {
   try {
     return tokenize(text);

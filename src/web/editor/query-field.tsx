@@ -11,9 +11,9 @@ import { LqlField } from "./lql-field.tsx";
 const loadSimple = () => import("./simple-field.tsx");
 const SimpleField = lazy(async () => (await loadSimple()).SimpleField);
 
-/** The field of the query: conditions and a text in simple mode, or LQL. Both are of one query. */
+/** The query's field: conditions and a text in simple mode, or LQL. Both edit the same query. */
 export function QueryField({ app, search }: { app: App; search: Search }): JSX.Element {
-  /** The query that simple mode cannot show. */
+  /** The last query that simple mode could not show. */
   const tooRich = useSignal<string | null>(null);
   const text = search.query.value;
   const isTooRich = tooRich.value === text;

@@ -18,7 +18,7 @@ type Owners = {
   readonly bookmarks: Bookmarks;
 };
 
-/** What can be done with the events of a search's list. */
+/** Returns the actions on the events of a search's list. */
 export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
   const { client, location } = app;
   const ofData = dataActs(app, search.log);
@@ -69,7 +69,7 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
   };
 }
 
-/** The condition that holds for events whose text follows the pattern of an event's. */
+/** Returns the condition for events whose text follows the pattern of this one's. */
 async function patternCondition({ text }: EventRow): Promise<string> {
   const { patternOf } = await import("../../events/pattern.ts");
   return `pattern = ${quoted(patternOf(text))}`;

@@ -10,13 +10,13 @@ type Copying = {
   readonly readData: (row: EventRow) => Promise<string>;
 };
 
-/** Copies a value, and says so. @throws Error where the browser does not allow it */
+/** Copies a value and confirms it. @throws Error if the browser does not allow it */
 export async function copyValue({ toaster }: App, value: string): Promise<void> {
   await copyText(value);
   toaster.show("Copied");
 }
 
-/** Copies an event in one of its forms, and says so. */
+/** Copies an event in one of its forms, and reports the result. */
 export async function copyEvent({ toaster }: App, log: string, { form, row, readData }: Copying): Promise<void> {
   try {
     const needsData = row.data && (form === "text" || form === "json");

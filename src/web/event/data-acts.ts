@@ -2,7 +2,7 @@ import type { App } from "../app.ts";
 import { actWith } from "../shell/act-with.ts";
 import type { EventActs } from "./event-acts.ts";
 
-/** Reads the data of events of a log, and copies their values. */
+/** Returns the actions that read an event's data and copy values. */
 export function dataActs(app: App, log: string): Pick<EventActs, "readData" | "openPage" | "copyValue"> {
   const { client } = app;
   const pathOf = (id: string): string => `/1/logs/${log}/events/${id}/data`;

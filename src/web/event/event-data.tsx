@@ -10,7 +10,7 @@ import { readInto } from "./memory.ts";
 import type { Reading } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 
-/** The data of an event: its first lines until more are asked for, and always as text at first. */
+/** Shows an event's data, initially as text and limited to its first lines. */
 export function EventData(properties: OpenEventProperties): JSX.Element {
   const { row, state, acts, words } = properties;
   const data = state.data.value;
@@ -63,14 +63,14 @@ export function EventData(properties: OpenEventProperties): JSX.Element {
   );
 }
 
-/** Data as a page where that is asked for: in a frame that may run, send and open nothing. Else as text. */
+/** Shows data as text or, on request, as a page in a frame without scripts, requests or windows. */
 function HtmlData({
   row,
   state,
   acts,
   children,
 }: OpenEventProperties & { readonly children: JSX.Element }): JSX.Element {
-  // A ticket is good for one request: a frame that is drawn again needs another one.
+  // A ticket is valid for one request, so a redrawn frame needs another one.
   const frame = useSignal<Reading<string>>({ kind: "none" });
   const isPage = state.isPage.value;
   useEffect(() => {

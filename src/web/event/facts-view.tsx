@@ -14,7 +14,7 @@ import { Name, Pieces } from "./pieces.tsx";
 
 type FactsProperties = { readonly row: EventRow; readonly acts: EventActs; readonly words: EventWords };
 
-/** The fields and attributes of an event, each value a button for what can be asked of it. */
+/** Shows the fields and attributes of an event; each value is a button for its menu. */
 export function Facts({ row, acts, words }: FactsProperties): JSX.Element {
   const open = useSignal<string | null>(null);
   const attributes = attributesOf(row);
@@ -56,7 +56,7 @@ function Pair({ fact, ...rest }: PairProperties): JSX.Element {
   );
 }
 
-/** The values of a field, each with a name of its own: two may be equal. */
+/** Gives each value of a field its own id, since two may be equal. */
 function placed({ field, values }: Fact) {
   return values.map((value, index) => ({ value, place: `${field} ${index}` }));
 }
@@ -99,7 +99,7 @@ function Value({ fact, value, place, row, acts, words, open }: ValueProperties):
 
 const HINTS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
-/** The name of an act, with the value or field that it names apart from our words. */
+/** Returns the label of an action, with the value or field isolated from our words. */
 function labelOf(act: ValueAct, field: string, shown: string, isColumn: boolean): JSX.Element {
   const { before = "", name = "", after = "" } = wordsOfAct(act, field, shown, isColumn);
   return (
@@ -111,7 +111,7 @@ function labelOf(act: ValueAct, field: string, shown: string, isColumn: boolean)
   );
 }
 
-/** What a menu offers for a value: conditions, then all else. */
+/** Returns the menu of a value: conditions, then the other actions. */
 export function itemsFor(field: string, value: FactValue, acts: EventActs): MenuItems {
   const link = field === "link" ? safeLink(value.shown) : null;
   const offered = actsOf(field, value, link).filter(

@@ -15,7 +15,7 @@ import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 import "../css/event.css";
 
-/** All that an event says, and what can be done with it. */
+/** Shows all of an event, and the actions on it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {
   const { row, state, acts, words } = properties;
   const body = useRef<HTMLDivElement>(null);
@@ -100,7 +100,7 @@ type TextProperties = Pick<OpenEventProperties, "row" | "words"> & {
   readonly body: { readonly current: HTMLElement | null };
 };
 
-/** The text, where the row has no room for all of it. */
+/** Shows the whole text if the row has no room for it. */
 function WholeText({ row, words, body }: TextProperties): JSX.Element | null {
   const isCut = useSignal(false);
   useLayoutEffect(() => {

@@ -9,7 +9,7 @@ type PiecesProperties = {
   readonly keepLines?: boolean;
 };
 
-/** A name or value that others chose, beside our words: neither changes the direction of the other. */
+/** A name or value from outside, isolated so that its direction and that of our text do not mix. */
 export function Name({ text }: { readonly text: string }): JSX.Element {
   return (
     <bdi>
@@ -18,7 +18,7 @@ export function Name({ text }: { readonly text: string }): JSX.Element {
   );
 }
 
-/** A text with what the query looks for marked, and characters that are not seen by name. */
+/** A text with matches marked and invisible characters named. */
 export function Pieces({ text, needles, keepLines = false }: PiecesProperties): JSX.Element {
   return (
     <>

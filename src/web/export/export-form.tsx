@@ -15,11 +15,11 @@ const FORMATS = { csv: "CSV, for spreadsheets", ndjson: "NDJSON, a line of JSON 
 
 export type ExportFormProperties = { readonly app: App; readonly run: Run; readonly close: () => void };
 
-/** All that the query finds, in the order of the list, as a file. The browser downloads it by a ticket. */
+/** Exports all results of the query, in the order of the list, as a download by a ticket. */
 export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Element {
   const fault = useSignal<string | null>(null);
   const first = useRef<HTMLSelectElement>(null);
-  // The dialog is there before this form is loaded.
+  // The dialog is shown before this form is loaded.
   useEffect(() => first.current?.focus(), []);
   const start = async (form: HTMLFormElement) => {
     const { format = "csv", attributes } = valuesOf(form);
@@ -65,7 +65,7 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
   );
 }
 
-/** The address of the export of a run: its query, its two moments and its order. */
+/** Returns the path of a run's export: its query, its two moments and its order. */
 export function exportPath(run: Run, format: string, attributes: boolean): string {
   const ask = readAsk(run.query);
   let query = run.query;

@@ -15,13 +15,13 @@ export function rangeInWords(range: Range, moments: Moments, formats: Formats): 
   return `Between ${formats.short(moments.from)} and ${formats.short(moments.to)}`;
 }
 
-/** `the source “payment”` @param classNameOf the name of a class by its key */
+/** Returns `source “payment”`. @param classNameOf returns the name of a class by its key */
 export function valueInWords({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
   const name = field === "tags" ? "tag" : visibleText(field);
   return `${name} “${field === "class" ? classNameOf(value) : visibleText(value)}”`;
 }
 
-/** What no event does: `has the source “payment”`, or how many conditions there are. */
+/** Describes what no event does: `has the source “payment”`, or the number of conditions. */
 export function wantedInWords(ask: Ask, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
   const [first] = texts;
   const count = ask.filters.length;

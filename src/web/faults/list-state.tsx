@@ -13,13 +13,13 @@ const NothingFound = lazy<Omit<ResultListProperties, "results">>(
 
 export type ListStateProperties = ResultListProperties & {
   readonly isAsking: boolean;
-  /** Whether that takes long. */
+  /** Whether the request takes long. */
   readonly isSlow: boolean;
   /** Whether the last run found nothing. */
   readonly isEmpty: boolean;
 };
 
-/** Above the list of a search, or in its place where it is empty: why it is not what was asked for. */
+/** Explains, below the list or in place of an empty one, why it differs from the request. */
 export function ListState({ app, search, results, isAsking, isSlow, isEmpty }: ListStateProperties): JSX.Element {
   const fault = results.fault.value;
   const shown = results.shown.value;

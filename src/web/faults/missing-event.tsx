@@ -19,7 +19,7 @@ export type MissingEventProperties = {
   readonly id: string;
 };
 
-/** Says why the list does not have the event that its address names. */
+/** Explains why the list does not contain the event that its address names. */
 export function MissingEvent({ app, search, results, id }: MissingEventProperties): JSX.Element | null {
   const event = useSignal<EventRecord | null>(null);
   const fault = useSignal<unknown>(null);

@@ -20,10 +20,10 @@ import "../css/blank.css";
 
 type Properties = { readonly app: App; readonly search: Search };
 
-/** What may help, as far as it is known: undefined until it is. */
+/** Suggestions; undefined until known. */
 type Fixes = { readonly near: Near | null | undefined; readonly newest: number | null | undefined };
 
-/** In place of an empty list: what no event meets, and the nearest query or range that finds some. */
+/** Explains an empty list, and offers the nearest query or range that finds events. */
 export function NothingFound({ app, search }: Properties): JSX.Element {
   const run = search.run.value;
   const fixes = useFixes(app, run);
@@ -85,7 +85,7 @@ function isSameCondition({ condition }: Near): (other: { field: string; value: s
   return ({ field, value }) => field === condition.field && value === condition.value;
 }
 
-/** Asks for what may help, only here, where nothing was found. */
+/** Requests suggestions, only when nothing was found. */
 function useFixes(app: App, run: Run): Fixes {
   const fixes = useSignal<Fixes>({ near: undefined, newest: undefined });
   useEffect(() => {
@@ -93,7 +93,7 @@ function useFixes(app: App, run: Run): Fixes {
     const keep = (known: Partial<Fixes>) => {
       if (!abort.signal.aborted) fixes.value = { ...fixes.peek(), ...known };
     };
-    // Where they cannot be read, what was asked is said all the same.
+    // If they can't be read, the message appears without them.
     readNear(app, run, abort.signal).then(
       (near) => keep({ near }),
       () => undefined,

@@ -12,7 +12,7 @@ const LENGTHS = [
   [HOUR_MS, "hour", "-1h"],
 ] as const;
 
-/** A range of a part of a run's time, up to its end; null where the query has its own or it is short already. */
+/** Returns a shorter range with the same end; null if the query has its own or none is shorter. */
 export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">, chosen: Range): NamedRange | null {
   const ask = readAsk(typed);
   if (ask === null || hasOwnRange(ask)) return null;
@@ -25,7 +25,7 @@ export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">,
     : { name: `Its last ${words}`, range: exactRange({ from: to - length_ms, to }) };
 }
 
-/** The shortest range by name that has an event; null where the run's has it too, or none does. */
+/** Returns the shortest named range with an event; null if the run's has it, or none does. */
 export function longerRange(
   moment: number,
   { moments, zone }: Pick<Run, "moments" | "zone">,

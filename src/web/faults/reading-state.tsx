@@ -11,19 +11,19 @@ type ReadingStateProperties = {
   readonly app: App;
   readonly search: Search;
   readonly reading: Reading<unknown>;
-  /** What it shows. */
+  /** Noun for what the view shows. */
   readonly what: string;
 };
 
 type LineProperties = Pick<ReadingStateProperties, "search" | "reading">;
 
-/** Above what a view has read: the line that shows that it is being read. */
+/** The progress line above a view's content. */
 export function ReadingLine({ search, reading: { isReading } }: LineProperties): JSX.Element | null {
   const stage = useWait(isReading.value && !search.isCancelled.value, search.run.value);
   return stage > 0 ? <div class="progress line" role="progressbar" aria-label="Searching" /> : null;
 }
 
-/** Below what a view has read, so that it moves nothing: that it takes long, or why it could not be read. */
+/** Below a view's content, so that nothing moves: reports a slow or failed read. */
 export function ReadingState({ app, search, reading, what }: ReadingStateProperties): JSX.Element | null {
   const { error, isReading, value, at_ms } = reading;
   const isAsking = isReading.value && !search.isCancelled.value;
@@ -52,7 +52,7 @@ export function ReadingState({ app, search, reading, what }: ReadingStatePropert
   );
 }
 
-/** A view without an answer yet: its head, and what is said in place of it. */
+/** A view without a response yet: its head, and a message instead of the content. */
 export function Unanswered({ head, children }: { head: string; children: ComponentChildren }): JSX.Element {
   return (
     <>

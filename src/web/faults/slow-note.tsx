@@ -12,7 +12,7 @@ import { Spoken } from "./list-fault.tsx";
 import { shorterRange } from "./other-ranges.ts";
 import { SLOW_MS } from "./use-wait.ts";
 
-/** Says that a query runs long, for how long, and what would be faster. */
+/** Reports a slow query, its duration, and what would be faster. */
 export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
   const run = search.run.value;
   const passed_s = useSignal(SLOW_MS / 1000);

@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-/** What takes no longer than the first is not mentioned; beyond the second it is in words. */
+/** Waits up to the first limit are not shown; those beyond the second are described in words. */
 export const QUICK_MS = 300;
 export const SLOW_MS = 3_000;
 
-/** How far a wait has come: 0 at first, 1 once it shows, 2 once it is long. It begins anew with each `cause`. */
+/** Returns the stage of a wait: 0, then 1 once visible, 2 once long. A new `cause` restarts it. */
 export function useWait(isOn: boolean, cause: unknown): number {
   const stage = useSignal(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The word that begins at a place. Lines and columns count from 1, columns in characters. */
+/** Returns the word at a position. Lines and columns start at 1; columns count characters. */
 export function wordAt(text: string, line: number, column: number): { readonly start: number; readonly end: number } {
   const before = text
     .split(/(?<=\r\n|\n|\r(?!\n))/)

@@ -3,10 +3,10 @@ import { useRef } from "preact/hooks";
 
 import { keepOrder } from "../parts/keep-order.ts";
 
-/** What was read, and what makes it another reading of the same: a tail counts it again and again. */
+/** Entries of a read. Reads with the same `of` are repetitions, such as the counts of a tail. */
 export type Read<Entry> = { readonly of: string; readonly entries: readonly Entry[] };
 
-/** Entries in the order in which another reading of the same was shown before; null until they are there. */
+/** Keeps the order of entries across reads with the same `of`; null until they are loaded. */
 export function useOrder<Entry>(
   read: ReadonlySignal<Read<Entry> | null>,
   keyOf: (entry: Entry) => string,

@@ -1,9 +1,6 @@
 import type { App } from "../app.ts";
 
-/**
- * Shows how to send a log its first event, where the address asks for the whole log and the log has
- * no event at all.
- */
+/** Opens the first-run screen if the address asks for a whole log that has no event. */
 export async function guideIfEmpty({ client, location }: App, log: string): Promise<void> {
   const place = location.place.peek();
   if (place.screen !== "search" || place.parameters.size > 0) return;

@@ -7,7 +7,7 @@ import type { GroupRow } from "./model.ts";
 export const MOST_BARS = 24;
 const LONGEST_NAME = 24;
 
-/** The first groups of the table beside each other. The table below holds the numbers. */
+/** Draws the first groups side by side. The table below contains the numbers. */
 export function Bars(properties: {
   readonly rows: readonly GroupRow[];
   readonly column: string;
@@ -21,10 +21,10 @@ export function Bars(properties: {
   const figures = shown.map(({ values }) => Number(values[column]));
   const high = highOf(figures);
   const width = 100 / Math.max(1, shown.length);
-  // Names of many bars stand in two rows, so that there is room for twice as much of each.
+  // Names of many bars use two rows, which doubles the room for each.
   const nameRows = shown.length > 8 ? 2 : 1;
   const room = Math.min(LONGEST_NAME, Math.floor((130 * nameRows) / shown.length));
-  // A small screen has room for some names alone.
+  // A small screen has room for some names only.
   const every = Math.ceil(shown.length / 4);
   return (
     <svg class="lines" role="img" aria-label={label}>

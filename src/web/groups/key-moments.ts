@@ -7,7 +7,7 @@ import type { Step } from "../ask/steps.ts";
 const KEY =
   /^(?<month>\d{1,2})\/(?:(?<day>\d{1,2})\/)?(?<year>\d{4})(?: (?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d))?(?: (?<offset>[+-]\d\d:\d\d))?)?$/;
 
-/** The time of a group by its key, as the service writes it; null where it is none. */
+/** Parses the time of a group from its key, as the service writes it; null for other keys. */
 export function momentsOfKey(key: string, { unit, count }: Pick<Step, "unit" | "count">, zone: string): Moments | null {
   const { month, day = "1", year, hour = "0", minute = "0", second = "0", offset } = KEY.exec(key)?.groups ?? {};
   if (month === undefined) return null;

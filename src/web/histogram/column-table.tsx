@@ -11,13 +11,13 @@ export type ColumnTableProperties = {
   readonly columns: readonly Column[];
   readonly formats: Formats;
   readonly measure: string;
-  /** The classes that have a column each, the heaviest first; "" is none. */
+  /** Classes with a column each, heaviest first; "" is none. */
   readonly classes: readonly string[];
   readonly nameOf: (key: string) => string;
   readonly narrow: (moments: Moments) => void;
 };
 
-/** The bars as a table, for those who read numbers or do not see bars. */
+/** The bars as a table, for reading numbers and for screen readers. */
 export function ColumnTable({
   columns,
   formats,

@@ -30,7 +30,7 @@ type Shown = {
   readonly zone: string;
 };
 
-/** What was found over time, stacked by class. Narrowing the range is a step that back undoes. */
+/** Shows the events over time, stacked by class. Narrowing the range adds a history entry. */
 export function Histogram({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const { parameters } = app.location.place.value;
   const [by = "", split = ""] = [parameters.get("by"), parameters.get("split")];
@@ -98,19 +98,19 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
       : run.moments;
   const step = stepOf(moments);
   const query = barsQuery(run.query, moments, run.zone, step, measure);
-  // The list says what is wrong with the query.
+  // The list reports the error of the query.
   if (query === null) return null;
   const { body } = await askRun<GroupRecord>(app.client, run, query);
   const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log));
   return { columns, isCount: measure.kind === "count", step, zone: run.zone };
 }
 
-/** The keys of the classes of a log, the heaviest first. */
+/** Returns the class keys of a log, heaviest first. */
 function weightsOf(app: App, log: string): readonly string[] {
   return (app.classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
 }
 
-/** The fields of the log that hold numbers: the value alone until `read` was answered. */
+/** Returns the log's numeric fields; only `value` until `read` has completed. */
 function useNumberFields({ client }: App, { log }: Run): { readonly names: readonly string[]; read: () => void } {
   const known = useSignal<{ readonly log: string; readonly names: readonly string[] } | null>(null);
   const ask = async () => {
@@ -119,7 +119,7 @@ function useNumberFields({ client }: App, { log }: Run): { readonly names: reado
     known.value = { log, names: ["value", ...body.filter(({ kind }) => kind === "number").map(({ name }) => name)] };
   };
   const read = () => {
-    // Where that fails, the value alone can be measured.
+    // If that fails, only `value` can be measured.
     if (known.peek()?.log !== log) ask().catch(() => undefined);
   };
   return { names: known.value?.log === log ? known.value.names : ["value"], read };

@@ -3,17 +3,17 @@ import type { MenuItems } from "../parts/menu.tsx";
 import type { Measure } from "./bars.ts";
 
 const FIGURES = { avg: "Average", min: "Minimum", max: "Maximum" } as const;
-/** A menu of more would be hard to use. */
+/** Most fields in the menu, to keep it usable. */
 const MOST_FIELDS = 8;
 
-/** Reads `by` and `split` of an address: `avg(@took)`, and `none` for bars that are not split by class. */
+/** Parses `by` and `split` of an address: `avg(@took)`, and `none` for bars not split by class. */
 export function readMeasure(by: string, split: string): Measure {
   const { kind, field } = /^(?<kind>avg|min|max)\((?<field>value|@.+)\)$/.exec(by)?.groups ?? {};
   if (kind !== undefined && field !== undefined) return { kind: kind as keyof typeof FIGURES, field };
   return split === "none" ? { kind: "count", isWhole: true } : { kind: "count" };
 }
 
-/** Writes a measure as {@link readMeasure} reads it; null for what is meant anyway. */
+/** Writes a measure as {@link readMeasure} parses it; null for defaults. */
 export function writeMeasure(measure: Measure): { readonly by: string | null; readonly split: string | null } {
   if (measure.kind !== "count") return { by: `${measure.kind}(${measure.field})`, split: null };
   return { by: null, split: measure.isWhole === true ? "none" : null };
@@ -24,7 +24,7 @@ export function measureName(measure: Measure): string {
   return `${FIGURES[measure.kind]} of ${visibleText(measure.field)}`;
 }
 
-/** What can be measured, as a menu. */
+/** Returns the menu of measures. */
 export function measureItems(
   present: Measure,
   fields: readonly string[],

@@ -5,14 +5,14 @@ import type { Formats } from "../time/moments.ts";
 import { spanWords } from "./bars.ts";
 import type { Column } from "./bars.ts";
 
-/** What the column under the pointer or the keyboard shows. Screen readers hear its label instead. */
+/** Tooltip with the values of a column. Screen readers hear the column's label instead. */
 export function Tip(properties: {
   readonly column: Column;
-  /** Whether the columns are counts of events, not figures of a field. */
+  /** Whether the columns show numbers of events, rather than values of a field. */
   readonly isCount: boolean;
   readonly formats: Formats;
   readonly nameOf: (key: string) => string;
-  /** Whether the column is in the later half, of which nothing may be covered. */
+  /** Whether the column is in the later half, which the tip must not cover. */
   readonly isLate: boolean;
 }): JSX.Element {
   const { column, isCount, formats, nameOf, isLate } = properties;

@@ -17,19 +17,19 @@ import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
 import "../css/blank.css";
 
-/** Whether all that there are are loaded. */
+/** Reports whether all alerts are loaded. */
 function isWhole({ events, total }: MarkedEvents): boolean {
   return events.peek()?.length === total.peek();
 }
 
-/** The account's unread alerts, of all logs. */
+/** The account's unread alerts of all logs. */
 export function InboxScreen({ app }: { app: App }): JSX.Element {
   const marked = useMarked(app, "alerts", app.alerts.changes.value);
   const current = useSignal<string | null>(null);
   const act = useUndo(app, "inbox");
   const { alerts, client, shortcuts } = app;
 
-  /** Takes alerts out of the list at once; where the service refuses they come back, and it is said. */
+  /** Removes alerts from the list at once; if the service refuses, they return with a message. */
   const acknowledge = (events: readonly MarkedEvent[], acknowledged: () => Promise<Acknowledgement>): void => {
     const leaving = events.map(({ id }) => id);
     const work = async (): Promise<Done> => {
@@ -51,7 +51,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
   useEffect(() => shortcuts.bind([shortcut("inbox", "acknowledgeAll", all)]), []);
-  // What another browser acknowledged, and new alerts.
+  // Reads again after changes by other browsers and new alerts.
   useEffect(() => {
     const events = marked.events.peek();
     const isAsShown = marked.total.peek() === alerts.unseen.value && (events?.[0]?.id ?? null) === alerts.newest.value;
@@ -59,7 +59,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
   }, [alerts.unseen.value, alerts.newest.value]);
   const by = narrowingOf(app);
   const shown = narrowed(marked.events.value ?? [], by);
-  // Without a class or log, one press acknowledges those too that are not loaded.
+  // Without a class or log, the action also covers alerts that are not loaded.
   const count = by.log === null && by.class === null ? marked.total.value : shown.length;
   const classesLink = app.location.link({ screen: "classes", log: app.logs.value?.[0]?.key ?? "" });
   return (

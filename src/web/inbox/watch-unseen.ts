@@ -3,12 +3,12 @@ import { batch, computed, effect } from "@preact/signals";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 
-/** What other browsers and new events change is looked for this often while the page is seen. */
+/** Poll interval while the page is visible, in milliseconds. */
 const LOOK_MS = 15_000;
-/** The same while the inbox is open, whose list has to agree within 3 s. */
+/** Poll interval with the inbox open, whose list must agree within 3 s. */
 const LOOK_IN_INBOX_MS = 2_000;
 
-/** Keeps the number of unread alerts, until the function that it returns is called. */
+/** Keeps the number of unread alerts up to date; returns a function that stops it. */
 export function watchUnseen({ alerts, client, location }: App): () => void {
   let isReading = false;
   let isStale = false;
@@ -23,7 +23,7 @@ export function watchUnseen({ alerts, client, location }: App): () => void {
         alerts.newest.value = newest;
       });
     } catch {
-      // The next look may succeed; what is shown was true when it was read.
+      // The next poll may succeed; the number shown was correct when read.
     } finally {
       isReading = false;
     }

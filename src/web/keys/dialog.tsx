@@ -15,7 +15,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   PageDown: "PgDn",
 };
 
-/** The list of all shortcuts, those of the present screen first, with the switch that turns single keys off. */
+/** Lists all shortcuts, those of the current screen first, and can turn single keys off. */
 export function ShortcutsDialog({ app, onClose }: { app: App; onClose: () => void }): JSX.Element {
   const { location, preferences } = app;
   const { singleKeys } = preferences.now.value;

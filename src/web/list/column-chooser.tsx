@@ -15,14 +15,14 @@ import { visibleText } from "./visible-text.ts";
 
 export type ColumnsProperties = {
   readonly columns: readonly ListColumn[];
-  /** Reads which fields events have, attributes with their `@`, and how many have each. @throws ApiFault */
+  /** Reads the fields of events, attributes with their `@`, with counts. @throws ApiFault */
   readonly readFields: () => Promise<readonly FieldRecord[]>;
   readonly onColumns: (columns: readonly ListColumn[]) => void;
 };
 
 const STEP = 16;
 
-/** Fields that are columns, in their order, then all others. */
+/** Lists the fields that are columns, in their order, then all others. */
 export function ColumnChooser({ columns, readFields, onColumns }: ColumnsProperties): JSX.Element {
   const filter = useSignal("");
   const list = useRef<HTMLUListElement>(null);
@@ -116,7 +116,7 @@ function Step({ label, icon, act }: { label: string; icon: "sortUp" | "sortDown"
   );
 }
 
-/** What a key with Alt makes of the columns. */
+/** Returns the columns after a key with Alt; null for other keys. */
 function changed(
   { key, altKey }: KeyboardEvent,
   name: string,
@@ -129,7 +129,7 @@ function changed(
   return resizeColumn(columns, name, widthOf(column) + (key === "ArrowLeft" ? -STEP : STEP));
 }
 
-/** Arrows move among the fields. @returns whether they did */
+/** Moves the focus among the fields by arrow keys; returns whether it did. */
 function moveFocus({ key, altKey }: KeyboardEvent, list: HTMLElement | null): boolean {
   if (altKey || (key !== "ArrowUp" && key !== "ArrowDown")) return false;
   const all = [...(list?.querySelectorAll<HTMLElement>("[role='checkbox']") ?? [])];

@@ -9,7 +9,7 @@ type GripProperties = {
   readonly onColumns: (columns: readonly ListColumn[]) => void;
 };
 
-/** The edge of a column's head: dragged, it sets the width; a double click gives the column its own width again. */
+/** The edge of a column's head: dragging sets the width, a double click resets it. */
 export function ColumnGrip({ name, columns, onColumns }: GripProperties): JSX.Element {
   const drag = (event: PointerEvent): void => {
     const grip = event.currentTarget as HTMLElement;

@@ -7,7 +7,7 @@ import type { ColumnsProperties } from "./column-chooser.tsx";
 
 const Chooser = lazy<ColumnsProperties>(async () => (await import("./column-chooser.tsx")).ColumnChooser);
 
-/** The `+` of the head: which fields are columns, in which order, and how wide. */
+/** The `+` in the head: chooses the columns, their order and widths. */
 export function ColumnsButton(properties: ColumnsProperties): JSX.Element {
   const content = () => <Chooser {...properties} />;
   return (

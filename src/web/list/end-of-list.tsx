@@ -5,11 +5,11 @@ import { formatNumber } from "../parts/numbers.ts";
 import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
-/** The last line of a list: that all is shown, that more is being read, or what kept it from being read. */
+/** The last line of a list: all is shown, more is loading, or loading failed. */
 export function EndOfList(properties: {
   readonly source: RowSource;
   readonly order: Order;
-  /** Whether the query asks for a part of what it finds, by TAKE or SKIP. */
+  /** Whether the query limits its results by TAKE or SKIP. */
   readonly isPart?: boolean;
 }): JSX.Element {
   const { source, order, isPart = false } = properties;

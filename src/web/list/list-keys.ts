@@ -9,7 +9,7 @@ type KeysOptions = {
   readonly rowOf: (id: string) => EventRow | undefined;
 };
 
-/** Binds the keys of a list. @returns what takes them away */
+/** Binds the keys of a list; returns a function that unbinds them. */
 export function bindListKeys(
   shortcuts: Shortcuts,
   control: () => Pick<ListControl, "current" | "move"> | null,

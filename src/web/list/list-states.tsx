@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 const LINES = [..."cdedce"].map((width, line) => ({ width, line }));
 
-/** Rows in outline, where there is no list yet. */
+/** Placeholder rows while there is no list yet. */
 export function Outline(): JSX.Element {
   return (
     <div class="list outline" aria-hidden="true">

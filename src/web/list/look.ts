@@ -13,7 +13,7 @@ import type { EventRow } from "./row.ts";
 
 const NO_MARKS = (): readonly string[] => [];
 
-/** How the rows of a run look. Rows are drawn anew where it is another one. */
+/** Returns the look of a run's rows. A new look redraws the rows. */
 export function useLook(
   { classes }: Pick<App, "classes">,
   { columns, bookmarks }: Pick<Results, "columns" | "bookmarks">,
@@ -36,7 +36,7 @@ export function useLook(
   );
 }
 
-/** How the events of a run are worded. */
+/** Returns the formats for a run's events. */
 export function useWords(
   { classes }: Pick<App, "classes">,
   { bookmarks }: Pick<Results, "bookmarks">,

@@ -4,7 +4,7 @@ import type { Run } from "../state/search.ts";
 import type { ReadPage } from "./paged-rows.ts";
 import { rowOf } from "./row.ts";
 
-/** Asks for pages of a run. The first one ends with the run, the others with the list that shows them. */
+/** Returns a reader of pages. Cancelling the run ends the first read; the list ends the others. */
 export function readerOf(client: Client, run: Run): ReadPage {
   let isFirst = true;
   return async (query, own) => {

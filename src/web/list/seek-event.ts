@@ -7,13 +7,13 @@ import { askRun } from "../state/ask-run.ts";
 import type { Run } from "../state/search.ts";
 import { listQuestion } from "./question.ts";
 
-/** Where an event is that a list has not read yet: no more there, not in its range, or how far down. */
+/** Where an unread event is: deleted, outside the range, or near or far in the list. */
 export type Sought = "gone" | "outside" | "near" | "far";
 
-/** Rows that are read one page after the other to reach an event. */
+/** Most rows read page by page to reach an event. */
 const NEAR = 10_000;
 
-/** Finds out where in the list of a run an event may stand, in two requests. @throws ApiFault */
+/** Locates an event in the list of a run with two requests. @throws ApiFault */
 export async function seekEvent({ client }: App, run: Run, id: string): Promise<Sought> {
   const created = await momentOfEvent(client, run, id);
   if (created === null) return "gone";
@@ -21,7 +21,7 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
   if (created < from || created >= to) return "outside";
   const { order, ownSort } = listQuestion(run.query, run.moments, run.order);
   const ask = eventsOf(run.query);
-  // The moment says nothing of the place in a list that is sorted by something else.
+  // In a list sorted otherwise, the time does not determine the position.
   if (ask === null || ownSort !== null) return "near";
   const before = order === "desc" ? { from: created, to } : { from, to: created + 1 };
   const query = within(ask, [["columns", "COLUMNS(COUNT)"]], before, run.zone);

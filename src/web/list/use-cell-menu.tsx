@@ -17,7 +17,7 @@ type CellMenuOptions = {
   readonly words: EventWords;
 };
 
-/** The menu of a list's cells: what shows it, and its element while it is open. Its code is loaded when used. */
+/** Returns the menu of a list's cells: a function to open it, and its element. Loaded on use. */
 export function useCellMenu({ app, source, control, ...given }: CellMenuOptions): {
   readonly show: (place: MenuPlace) => void;
   readonly element: JSX.Element | null;

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { EndOfList } from "../list/end-of-list.tsx";
 import type { Live } from "./live.ts";
 
-/** The last line of a tail's list. What is older than its memory is read when the reader goes there. */
+/** The last line of a tail's list. Older events are read when the reader scrolls there. */
 export function EndOfTail({ live: { rows, run, tail } }: { readonly live: Live }): JSX.Element {
   if (rows.length.value === 0) return <span>Waiting for events that match.</span>;
   if (run.order === "asc") return <span>{tail.pause.value === null ? "New events appear here." : "Paused."}</span>;

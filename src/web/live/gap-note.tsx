@@ -13,7 +13,7 @@ type GapProperties = {
   readonly clock: (ms: number) => string;
 };
 
-/** Stands where the service left events out, and loads them. */
+/** Marks a gap left by the service, and loads its events. */
 export function GapNote({ live: { rows, tail }, gap, clock }: GapProperties): JSX.Element {
   const state = useSignal<"idle" | "loading" | { readonly fault: unknown }>("idle");
   const load = (): void => {

@@ -1,4 +1,4 @@
-/** Whether bars or fields are under the pointer or the keyboard's focus, or nobody sees the page. */
+/** Reports whether bars or fields are in use by pointer or keyboard, or the page is hidden. */
 export function isCountInUse(page: Document): boolean {
   return page.hidden || page.querySelector(":is(.hist, .side):is(:hover, :has(:focus-visible))") !== null;
 }

@@ -13,7 +13,7 @@ import { createLive } from "./live.ts";
 import { switchLive } from "./switch.ts";
 import "../css/live.css";
 
-/** The events of a tail, under the bar that says whether the list follows. */
+/** The events of a tail, below a bar that shows whether the list follows. */
 export function LiveView({ app, search, results }: ResultListProperties): JSX.Element {
   const live = useMemo(() => createLive(app, search.run.peek()), []);
   const { tail, rows, run } = live;

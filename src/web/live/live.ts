@@ -14,13 +14,13 @@ import { LiveRows } from "./live-rows.ts";
 import { isFinalFault, streamsOf } from "./stream.ts";
 import { Tail } from "./tail.ts";
 
-/** A query that is followed. */
+/** A live tail of a query. */
 export type Live = {
   readonly run: Run;
   readonly rows: LiveRows;
   readonly tail: Tail;
   readonly follow: ReadonlySignal<Follow>;
-  /** What the heading, the bars and the fields count. */
+  /** Counts for the heading, the bars and the fields. */
   readonly counts: LiveCounts;
 };
 
@@ -35,7 +35,7 @@ export function createLive(app: App, run: Run): Live {
     return new PagedRows({ question, read: readerOf(app.client, run) });
   };
   const rows = new LiveRows({ order: run.order, older });
-  // What producers bring in from before the range is no news to a reader of it.
+  // Late events with a `created` before the range are excluded.
   const { from } = run.moments;
   const followed = from === BEGINNING ? query : withCondition(query, `created >= ${momentInLql(from)}`);
   const tail = new Tail({ rows, open: streamsOf(app.client, { ...run, query: followed }), isFinal: isFinalFault });

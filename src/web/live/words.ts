@@ -8,7 +8,7 @@ export type LiveState = {
   /** Events held back by the pause. */
   readonly waiting: number;
   readonly now_ms: number;
-  /** Words for a fault. */
+  /** Describes a fault. */
   readonly explain: (fault: unknown) => string;
 };
 
@@ -18,7 +18,7 @@ export type LiveWords = {
   readonly note: string;
 };
 
-/** What the bar of a tail says. */
+/** Returns the texts of the tail's bar. */
 export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveState): LiveWords {
   if (connection.kind === "refused") return { dot: "wait", title: "The tail ended", note: explain(connection.fault) };
   if (connection.kind === "waiting") {

@@ -8,7 +8,7 @@ import { actWith } from "../shell/act-with.ts";
 import { mayChange } from "../state/roles.ts";
 import type { MarkedEvent } from "./marked.ts";
 
-/** What can be done with an event of a list across logs. */
+/** Returns the actions on an event of a list across logs. */
 export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks): EventActs {
   const { location, toaster } = app;
   const ofData = dataActs(app, log);
@@ -28,7 +28,7 @@ export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks)
     makeClass: mayChange(app, log)
       ? ({ id }) => location.go({ screen: "classes", log, parameters: new Map([["event", id]]) })
       : null,
-    // There is no query here to change.
+    // There is no query to change here.
     showAlike: null,
     onValue: null,
     isColumn: () => false,
@@ -37,7 +37,7 @@ export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks)
   };
 }
 
-/** The reader's bookmarks of each log, read where an event of it asks for them. */
+/** Returns the reader's bookmarks by log; those of a log are read when first needed. */
 export function bookmarksByLog(app: App): (log: string) => Bookmarks {
   const known = new Map<string, Bookmarks>();
   return (log) => {

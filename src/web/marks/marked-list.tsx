@@ -29,7 +29,7 @@ export type MarkedListProperties = {
   readonly takeOut: TakeOut;
 };
 
-/** Events of several logs under their days, each of which opens in place. */
+/** Events of several logs, grouped by day. Each opens in place. */
 export function MarkedList({ app, events, label, current, takeOut }: MarkedListProperties): JSX.Element {
   const opened = useSignal<ReadonlySet<string>>(new Set());
   const root = useRef<HTMLDivElement>(null);
@@ -46,7 +46,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actsOf, takeOut });
   useStillRows(root, events);
   useLayoutEffect(() => {
-    // A row is selected from the start, so that keys have one to act on, and the reader sees which.
+    // A row is selected initially, so that keys have a visible target.
     if (!events.some(({ id }) => id === current.peek())) current.value = events[0]?.id ?? null;
   }, [events]);
   const tabStop = events.some(({ id }) => id === current.value) ? current.value : (events[0]?.id ?? null);
@@ -107,7 +107,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   );
 }
 
-/** The days next to today by name. */
+/** Formats days, with today and yesterday by name. */
 function dayWords(dayOf: (ms: number) => string): (ms: number) => string {
   const today = dayOf(Date.now());
   const yesterday = dayOf(Date.now() - 86_400_000);

@@ -19,7 +19,7 @@ type Keys = {
 
 const PAGE_ROWS = 10;
 
-/** The keys of a list across logs. @returns what handles those of a row that has the focus */
+/** Binds the keys of a list across logs; returns the handler for keys of a focused row. */
 export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
   const latest = useRef(keys);
   latest.current = keys;
@@ -27,7 +27,7 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
     const { events, current } = latest.current;
     const from = events.findIndex(({ id }) => id === current.peek());
     const hasFocus = latest.current.root.current?.matches(":has(.row:focus)") === true;
-    // From elsewhere the focus comes to the selected row first.
+    // From outside, the focus moves to the selected row first.
     const to = hasFocus || from < 0 ? from + steps : from;
     const next = events[Math.min(events.length - 1, Math.max(0, to))];
     if (next !== undefined) focusRow(latest.current, next.id);
@@ -78,7 +78,7 @@ const MOVES: Readonly<Record<string, number>> = {
   End: Infinity,
 };
 
-/** Makes a row the current one, and gives it the focus once it can have it. */
+/** Makes a row the current one, focuses it and scrolls it into view. */
 export function focusRow({ current, root }: Pick<Keys, "current" | "root">, id: string): void {
   current.value = id;
   const row = root.current?.querySelector<HTMLElement>(`.row[data-id="${id}"]`);

@@ -5,12 +5,12 @@ import type { MarkedEvent } from "./marked.ts";
 
 type Held = { readonly id: string; readonly top: number };
 
-/** Keeps the row that the reader is at on its place on the screen when others come in above it. */
+/** Keeps the reader's row at its position on the screen when rows are added above it. */
 export function useStillRows(root: { readonly current: HTMLElement | null }, events: readonly MarkedEvent[]): void {
   const drawn = useRef(events);
   const held = useRef<Held | null>(null);
   if (drawn.current !== events) {
-    // The list still shows what was drawn last.
+    // The list still shows the events drawn before.
     const row = root.current && rowAtHand(root.current);
     const id = row?.dataset["id"];
     const isMoved = row && id !== undefined && isPrecededByNew(events, drawn.current, id);
@@ -27,7 +27,7 @@ export function useStillRows(root: { readonly current: HTMLElement | null }, eve
   }, [events]);
 }
 
-/** The row that has the focus or is open; the first that is seen, once the list was scrolled. */
+/** Returns the focused row, else the first visible one: any if scrolled, otherwise an open one. */
 function rowAtHand(list: HTMLElement): HTMLElement | null {
   const focused = document.activeElement?.closest<HTMLElement>(".row[data-id]") ?? null;
   if (focused !== null && list.contains(focused)) return focused;

@@ -2,14 +2,14 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useRef } from "preact/hooks";
 
-/** What floats beside its button: `close` returns the focus to the button unless it is told not to. */
+/** A floating element beside its button. `close` returns the focus unless told otherwise. */
 export type Floating = {
   readonly id: string;
   readonly close: (returnsFocus?: boolean) => void;
   readonly button: { readonly current: HTMLElement | null };
 };
 
-/** A button that opens and closes what floats beside it. */
+/** A button that opens and closes a floating element beside it. */
 export function Anchored(properties: {
   readonly class: string;
   readonly label: string | undefined;

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-/** A button whose act cannot be undone: it asks once more in its own place. */
+/** A button for an act that can't be undone: it asks for confirmation in place. */
 export function ConfirmButton(properties: {
   readonly label: string;
   readonly question: string;

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 
 import { Icon } from "./icons.tsx";
 
-/** Copies a text, and says that it did. */
+/** Copies a text and confirms it. */
 export function CopyButton({ text, class: name }: { text: string; class: string }): JSX.Element {
   const words = useSignal("Copy");
   const copy = () => {

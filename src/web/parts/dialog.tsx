@@ -3,17 +3,17 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon } from "./icons.tsx";
 
-/** A modal dialog: the browser's own element keeps the focus in it and returns it at the end. */
+/** A modal dialog. The browser's element traps the focus and returns it at the end. */
 export function Dialog(properties: {
   readonly class: string;
   readonly title: string;
-  /** null: it stays until what it asks for is done, and has no button that closes it. */
+  /** null if the dialog stays until its task is done, without a close button. */
   readonly onClose: (() => void) | null;
   readonly children: ComponentChildren;
 }): JSX.Element {
   const root = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before the effects of what it holds, which may choose another control for the focus.
+  // Runs before the effects of the content, which may focus another control.
   useLayoutEffect(() => {
     const dialog = root.current;
     dialog?.showModal();
@@ -29,7 +29,7 @@ export function Dialog(properties: {
         properties.onClose?.();
       }}
       onClick={(event) => {
-        // The backdrop is the element itself; what lies on it are its children.
+        // A click on the backdrop targets the dialog itself, one on its content a child.
         const dialog = root.current;
         if (dialog !== null && event.target === dialog && isOutside(event, dialog)) properties.onClose?.();
       }}

@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 
 type Ref = { readonly current: HTMLElement | null };
 
-/** Closes what floats on Escape, on a press outside of it, and when the focus leaves it. */
+/** Closes a floating element on Escape, on a press outside, and when the focus leaves it. */
 export function useDismissal(root: Ref, close: (returnsFocus?: boolean) => void, button?: Ref): void {
   useEffect(() => {
     const isOutside = (target: EventTarget | null) =>
@@ -15,7 +15,7 @@ export function useDismissal(root: Ref, close: (returnsFocus?: boolean) => void,
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape") return;
-      // Only the innermost closes.
+      // Only the innermost one closes.
       event.stopPropagation();
       close();
     };

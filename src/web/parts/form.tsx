@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 
-/** A form that the page reads: nothing is sent anywhere by the browser. */
+/** A form that the page handles itself; the browser sends nothing. */
 export function Form(properties: {
   readonly class: string;
   readonly label?: string;
@@ -22,7 +22,7 @@ export function Form(properties: {
   );
 }
 
-/** The texts of a form by the names of its fields; a box that is not ticked has none. */
+/** Returns the texts of a form by field name, without unticked checkboxes. */
 export function valuesOf(form: HTMLFormElement): Readonly<Record<string, string>> {
   const entries = [...new FormData(form)].filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return Object.fromEntries(entries);

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 
-/** The icons of the page, each 16 by 16. They decorate: the element around them has the name. */
+/** The icons of the page, 16 by 16. They are decorative: the surrounding element has the name. */
 const SHAPES = {
   down: () => <path d="M4 6l4 4 4-4" />,
   right: () => <path d="M6 4l4 4-4 4" />,

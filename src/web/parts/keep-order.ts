@@ -1,6 +1,6 @@
 /**
- * Entries in the order in which they stood before, so that nothing moves under a reader: new ones take
- * the places of those that are gone, and the rest of them come last.
+ * Keeps entries in their previous order, so that nothing moves under the reader. New ones take the
+ * places of removed ones, and the rest follow.
  */
 export function keepOrder<Entry>(
   before: readonly Entry[],

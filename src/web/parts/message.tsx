@@ -5,14 +5,14 @@ import type { IconName } from "./icons.tsx";
 
 export type MessageAct = { readonly label: string; readonly act: () => void; readonly solid?: boolean };
 
-/** What went wrong, or takes long, said where it happened, with the acts that help. */
+/** Reports a problem or delay in place, with actions that help. */
 export function Message(properties: {
   readonly kind?: "bad" | "warn" | "plain";
   readonly icon?: IconName;
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly acts?: readonly MessageAct[];
-  /** Changes of it are not read out: it counts, and whoever shows it says what matters. */
+  /** Whether changes are not announced, since the caller announces what matters. */
   readonly isQuiet?: boolean;
 }): JSX.Element {
   const { kind = "plain", icon = kind === "plain" ? "info" : "warning", title, children, acts = [] } = properties;

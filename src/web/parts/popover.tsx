@@ -5,7 +5,7 @@ import { Anchored } from "./anchored.tsx";
 import type { Floating } from "./anchored.tsx";
 import { useDismissal } from "./dismissal.ts";
 
-/** A button that opens a small dialog beside it, which is not modal. The first control in it takes the focus. */
+/** A button that opens a non-modal dialog beside it, whose first control takes the focus. */
 export function PopoverButton(properties: {
   readonly class: string;
   readonly label?: string;

@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-/** What is there sooner needs no line: it would only flash. */
+/** Delay before the line is shown, in milliseconds, so that it does not flash. */
 const QUICK_MS = 300;
 
-/** The line at the top of what is being loaded, once that has taken a while. */
+/** A progress line at the top, shown once loading takes a while. */
 export function Progress(): JSX.Element | null {
   const isSlow = useSignal(false);
   useEffect(() => {

@@ -2,12 +2,12 @@ import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 
-/** A message; one that can be undone says for how much longer. */
+/** A message; with `undo`, `left_s` is the time left to undo it. */
 export type Toast = { readonly text: string; readonly undo?: () => void; readonly left_s?: number };
 
 export type Toaster = {
   readonly now: Signal<Toast | null>;
-  /** Shows a message for 10 s; `undo` has a button as long. The next message takes its place. */
+  /** Shows a message for 10 s, with a button for `undo`. The next message replaces it. */
   readonly show: (text: string, undo?: () => void) => void;
 };
 
@@ -37,7 +37,7 @@ export function createToaster(): Toaster {
   };
 }
 
-/** Always there, so that a screen reader hears what is put into it. */
+/** Always present, so that screen readers announce changes. */
 export function ToastArea({ toaster }: { toaster: Toaster }): JSX.Element {
   const toast = toaster.now.value;
   return (

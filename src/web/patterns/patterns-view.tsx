@@ -26,10 +26,10 @@ type Patterns = {
   readonly total: number;
 };
 
-/** Sparks are narrower than the histogram: so much coarser are their steps, some 24 in place of 96. */
+/** Steps by which sparks are coarser than the histogram, since they are narrower. */
 const COARSER = 2;
 
-/** What the result consists of: its patterns with their counts, over all of it. */
+/** Shows the patterns of the result with their counts, over all of it. */
 export function PatternsView({ app, search }: { app: App; search: Search }): JSX.Element {
   const run = search.run.value;
   const reading = useRead(run, () => readPatterns(app, run), [], true);
@@ -110,7 +110,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
   );
 }
 
-/** The class that all events of a pattern have has its colour; what only some have is named beside their share. */
+/** A cell with the class of a pattern, in its colour if all events have it; else with its share. */
 function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => string }): JSX.Element {
   const { count, classed, classes } = row;
   const isOfAll = classes === 1 && classed === count;
@@ -127,7 +127,7 @@ function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => 
   );
 }
 
-/** A pattern with its varying parts apart and hidden characters by name. */
+/** A pattern with its placeholders set apart and invisible characters named. */
 function PatternText({ pattern }: { pattern: string }): JSX.Element {
   return (
     <>

@@ -15,13 +15,13 @@ import { visibleText } from "../list/visible-text.ts";
 
 export type SavedListProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
 
-/** Saves the query that is typed, and opens those that were saved. */
+/** Saves the typed query and opens saved ones. */
 export function SavedList({ app, search, close }: SavedListProperties): JSX.Element {
   const path = pathOf(search);
   const saved = useResource<readonly SavedQuery[]>(app, path);
   const { fault, isBusy, act } = useAct();
   const first = useRef<HTMLInputElement>(null);
-  // The dialog is there before this list is loaded.
+  // The dialog is shown before this list is loaded.
   useEffect(() => first.current?.focus(), []);
   const save = (form: HTMLFormElement) =>
     act(async () => {
@@ -65,7 +65,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
   );
 }
 
-/** Opens queries that were saved, beside the field in which one is written. */
+/** Opens saved queries, beside the query's field. */
 export function SavedOpener({ app, search, close }: SavedListProperties): JSX.Element {
   const saved = useResource<readonly SavedQuery[]>(app, pathOf(search));
   const root = useRef<HTMLDivElement>(null);

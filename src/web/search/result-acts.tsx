@@ -15,7 +15,7 @@ import type { Run, Search } from "../state/search.ts";
 const ExportForm = lazy<ExportFormProperties>(async () => (await import("../export/export-form.tsx")).ExportForm);
 const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedList);
 
-/** What can be done with a result: save its query, copy its address, export all of it. */
+/** Actions on a result: save its query, copy its address, export all of it. */
 export function ResultActs({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();

@@ -9,12 +9,12 @@ const VIEWS = [
 
 export type View = (typeof VIEWS)[number][0];
 
-/** The view that the address names. */
+/** Returns the view that the address names. */
 export function viewOf({ location }: App): View {
   return location.place.value.parameters.get("view") === "patterns" ? "patterns" : "events";
 }
 
-/** Events one by one, or what they consist of. */
+/** Tabs for single events and for their patterns. */
 export function ViewTabs({ app }: { app: App }): JSX.Element {
   const view = viewOf(app);
   const show = (next: View) => {

@@ -1,7 +1,7 @@
 import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 
-/** Acts once a promise is kept, as that of code that is loaded for it. Where either fails, a toast says so. */
+/** Acts once a promise, such as that of loaded code, is fulfilled. A toast reports failures. */
 export function actWith<Value>(
   { toaster }: Pick<App, "toaster">,
   failed: string,

@@ -7,7 +7,7 @@ import "../css/blank.css";
 
 export type AwayProperties = { readonly fault: unknown; readonly isOpening: boolean; readonly retry: () => void };
 
-/** In place of the page, where not even the session could be asked for. */
+/** Replaces the page when the session could not be read. */
 export function Away({ fault, isOpening, retry }: AwayProperties): JSX.Element {
   const isAway = fault instanceof ApiFault && fault.status === 0;
   const left_s = useRetry({ fault, isOn: !isOpening, retry });

@@ -5,11 +5,11 @@ import "../css/blank.css";
 
 export type NoLogProperties = {
   readonly app: App;
-  /** The log that the address names; "" where the account has none at all. */
+  /** The log that the address names; "" if the account has none. */
   readonly log: string;
 };
 
-/** In place of a log's screen: that there is no log, and what can be done. */
+/** Replaces a log's screen: says that there is no log, and what can be done. */
 export function NoLog({ app, log }: NoLogProperties): JSX.Element {
   const first = app.logs.value?.[0]?.key;
   return (

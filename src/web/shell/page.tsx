@@ -16,7 +16,7 @@ const Away = lazy<AwayProperties>(async () => (await import("./away.tsx")).Away,
 const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn, "screen");
 const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
-/** The whole page: the sign-in, or the bar at its top with the screen that the address names. */
+/** The whole page: the sign-in, or the top bar with the screen that the address names. */
 export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Element {
   useShortcuts(app);
   useTheme(app);
@@ -26,7 +26,7 @@ export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Elem
   useEffect(() => {
     if (state === "in" && app.logs.peek() === null) opening.readLogs();
     if (state !== "out") return;
-    // Another account may follow.
+    // Another account may sign in next.
     app.logs.value = null;
     opening.ahead.drop();
   }, [state]);
@@ -54,7 +54,7 @@ function useShortcuts({ shortcuts }: App): void {
   }, []);
 }
 
-/** `data-theme` on the root chooses a scheme; without it the system does. */
+/** Sets `data-theme` on the root; without it the system's scheme applies. */
 function useTheme({ preferences }: App): void {
   const { theme } = preferences.now.value;
   useEffect(() => {
@@ -63,7 +63,7 @@ function useTheme({ preferences }: App): void {
   }, [theme]);
 }
 
-/** Counts the unread alerts, whose number stands in the title of every screen, and learns of new classes. */
+/** Polls the number of unread alerts, shown in every title, and follows new classes. */
 function useWatching(app: App): void {
   const { alerts, session, title } = app;
   const isIn = session.state.value === "in" && app.logs.value !== null && app.isSettled.value;
@@ -97,7 +97,7 @@ function useClassColors(app: App): void {
   const open = useComputed(() => app.location.place.value.log);
   useEffect(() => {
     if (!isSettled.value) return;
-    // Until they are there, classes have the neutral colour.
+    // Until then, classes have the neutral colour.
     actWith(app, "Classes have no colours", import("../classes/paint.ts"), ({ paintClasses }) =>
       paintClasses(document, app.classes, open),
     );

@@ -19,7 +19,7 @@ const InboxScreen = lazy(async () => (await import("../inbox/inbox-screen.tsx"))
 const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-screen.tsx")).BookmarksScreen, "screen");
 const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen, "screen");
 
-/** The screen that the address names. Those that are seldom used are loaded when they are. */
+/** Shows the screen that the address names. Rarely used ones are loaded on demand. */
 export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Element {
   const { screen, log } = app.location.place.value;
   const logs = app.logs.value ?? [];
@@ -40,6 +40,6 @@ export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Elem
   if (screen === "bookmarks") return <BookmarksScreen app={app} />;
   if (screen === "classes") return <ClassesScreen key={log} app={app} log={log} />;
   if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
-  // A log's screen starts anew for another log.
+  // A log's screen is recreated for another log.
   return <SearchScreen key={log} app={app} log={log} ahead={ahead} />;
 }

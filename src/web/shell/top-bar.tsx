@@ -28,10 +28,10 @@ const ENTRIES: readonly Entry[] = [
   { screen: "settings", label: "Settings", key: "settings" },
 ];
 
-/** Screens without an entry of their own stand under another one. */
+/** Screens without an entry, by the entry that is highlighted for them. */
 const UNDER: Partial<Record<Screen, Screen>> = { context: "search", account: "settings", "first-run": "settings" };
 
-/** The bar at the top of each screen: the log, the screens, the shortcuts and the account. */
+/** The bar at the top of each screen: log, screens, shortcuts and account. */
 export function TopBar({ app }: { app: App }): JSX.Element {
   const isHelpOpen = useSignal(false);
   const { screen } = app.location.place.value;
@@ -82,7 +82,7 @@ function Unseen({ app }: { app: App }): JSX.Element | null {
   return count === 0 ? null : <span class="badge">{count > 999 ? "999+" : count}</span>;
 }
 
-/** Where an entry leads from here: to the log that is open, or was open last. */
+/** Returns where an entry leads: to the open log, or the last opened one. */
 function placeOf(app: App, screen: Screen): Partial<Place> {
   const { log } = app.location.place.value;
   if (screen === "inbox" || screen === "bookmarks") return { screen, log: "" };
@@ -95,7 +95,7 @@ function stepTo(app: App, step: 1 | -1): void {
   );
 }
 
-/** The address belongs to the page's state, so the link moves the focus by itself. */
+/** Moves the focus itself, since the address's fragment holds the page's state. */
 function skipToMain(event: Event): void {
   event.preventDefault();
   (document.getElementById("list") ?? document.getElementById("main"))?.focus();
@@ -166,7 +166,7 @@ function accountItems(app: App): MenuItems {
   ];
 }
 
-/** Of `m.keller@shop.example`, MK. */
+/** Returns initials: MK for `m.keller@shop.example`. */
 export function initialsOf(email: string): string {
   const [name = ""] = email.split("@", 1);
   const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");

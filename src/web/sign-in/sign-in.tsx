@@ -23,7 +23,7 @@ export function SignIn({ app }: { app: App }): JSX.Element {
   );
 }
 
-/** Over the page where a session ended: what is behind it stays as it was. */
+/** A dialog over the page after a session ended; the page behind stays as it was. */
 export function SignInAgain({ app }: { app: App }): JSX.Element {
   return (
     <Dialog class="again" title="Your session ended" onClose={null}>

@@ -2,7 +2,7 @@ import type { Answer, Client } from "../api/client.ts";
 import type { FieldRecord } from "../fields/facets.ts";
 import type { Run } from "./search.ts";
 
-/** Asks LQL of the log of a run, in its zone and until it ends. @throws ApiFault; the reason of the signal */
+/** Sends LQL to a run's log, with its zone and signal. @throws ApiFault; the signal's reason */
 export function askRun<Found>(
   client: Client,
   { log, zone, signal }: Pick<Run, "log" | "zone" | "signal">,
@@ -11,7 +11,7 @@ export function askRun<Found>(
   return client.ask(`/1/logs/${log}/query`, { query: { query, tz: zone }, signal });
 }
 
-/** The fields that events of the range of a run have, attributes with their `@`. @throws ApiFault */
+/** Returns the fields of events in a run's range, attributes with `@`. @throws ApiFault */
 export async function readFieldsOf(
   client: Client,
   { log, moments }: Pick<Run, "log" | "moments">,

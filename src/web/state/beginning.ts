@@ -4,13 +4,13 @@ import type { App } from "../app.ts";
 import type { Moments } from "../ask/range.ts";
 import type { Run } from "./search.ts";
 
-/** The moments of a run of all events: from the log's first one on, since bars from 1970 on would be months wide. */
+/** Returns moments from the log's first event on; bars from 1970 on would be months wide. */
 export async function sinceFirstEvent({ client }: App, { log, moments: { to }, signal }: Run): Promise<Moments> {
   const { body } = await client.ask<readonly { readonly created: string }[]>(`/1/logs/${log}/query`, {
     query: { query: "GET events TAKE 1 COLUMNS(created)" },
     signal,
   });
   const [first] = body;
-  // Producers may be some minutes ahead.
+  // Producers' clocks may be minutes ahead.
   return { from: first === undefined ? to - DAY_MS : Math.min(momentOf(first.created), to - 1), to };
 }

@@ -1,6 +1,6 @@
-/** Names that addresses had in earlier versions: links that people kept still lead where they led. */
+/** Names in addresses of earlier versions, so that old links keep working. */
 
-/** Parameters whose names have changed. Values that are not listed are those of an absent parameter. */
+/** Renamed parameters. Values that are not listed mean an absent parameter. */
 const RENAMED: readonly {
   readonly from: string;
   readonly to: string;
@@ -10,7 +10,7 @@ const RENAMED: readonly {
   { from: "o", to: "order", values: { asc: "old" } },
 ];
 
-/** The parameters under their present names; the map is the caller's own. */
+/** Renames old parameters in place; returns the same map. */
 export function renewedParameters(parameters: Map<string, string>): Map<string, string> {
   for (const { from, to, values } of RENAMED) {
     const value = parameters.get(from);
@@ -21,7 +21,7 @@ export function renewedParameters(parameters: Map<string, string>): Map<string, 
   return parameters;
 }
 
-/** The words of a path as they are today; the event of an old path to a context is put into the parameters. */
+/** Converts an old path. The event of a context moves to the parameters. */
 export function renewedPath(words: readonly string[], parameters: Map<string, string>): readonly string[] {
   const [first = "", second = "", third = ""] = words;
   if (first === "~account") return ["you", ...words.slice(1)];

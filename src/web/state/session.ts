@@ -5,18 +5,18 @@ import { ApiFault } from "../api/client.ts";
 import type { Client } from "../api/client.ts";
 import type { Account } from "../api/types.ts";
 
-/** `ended`: it was there when the page was opened, and is no more; what the page shows stays. */
+/** `ended`: the session has ended since the page was opened; the page's content stays. */
 export type SessionState = "unknown" | "out" | "in" | "ended";
 
 export type Session = {
   readonly state: ReadonlySignal<SessionState>;
   readonly account: ReadonlySignal<Account | null>;
-  /** Finds out who is signed in. @throws ApiFault where the service is away */
+  /** Reads who is signed in. @throws ApiFault if the service is unreachable */
   readonly open: () => Promise<void>;
-  /** @throws ApiFault; 401 where the pair or the ticket is wrong */
+  /** Signs in. @throws ApiFault; 401 for wrong credentials or a wrong ticket */
   readonly signIn: (credentials: { email: string; password: string } | { ticket: string }) => Promise<void>;
   readonly signOut: () => Promise<void>;
-  /** Told by the client of each 401. One that was asked before the last sign-in says nothing of this session. */
+  /** Called for each 401, which is ignored if its request was sent before the last sign-in. */
   readonly end: (sent_ms: number) => void;
 };
 

@@ -7,11 +7,11 @@ const LENGTHS = [
   [1000, "second"],
 ] as const;
 
-/** `45 minutes`, `24 hours`, `2 days 3 hours`: the two largest units of a length of time. */
+/** Formats a duration by its two largest units: `45 minutes`, `24 hours`, `2 days 3 hours`. */
 export function lengthWords(length_ms: number): string {
   const words: string[] = [];
   let rest = Math.round(length_ms / 1000) * 1000;
-  // A day is said in hours, since that many of them are clearer than one day.
+  // Less than two days are given in hours, which is clearer.
   for (const [unit, name] of LENGTHS) {
     const count = name === "day" && rest < 2 * DAY_MS ? 0 : Math.floor(rest / unit);
     rest -= count * unit;

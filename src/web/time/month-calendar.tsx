@@ -19,7 +19,7 @@ const WEEKDAYS = [
 
 type Days = { readonly first: Day; readonly last: Day };
 
-/** A month of days: one press chooses a day, a second one behind it all from the one to the other. */
+/** A month of days. One press chooses a day, a second later one all days from one to the other. */
 export function MonthCalendar({
   chosen,
   today,
@@ -30,7 +30,7 @@ export function MonthCalendar({
   onChoose: (first: Day, last: Day) => void;
 }): JSX.Element {
   const at = useSignal(chosen?.last ?? today);
-  /** The day of the first press of two. */
+  /** The day of the first of two presses. */
   const begun = useSignal<Day | null>(null);
   const table = useRef<HTMLTableElement>(null);
   const movesFocus = useRef(false);
@@ -116,7 +116,7 @@ function isWithin(day: Day, days: Days | null): boolean {
   return days !== null && isoDay(days.first) <= isoDay(day) && isoDay(day) <= isoDay(days.last);
 }
 
-/** null where the key moves nowhere. */
+/** Returns the day that a key moves to; null for other keys. */
 function moved(key: string, day: Day): Day | null {
   switch (key) {
     case "ArrowLeft":

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { PRESETS, isSameRange } from "../ask/range.ts";
 import type { Range } from "../ask/range.ts";
 
-/** Ranges by name, and those that a reader chose before. Arrows move, Enter chooses. */
+/** Named and recent ranges. Arrow keys move, Enter chooses. */
 export function PresetList(properties: {
   readonly present: Range;
   readonly recent: readonly Range[];

@@ -14,7 +14,7 @@ import { formatsOf } from "./moments.ts";
 
 const RangePicker = lazy(async () => (await import("./range-picker.tsx")).RangePicker);
 
-/** The range of the search. Where the query has one of its own, that holds, and the button leads to it. */
+/** The range of the search. If the query has its own, the button selects that in the query. */
 export function RangeButton({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   useEffect(
@@ -50,7 +50,7 @@ export function RangeButton({ app, search }: { app: App; search: Search }): JSX.
   );
 }
 
-/** Shows a reader where in the query its range stands. */
+/** Selects the query's own range in its field. */
 function selectInQuery(from: HTMLElement | null, { start, end }: { start: number; end: number }): void {
   const field = from?.closest("form")?.querySelector("textarea");
   field?.focus();

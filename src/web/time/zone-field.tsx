@@ -6,7 +6,7 @@ import { ownZone, zoneNames } from "./zones.ts";
 
 const MOST_SHOWN = 40;
 
-/** A zone by name: a combobox over the names that the browser knows. */
+/** A combobox of the time zones that the browser knows. */
 export function ZoneField(properties: {
   readonly value: string;
   readonly isKnown: boolean;
@@ -17,7 +17,7 @@ export function ZoneField(properties: {
   const isOpen = useSignal(false);
   const at = useSignal(-1);
   const found = isOpen.value ? zonesLike(value) : [];
-  // While names are offered, what is typed is on its way to one.
+  // While names are offered, the text may still become one.
   const isWrong = !isKnown && found.length === 0;
   const choose = (name: string | undefined) => {
     if (name !== undefined) onInput(name);
@@ -76,7 +76,7 @@ export function ZoneField(properties: {
         role="listbox"
         aria-label="Zones"
         hidden={found.length === 0}
-        // The field keeps the focus.
+        // Keeps the focus in the field.
         onPointerDown={(event) => event.preventDefault()}
       >
         {found.map((name, i) => (
@@ -96,7 +96,7 @@ export function ZoneField(properties: {
   );
 }
 
-/** Zones whose names hold what was typed; of a name that is written out, all: the reader wants another. */
+/** Returns zones that match the typed text, or all zones if it is a complete name. */
 function zonesLike(typed: string): string[] {
   const all = [ownZone(), ...zoneNames().filter((name) => name !== ownZone())];
   const words = typed.trim().toLowerCase().replaceAll(" ", "_");
