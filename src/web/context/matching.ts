@@ -4,7 +4,7 @@ import type { Moments } from "../list/question.ts";
 import type { ReadPage } from "../list/paged-rows.ts";
 
 const PAGE = 500;
-/** Most matching events read; further neighbours are not distinguished. */
+/** Most matching events read; further ones count as not matching. */
 const MOST = 10_000;
 
 /** Determines which neighbours a query matches, by time spans as more of them are read. */

@@ -30,7 +30,7 @@ export function queryAfter(query: string, act: ValueAct, field: string, value: F
   return condition === null ? null : withCondition(query, condition);
 }
 
-/** Groups a query's events by a field, or removes the grouping if they already are. */
+/** Groups a query's events by a field, or removes that grouping if it is present. */
 function groupedBy(query: string, field: string): string {
   const present = clauseOf(query, "groupBy");
   const plain = withoutClauses(query, ["groupBy", "having", "compare", "fill", "columns", "sort", "take", "skip"]);

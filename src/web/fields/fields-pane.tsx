@@ -73,7 +73,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   const shown = (facts ?? []).filter(({ name }) =>
     words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
-  // Facets appear from the top: each is drawn once those above have values, and then stays put.
+  // Facets appear from the top: each is drawn once all those above it have values.
   const missing = shown.findIndex(({ name }) => !there.value.has(name));
   return (
     <aside

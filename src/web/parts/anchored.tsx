@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useRef } from "preact/hooks";
 
-/** A floating element beside its button. `close` returns the focus unless told otherwise. */
+/** A floating element beside its button. `close` returns the focus by default. */
 export type Floating = {
   readonly id: string;
   readonly close: (returnsFocus?: boolean) => void;

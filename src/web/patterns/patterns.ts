@@ -8,7 +8,7 @@ import { countOf } from "../parts/numbers.ts";
 
 /** Most patterns listed; the count above the list gives their total. */
 export const MOST_PATTERNS = 200;
-/** Characters for patterns in a query, which may have 4,096 in total. */
+/** Most characters of query text and patterns together; a query may have 4,096. */
 const MOST_CHARACTERS = 3_000;
 
 /** Returns the queries of the list of patterns; null if the query has a fault. */

@@ -28,7 +28,7 @@ function shortUnit(word: string): string {
   return /^mo/i.test(word) ? "M" : word[0]!.toLowerCase();
 }
 
-/** Parses a date; without a year it is in this one, and a time without a day is today. */
+/** Parses a date. A missing year means this year, a missing day means today. */
 function readWritten(text: string, zone: string, now_ms: number): number | null {
   const around = zoneAround(zone, now_ms);
   const today = new Date(now_ms + offsetAt(around, now_ms)).toISOString().slice(0, 10);
