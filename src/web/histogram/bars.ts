@@ -24,7 +24,7 @@ export function barsQuery(text: string, moments: Moments, zone: string, step: St
   const events = eventsOf(text);
   if (events === null) return null;
   const isCount = measure.kind === "count";
-  const shown = isCount ? "COUNT" : `${measure.kind.toUpperCase()}(${writeField(measure.field)}) AS height`;
+  const shown = isCount ? "COUNT" : figureColumns(measure.kind, writeField(measure.field));
   return within(
     events,
     [
@@ -36,6 +36,11 @@ export function barsQuery(text: string, moments: Moments, zone: string, step: St
   );
 }
 
+/** An aggregate is "0" without numbers, so they are counted beside it. */
+function figureColumns(kind: string, field: string): string {
+  return `COUNT(${field} >= 0 OR ${field} < 0) AS numbers, ${kind.toUpperCase()}(${field}) AS height`;
+}
+
 /** Returns the columns of a range, including empty ones. */
 export function columnsOf(
   records: readonly GroupRecord[],
@@ -43,14 +48,21 @@ export function columnsOf(
   moments: Moments,
   zone: string,
   weights: readonly string[],
+  measure: Measure["kind"] = "count",
 ): readonly Column[] {
   const byKey = Map.groupBy(records, ({ key }) => key);
-  return barsOf(step, moments, zone).map((bar) => columnOf(bar, byKey.get(bar.key) ?? [], weights));
+  return barsOf(step, moments, zone).map((bar) => {
+    const ofBar = byKey.get(bar.key) ?? [];
+    return measure === "count" ? columnOfClasses(bar, ofBar, weights) : columnOfFigure(bar, ofBar[0]);
+  });
 }
 
-function columnOf(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): Column {
-  const [figure] = records;
-  if (figure !== undefined && "height" in figure) return { ...bar, height: Number(figure["height"]), parts: [] };
+function columnOfFigure(bar: Bar, record: GroupRecord | undefined): Column {
+  const numbers = Number(record?.["numbers"] ?? 0);
+  return { ...bar, height: numbers === 0 ? null : Number(record?.["height"]), parts: [] };
+}
+
+function columnOfClasses(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): Column {
   const parts = records
     .map(({ keys, ...record }) => ({ class: keys?.[1] ?? "", count: Number(record["count"]) }))
     .toSorted((one, other) => rankOf(one.class, weights) - rankOf(other.class, weights));

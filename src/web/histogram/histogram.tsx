@@ -101,7 +101,7 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
   // The list reports the error of the query.
   if (query === null) return null;
   const { body } = await askRun<GroupRecord>(app.client, run, query);
-  const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log));
+  const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log), measure.kind);
   return { columns, isCount: measure.kind === "count", step, zone: run.zone };
 }
 

@@ -55,6 +55,20 @@ test("every bar of the range is there, with its classes by weight and those with
   t.deepEqual(scaleOf([first!, second!]), { low: 0, high: 14 });
 });
 
+test("a bar without numbers has no figure, which 0 would be", (t) => {
+  const records = [{ key: "11/24/2026 12:00", numbers: "0", height: "0" }];
+  const figures = (given: typeof records) =>
+    columnsOf(given, STEP, RANGE, "UTC", [], "avg").map(({ height, parts }) => [height, parts.length]);
+  t.deepEqual(figures(records), [
+    [null, 0],
+    [null, 0],
+  ]);
+  t.deepEqual(figures([{ key: "11/24/2026 12:00", numbers: "2", height: "0" }]), [
+    [0, 0],
+    [null, 0],
+  ]);
+});
+
 test("the axis holds 0, also where all figures are below it", (t) => {
   const column = { ...columnsOf([], STEP, RANGE, "UTC", [])[0]!, height: -5 };
   t.deepEqual(scaleOf([column]), { low: -5, high: 1 });
