@@ -4,12 +4,12 @@ import { until } from "../support/until.ts";
 import { ANY_SIZE, at, behind, record, texts, readAll } from "./bus.ts";
 import type { BusPlace } from "./bus.ts";
 
-/** What every adapter of the bus port says of how far groups are, and to readers without one. */
+/** Tests of the bus port for lag and for reading without a group. */
 export function busReadingContract(name: string, placeOf: (t: ExecutionContext) => BusPlace): void {
   const contract = (title: string, run: (t: ExecutionContext, place: BusPlace) => Promise<void>) =>
     test(`${name}: ${title}`, (t) => run(t, placeOf(t)));
 
-  contract("lag counts what a group has not acknowledged", async (t, place) => {
+  contract("lag counts the records that a group has not acknowledged", async (t, place) => {
     await using bus = await place.open();
     t.is(await behind(bus, "g"), 0);
     await bus.append(
@@ -28,7 +28,7 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.is(await behind(bus, "another"), 5);
   });
 
-  contract("reading brings what there is, once, and moves no group", async (t, place) => {
+  contract("reading returns the existing records once and moves no group", async (t, place) => {
     await using bus = await place.open();
     t.deepEqual(await readAll(bus), [], "an empty topic ends at once");
     const keys = Array.from({ length: 30 }, (_, i) => `key-${i % 6}`);
@@ -40,7 +40,7 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     for await (const batch of bus.read({ topic: "events", maxRecords: 4, maxBytes: 1000 })) {
       t.true(batch.length <= 4);
       t.is(new Set(batch.map(({ position }) => position.partition)).size <= 1, true);
-      // What comes while it reads is not waited for.
+      // Reading does not wait for records appended meanwhile.
       if (records.length === 0) await bus.append("events", [record("key-0", "late")]);
       records.push(...batch);
     }
@@ -59,7 +59,7 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.is(await behind(bus, "g"), 31);
   });
 
-  contract("reading begins where it is told to, by offset and by time", async (t, place) => {
+  contract("reading starts at the given offset or time", async (t, place) => {
     await using bus = await place.open();
     await bus.append("dead-letters", [record("k", "0"), record("k", "1"), record("k", "2")]);
     const before = await readAll(bus, { topic: "dead-letters" });
@@ -75,7 +75,7 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.deepEqual(await readAll(bus, { topic: "dead-letters", since: Date.now() + 60_000 }), []);
   });
 
-  contract("reading can be left, or told to stop, at any time", async (t, place) => {
+  contract("reading can be abandoned or aborted at any time", async (t, place) => {
     await using bus = await place.open();
     await bus.append(
       "events",

@@ -12,12 +12,15 @@ import type {
 } from "../../src/bus/bus.ts";
 import { until } from "../support/until.ts";
 
-/** Where one test's bus lives: `open` may be called again after the bus was closed, and finds what was there. */
+/**
+ * The storage of one test's bus. `open` can be called again after the bus was closed and finds the
+ * stored records.
+ */
 export type BusPlace = { open(): Promise<Bus> };
 
 export const ANY_SIZE = { topic: "events", maxRecords: 1000, maxBytes: 4 * 1024 * 1024 } as const;
 
-/** What every adapter of the bus port does. */
+/** Tests that every adapter of the bus port passes. */
 export function busContract(name: string, placeOf: (t: ExecutionContext) => BusPlace): void {
   const contract = (title: string, run: (t: ExecutionContext, place: BusPlace) => Promise<void>) =>
     test(`${name}: ${title}`, (t) => run(t, placeOf(t)));
@@ -30,7 +33,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     }
     await Promise.all(appends);
     const { records } = await collect(bus, { group: "order" });
-    // A retry may append records once more, behind those that it repeats: a map keeps the place of the first.
+    // A retry may append records again after the originals; a map keeps the position of the first
+    // copy.
     const keyOf = () => new Map(records.map(({ key, value }) => [Number(value.toString()), key]));
     await until(() => keyOf().size === 600, { what: "all records" });
     for (let key = 0; key < 7; key++) {
@@ -43,7 +47,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     }
   });
 
-  contract("10,000 records arrive once each, in order, with rising offsets", async (t, place) => {
+  contract("delivers 10,000 records once each, in order, with rising offsets", async (t, place) => {
     await using bus = await place.open();
     const { records } = await collect(bus, { group: "many", maxRecords: 512 });
     for (let i = 0; i < 20; i++) {
@@ -61,7 +65,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.true(records.every(({ appended }) => Math.abs(appended - Date.now()) < 120_000));
   });
 
-  contract("the last record of each partition is known, also in the next life", async (t, place) => {
+  contract("returns the last record of each partition, also after reopening", async (t, place) => {
     const keys = Array.from({ length: 12 }, (_, i) => `key-${i}`);
     {
       await using bus = await place.open();
@@ -85,7 +89,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(texts(await bus.last("dead-letters")), ["dead"]);
   });
 
-  contract("what was appended is there after closing and opening", async (t, place) => {
+  contract("appended records survive closing and reopening", async (t, place) => {
     {
       await using bus = await place.open();
       await bus.append("events", [record("a", "before")]);
@@ -103,7 +107,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(dead.records[0]?.position.topic, "dead-letters");
   });
 
-  contract("bytes come back as they were: empty, binary, 900 KB, any key", async (t, place) => {
+  contract("values are returned unchanged: empty, binary, 900 KB, any key", async (t, place) => {
     await using bus = await place.open();
     const values = [
       Buffer.alloc(0),
@@ -121,7 +125,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(new Set(records.map(({ key }) => key)), new Set(["schlüssel-🙂"]));
   });
 
-  contract("a handler that throws sees the same records again, others are not held up", async (t, place) => {
+  contract("a handler that throws receives the same records again and delays no other group", async (t, place) => {
     await using bus = await place.open();
     const seen: string[][] = [];
     await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
@@ -135,7 +139,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
   });
 
-  contract("what is appended while a full batch is handled comes without another append", async (t, place) => {
+  contract("records appended while a full batch is handled are delivered without another append", async (t, place) => {
     await using bus = await place.open();
     const seen: string[][] = [];
     await bus.append("events", [record("k", "1"), record("k", "2")]);
@@ -148,7 +152,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(seen.flat(), ["1", "2", "3"]);
   });
 
-  contract("large and small records, more than are read at a time, come once each and in order", async (t, place) => {
+  contract("more large and small records than one read takes are delivered once each, in order", async (t, place) => {
     await using bus = await place.open();
     const sizes = Array.from({ length: 600 }, (_, i) => (i % 150 === 149 ? 700_000 : (i * 37) % 2_000));
     for (let from = 0; from < sizes.length; from += 100) {
@@ -171,11 +175,11 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     );
   });
 
-  contract("what was not acknowledged is delivered again after opening, what was is not", async (t, place) => {
+  contract("redelivers unacknowledged records after reopening, and no acknowledged ones", async (t, place) => {
     {
       await using bus = await place.open();
       const seen: string[] = [];
-      // One record a batch: the first is acknowledged, the handler goes on without acknowledging the others.
+      // One record per batch: the first is acknowledged, the others are not.
       await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 1 }, async (batch) => {
         if (seen.length === 0) await batch.ack();
         seen.push(...texts(batch.records));
@@ -201,7 +205,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(texts(records), ["4"]);
   });
 
-  contract("batches keep their bounds, and a record larger than them comes alone", async (t, place) => {
+  contract("batches keep their limits, and a record above them is delivered alone", async (t, place) => {
     await using bus = await place.open();
     const sizes = [10, 10, 10, 10, 10, 400, 400, 5000, 10, 10];
     await bus.append(
@@ -221,7 +225,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.true(batches.some((batch) => batch.length === 3));
   });
 
-  contract("two groups each get everything, at their own pace", async (t, place) => {
+  contract("two groups each receive all records, independently", async (t, place) => {
     await using bus = await place.open();
     const one = await collect(bus, { group: "one" });
     await bus.append("events", [record("k", "1"), record("k", "2")]);
@@ -232,7 +236,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(one.records.length, 2);
   });
 
-  contract("when one member of a group leaves, another goes on after the last acknowledgement", async (t, place) => {
+  contract("when a member leaves a group, another continues after the last acknowledgement", async (t, place) => {
     await using bus = await place.open();
     const first = await collect(bus, { group: "g" });
     const second = await collect(bus, { group: "g" });
@@ -256,7 +260,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await first.subscription.done;
   });
 
-  contract("`from` decides where a partition begins, once", async (t, place) => {
+  contract("`from` decides once where a partition starts", async (t, place) => {
     await using bus = await place.open();
     await bus.append(
       "events",
@@ -275,13 +279,13 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(texts(late.records), ["2", "3"]);
     t.is(asked.filter((number) => number === partition).length, 1);
     await late.subscription.close();
-    // Also back before what the group has acknowledged.
+    // An offset before the acknowledged one works too.
     const again = await collect(bus, { group: "late", from: async () => at(all.records, 1).position.offset });
     await until(() => again.records.length === 3, { what: "the records once more" });
     t.deepEqual(texts(again.records), ["1", "2", "3"]);
   });
 
-  contract("closing lets the handler finish, and its acknowledgement counts", async (t, place) => {
+  contract("closing waits for the handler, and its acknowledgement counts", async (t, place) => {
     await using bus = await place.open();
     const started = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -300,27 +304,24 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(await behind(bus, "g"), 0);
   });
 
-  contract(
-    "a handler that takes too long to close is told by its signal, and can acknowledge no more",
-    async (t, place) => {
-      await using bus = await place.open();
-      const started = Promise.withResolvers<void>();
-      const refused = Promise.withResolvers<unknown>();
-      const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
-        started.resolve();
-        await aborted(batch);
-        await batch.ack().catch(refused.resolve);
-      });
-      await bus.append("events", [record("k", "1")]);
-      await started.promise;
-      await subscription.close(50);
-      const error = await refused.promise;
-      t.true(error instanceof LoggiaError && error.code === "bus_unavailable");
-      t.is(await behind(bus, "g"), 1);
-    },
-  );
+  contract("a handler that exceeds the close timeout is aborted and can no longer acknowledge", async (t, place) => {
+    await using bus = await place.open();
+    const started = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<unknown>();
+    const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
+      started.resolve();
+      await aborted(batch);
+      await batch.ack().catch(refused.resolve);
+    });
+    await bus.append("events", [record("k", "1")]);
+    await started.promise;
+    await subscription.close(50);
+    const error = await refused.promise;
+    t.true(error instanceof LoggiaError && error.code === "bus_unavailable");
+    t.is(await behind(bus, "g"), 1);
+  });
 
-  contract("a bus that is closed says so", async (t, place) => {
+  contract("a closed bus rejects calls", async (t, place) => {
     const bus = await place.open();
     await bus.ping();
     await bus[Symbol.asyncDispose]();
@@ -339,7 +340,7 @@ export function texts(records: readonly BusRecord[]): string[] {
   return records.map(({ value }) => value.toString());
 }
 
-/** How many records of `events` a group has not acknowledged. */
+/** Returns how many records of `events` a group has not acknowledged. */
 export async function behind(bus: Bus, group: string): Promise<number> {
   return (await bus.lag("events", group)).reduce((sum, { end, next }) => sum + end - next, 0);
 }
@@ -357,7 +358,7 @@ type Collected = {
   readonly batches: (readonly BusRecord[])[];
 };
 
-/** Subscribes with a handler that keeps and acknowledges whatever comes. */
+/** Subscribes with a handler that keeps and acknowledges every record. */
 export async function collect(bus: Bus, options: Partial<SubscribeOptions> & { group: string }): Promise<Collected> {
   const records: BusRecord[] = [];
   const batches: (readonly BusRecord[])[] = [];

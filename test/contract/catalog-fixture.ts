@@ -15,7 +15,7 @@ export const PASSWORD = "correct horse";
 
 export const SHOP = parseLogKey("shop")!;
 
-/** How soon every process knows what another one changed. */
+/** Time within which every process sees a change of another one, in milliseconds. */
 export const SEEN_MS = 2000;
 
 export type Start = () => Promise<Catalog>;

@@ -9,8 +9,8 @@ import type { Place } from "./documents-places.ts";
 import { PASSWORD, SHOP, type Start, addAccount, addLog, filterOf, fails, open } from "./catalog-fixture.ts";
 
 /**
- * All of it at once, in two processes in turn. @returns how many were done, and why others were
- * refused
+ * Runs all work at once, in two processes in turn.
+ * @returns how many calls succeeded, and the errors of the others
  */
 export async function race(
   work: readonly (() => Promise<unknown>)[],
@@ -34,7 +34,7 @@ export async function logsPerAccount(t: ExecutionContext, start: Start): Promise
   await Promise.all(processes.map((one) => one.refresh()));
   t.is(here.logsOf(ann).length, 6);
   await fails(t, "log_exists", create(here.logsOf(ann)[0]!.key, 0));
-  // Logs that others share count for them, and a log stays its creator's.
+  // A shared log counts for its creator, not for those it is shared with.
   const bob = await addAccount(here, "bob@example.org");
   const { key } = here.logsOf(ann)[0]!;
   await here.share(key, "bob@example.org", "admin");
@@ -55,7 +55,8 @@ export async function logsPerMinute(t: ExecutionContext, start: Start): Promise<
   await there.refresh();
   const create = (name: string, n: number, owner = ann) =>
     processes[n % 2]!.createLog({ key: parseLogKey(name)!, display: "A log", owner });
-  // A key that is taken is an attempt; one's own log is not.
+  // Creating a log under a taken key counts as an attempt; under a key of the caller's own it does
+  // not.
   await fails(t, "log_exists", create("of-bob", 1));
   for (let n = 0; n < 12; n++) await fails(t, "log_exists", create("shop", n));
   const { done, refused } = await race(Array.from({ length: 12 }, (_, n) => () => create(`log-${n}`, n)));
@@ -116,7 +117,7 @@ export async function heldTogether(t: ExecutionContext, start: Start): Promise<v
     5,
   );
 
-  // What was removed in one process makes room in the other; what is there may be changed.
+  // A removal in one process makes room in the other; existing entries may be changed.
   await here.deleteApiKey(held[0]!.key, held[0]!.apiKeys[0]!.id);
   await there.createApiKey(logs[1], "read-only");
   await fails(t, "forbidden", here.createApiKey(logs[1], "read-only"));
@@ -136,7 +137,7 @@ export async function filledElsewhere(t: ExecutionContext, start: Start): Promis
   await fails(t, "forbidden", there.createApiKey(SHOP, "read-only"), /LOGGIA_API_KEYS_PER/);
 }
 
-/** With what processes left that ended amid a write, or had a clock that ran ahead. */
+/** Tests reservations of processes that ended during a write or whose clock ran ahead. */
 export async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
   const documents = await place.connect();
   const catalog = await open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });

@@ -30,8 +30,8 @@ import {
 type Run = (t: ExecutionContext, start: Start) => Promise<void>;
 
 /**
- * What the catalog keeps to over every adapter of its document store. `start` twice, and two
- * processes share the catalog.
+ * Tests of the catalog over an adapter of its document store. Calling `start` twice gives two
+ * processes that share the catalog.
  */
 export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
   const declare = (title: string, run: Run): void => {
@@ -43,9 +43,9 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("accounts are found by address without regard to case, and by id", accounts);
   declare("passwords are verified, changed, and gone with the account", passwords);
   declare("a log is created once, with its owner as admin and one key", logs);
-  declare("a log changes its name and how long events are kept", logSettings);
+  declare("a log's name and retention can be changed", logSettings);
   declare("shares give a role, and a log keeps an admin", shares);
-  declare("a log belongs to the account that created it, also once that is gone", owners);
+  declare("a log belongs to the account that created it, also after that account is deleted", owners);
   test(`${name}: a log of an earlier release belongs to its first admin`, async (t) => {
     await ownersOfEarlierReleases(t, await take(t));
   });
@@ -55,29 +55,29 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
       await run(t, async () => open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, ...limits }));
     });
   };
-  limited("an account creates as many logs as it may, in all processes together", { logs: 6 }, logsPerAccount);
-  limited("an account creates ten logs a minute, in all processes together", {}, logsPerMinute);
+  limited("the number of logs per account is limited across all processes", { logs: 6 }, logsPerAccount);
+  limited("an account creates at most ten logs a minute across all processes", {}, logsPerMinute);
   limited("only service admins create logs where accounts may own none", { logs: 0 }, noLogs);
-  test(`${name}: places that were reserved lapse, also where another clock was ahead`, async (t) => {
+  test(`${name}: reservations expire, also if another process's clock ran ahead`, async (t) => {
     await reservationsLapse(t, await take(t));
   });
   const few = { apiKeys: 8, classFilters: 6, shares: 5 };
-  limited("what an owner's logs hold together is limited, in all processes together", few, heldTogether);
-  limited("an owner's places that one process filled are full in another at once", few, filledElsewhere);
+  limited("the totals over an owner's logs are limited across all processes", few, heldTogether);
+  limited("a limit reached in one process holds in another at once", few, filledElsewhere);
   declare("deleting an account removes its shares and options", deletion);
-  declare("API keys open one log, until they are disabled or removed", apiKeys);
-  declare("class filters are kept by key, as one array until it changes", classFilters);
-  declare("options belong to one person and one life of a class", options);
-  declare("subscribers are those who chose it and still have access", subscribers);
-  declare("saved queries belong to one person and one log, and end with the account", savedQueries);
-  declare("a person saves as many queries as they may, in all processes together", savedQueriesRace);
-  declare("hooks belong to one log, and keep their secret until it is changed", hooks);
-  declare("a log has as many hooks as it may, in all processes together", hooksRace);
-  declare("all of it is there after a restart", restart);
-  declare("what one process changes shows in the other within 2 s", following);
-  declare("a new key opens at once in another process, and wrong ones cost few reads", newKeyElsewhere);
-  declare("a write meant for what another process just made finds it", writesFindOthers);
-  declare("twenty writers at once in two processes lose nothing", concurrency);
+  declare("API keys give access to one log until they are disabled or removed", apiKeys);
+  declare("class filters are kept by key, as one array until they change", classFilters);
+  declare("options belong to one account and one lifetime of a class", options);
+  declare("subscribers are those who chose to subscribe and still have access", subscribers);
+  declare("saved queries belong to one account and one log, and are deleted with the account", savedQueries);
+  declare("the number of saved queries per account is limited across all processes", savedQueriesRace);
+  declare("hooks belong to one log and keep their secret until it is changed", hooks);
+  declare("the number of hooks per log is limited across all processes", hooksRace);
+  declare("the catalog survives a restart", restart);
+  declare("changes by one process are visible in another within 2 s", following);
+  declare("a new key works at once in another process, and wrong keys cost few reads", newKeyElsewhere);
+  declare("a write to a record that another process has just created finds it", writesFindOthers);
+  declare("twenty concurrent writers in two processes lose nothing", concurrency);
   declare("two processes cannot remove both admins of a log", lastAdminRace);
 }
 

@@ -10,12 +10,12 @@ import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 
 /**
- * An empty store of one test's own. Each call of `connect` stands for another process; what it
- * opened closes with the test.
+ * An empty store for one test. Each call of `connect` stands for another process; its connection
+ * closes with the test.
  */
 export type Place = { connect(): Promise<Documents> };
 
-/** Every adapter of the document store, with how to get an empty one. */
+/** Every adapter of the document store, with a function that creates an empty one. */
 export const PLACES: readonly { readonly name: string; readonly take: (t: ExecutionContext) => Promise<Place> }[] = [
   {
     name: "sqlite",

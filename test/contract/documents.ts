@@ -4,22 +4,25 @@ import type { Body, Cursor, Document, Documents, Version, WriteResult } from "..
 import { MAX_ID_BYTES } from "../../src/catalog/documents/documents.ts";
 import type { Place } from "./documents-places.ts";
 
-/** What every adapter of the document store keeps to. `connect` twice, and two processes share the store. */
+/**
+ * Tests that every adapter of the document store passes. Calling `connect` twice gives two
+ * processes that share it.
+ */
 export function documentsContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
   const declare = (title: string, run: (t: ExecutionContext, place: Place) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => run(t, await take(t)));
   };
   declare("a document is created once", createdOnce);
-  declare("of two processes that create one document at once, one does", oneCreates);
-  declare("a replacement needs the version it is based on", replaced);
-  declare("a removed document is gone, is told as such, and can be created again", removed);
-  declare("versions of a document rise as text through all that happens to it", versionsRise);
-  declare("the feed tells a new reader what is there, and the others what changed", feed);
-  declare("the feed tells everything once it is answered, however many write at once", feedUnderLoad);
+  declare("of several processes that create one document at once, one succeeds", oneCreates);
+  declare("a replacement needs the version that it is based on", replaced);
+  declare("a removed document is reported as removed and can be created again", removed);
+  declare("versions of a document rise as text through all changes", versionsRise);
+  declare("the feed returns existing documents to a new reader and changes to the others", feed);
+  declare("the feed has every change once it is acknowledged, with many concurrent writers", feedUnderLoad);
   declare("the feed reaches the end of thousands of documents", feedOfThousands);
-  declare("what was written before a cursor is forgotten without a trace, what was written since stays", forgotten);
-  declare("bodies and ids come back as they were", roundTrip);
-  declare("what was written is there after all connections were closed", durable);
+  declare("changes before a cursor are forgotten completely, later ones are kept", forgotten);
+  declare("bodies and ids are returned unchanged", roundTrip);
+  declare("written documents survive closing all connections", durable);
 }
 
 async function createdOnce(t: ExecutionContext, place: Place): Promise<void> {
@@ -142,7 +145,7 @@ async function forgotten(t: ExecutionContext, place: Place): Promise<void> {
   const versions = new Map<string, Version>();
   for (const id of ["old", "anew", "gone"]) versions.set(id, done(t, await documents.create(id, { id })));
   done(t, await documents.remove("gone", versions.get("gone")!));
-  // A feed may tell the last changes again: what they are of is forgotten with a later cursor.
+  // A feed may repeat its last changes; they are forgotten with a later cursor.
   for (let i = 0; i < 1_100; i += 100) {
     await Promise.all(Array.from({ length: 100 }, (_, n) => documents.create(`filler ${i + n}`, {})));
   }
@@ -179,7 +182,7 @@ async function roundTrip(t: ExecutionContext, place: Place): Promise<void> {
   const version = done(t, await documents.create(id, body));
   t.deepEqual(await documents.read(id), { id, version, body });
   t.deepEqual((await documents.changes(null)).documents, [{ id, version, body }]);
-  // A field that was a number is a text next: bodies have no schema.
+  // A field that was a number may become a text: bodies have no schema.
   done(t, await documents.create("other", { number: "text", list: { a: 1 } }));
   await t.notThrowsAsync(documents.ping());
 }
@@ -193,7 +196,7 @@ async function durable(t: ExecutionContext, place: Place): Promise<void> {
   t.deepEqual((await again.read("a"))?.body, { n: 1 });
 }
 
-/** The version of a write that must have succeeded. */
+/** Returns the version of a write, and fails the test if the write did not succeed. */
 function done(t: ExecutionContext, result: WriteResult): Version {
   t.is(result.kind, "done");
   return (result as WriteResult & { kind: "done" }).version;

@@ -7,7 +7,10 @@ import type { StorePlace } from "./store-fixture.ts";
 
 type ClassOf = ReclassifyPiece["classOf"];
 
-/** Goes through a log piece by piece. @returns what all pieces came to */
+/**
+ * Reclassifies a whole log, piece by piece.
+ * @returns the totals over all pieces
+ */
 async function reclassifyAll(
   store: Store,
   log: LogKey,
@@ -30,7 +33,7 @@ async function reclassifyAll(
 const byTag: ClassOf = async (events) => events.map(({ tags }) => tags[0] ?? null);
 
 export function classesContract({ name, open }: StorePlace): void {
-  test(`${name}: events get another class, and are the same otherwise`, async (t) => {
+  test(`${name}: reclassification changes the class of events and nothing else`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const full = event(log, {
@@ -80,7 +83,7 @@ export function classesContract({ name, open }: StorePlace): void {
     t.deepEqual((await store.list(listPlan(other))).rows, [row(strange)]);
   });
 
-  test(`${name}: events of one moment, and earlier than asked for, in pieces`, async (t) => {
+  test(`${name}: reclassification in pieces handles events of one moment and earlier ones`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const early = Array.from({ length: 30 }, (_, i) => event(log, { id: idAt(MORNING + i), created: MORNING - 1 }));
@@ -94,7 +97,7 @@ export function classesContract({ name, open }: StorePlace): void {
     t.deepEqual(await reclassifyAll(store, newLog(), give), { looked: 0, changed: 0 });
   });
 
-  test(`${name}: what was deleted while its class was found out stays deleted`, async (t) => {
+  test(`${name}: an event deleted during reclassification stays deleted`, async (t) => {
     const store = await open(t);
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 6 }, (_, i) => event(log, { id: idAt(MORNING + i), tags: ["new"] }));
@@ -118,7 +121,7 @@ export function classesContract({ name, open }: StorePlace): void {
     t.true(await store.deleteEvent(log, kept!.id), "one whose class has changed can be deleted");
   });
 
-  test(`${name}: what people have of an event shows its class, and stays theirs`, async (t) => {
+  test(`${name}: bookmarks and alerts take the new class of their event and keep their owner`, async (t) => {
     const store = await open(t);
     const [log, ann, bob] = [newLog(), newUser(), newUser()];
     const events = ["a", "b", "c"].map((tag, i) => event(log, { id: idAt(MORNING + i), tags: [tag], class: "old" }));

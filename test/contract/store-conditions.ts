@@ -9,7 +9,7 @@ import { holdOfBest_ms } from "../support/turns.ts";
 import { event, listPlan, MORNING, newLog, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
-/** The events that the conditions below choose from, by the text that names them. */
+/** Returns the events that the conditions below select from, each identified by its text. */
 function examples(log: LogKey): StoredEvent[] {
   const hour = 3_600_000;
   return [
@@ -187,9 +187,9 @@ const EXAMPLES: readonly Example[] = [
   ["quotes and other SQL", matches("text", "'; drop table events; --"), []],
 ];
 
-/** Every kind of condition on every kind of field. */
+/** Tests every kind of condition on every kind of field. */
 export function conditionContract({ name, open }: StorePlace): void {
-  test(`${name}: parts of texts are found in any case, with and without characters that have none`, async (t) => {
+  test(`${name}: substrings match in any case, with and without characters that have no case`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const all = [
@@ -225,7 +225,7 @@ export function conditionContract({ name, open }: StorePlace): void {
     }
   });
 
-  test(`${name}: conditions find what they mean`, async (t) => {
+  test(`${name}: conditions match the expected events`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, examples(log));
@@ -259,7 +259,7 @@ export function conditionContract({ name, open }: StorePlace): void {
     t.deepEqual(await texts(store, listPlan([])), []);
   });
 
-  test(`${name}: what is no character yet is none of the category C`, async (t) => {
+  test(`${name}: unassigned code points are not in category C`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const characters = ["\u00ad", "\u0378", "\ue000", "\u{10ffff}", "a"];
@@ -273,7 +273,7 @@ export function conditionContract({ name, open }: StorePlace): void {
       t.deepEqual(await find(pattern), ["\u0378", "\u{10ffff}", "a"], pattern);
   });
 
-  test(`${name}: what was accepted after an id is found in the order of ids, whether the id is there or not`, async (t) => {
+  test(`${name}: events accepted after an id are returned by id, whether or not the id exists`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const second = Math.floor(MORNING / 1000).toString(16);
@@ -310,7 +310,7 @@ export function conditionContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: expressions that cost most find the same, and hold up nobody`, async (t) => {
+  test(`${name}: the most expensive expressions match the same events and block no other work`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = Array.from({ length: 12 }, (_, i) =>

@@ -4,9 +4,9 @@ import { writeAlerts } from "../support/write-events.ts";
 import { event, listPlan, newLog, newUser, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
-/** Deletions as the bus tells them, in whatever order. */
+/** Deletions as the bus delivers them, in any order. */
 export function deletionsContract({ name, open }: StorePlace): void {
-  test(`${name}: a deletion holds before, behind and amid what it deletes, however often it comes`, async (t) => {
+  test(`${name}: a deletion holds before, after and among its events, however often it is delivered`, async (t) => {
     const store = await open(t);
     const [log, user] = [newLog(), newUser()];
     const [before, behind, kept] = [event(log, { text: "before" }), event(log), event(log, { text: "kept" })];
@@ -37,7 +37,7 @@ export function deletionsContract({ name, open }: StorePlace): void {
     t.deepEqual(await store.writeDeletions([]), []);
   });
 
-  test(`${name}: the deletion of an alert holds before and behind it, and for nobody else`, async (t) => {
+  test(`${name}: the deletion of an alert holds before and after the alert, and for its owner alone`, async (t) => {
     const store = await open(t);
     const [log, ann, bob] = [newLog(), newUser(), newUser()];
     const [first, second] = [event(log, { text: "first" }), event(log, { text: "second" })];

@@ -20,17 +20,20 @@ import { writeAlerts } from "../support/write-events.ts";
 const PLANS_A_ROUND = 40;
 const PART = 10;
 
-/** `make fuzz` asks far more of each store: so many questions, as far as they get in that time. */
+/** Number of plans per store and time limit in seconds. `make fuzz` sets both far higher. */
 const { DIFFERENTIAL_PLANS, DIFFERENTIAL_SECONDS = "600" } = process.env;
 const FUZZED_PLANS_A_ROUND = 500;
 
-/** Random events, random questions: the store answers as the plain evaluator does. */
+/**
+ * Compares the store's answers to random plans over random events with those of the plain
+ * evaluator.
+ */
 export function differentialContract({ name, open, differentialRounds }: StorePlace): void {
   const rounds = DIFFERENTIAL_PLANS ? Number(DIFFERENTIAL_PLANS) / FUZZED_PLANS_A_ROUND : differentialRounds;
   const numRuns = DIFFERENTIAL_PLANS ? FUZZED_PLANS_A_ROUND : PLANS_A_ROUND;
   for (let round = 1; round <= rounds; round++) {
-    test(`${name}: random questions are answered as plans mean them (${round} of ${rounds})`, async (t) => {
-      // All rounds share the time, which began with the process.
+    test(`${name}: random queries are answered like the reference (${round} of ${rounds})`, async (t) => {
+      // All rounds share the time limit, which starts with the process.
       const interruptAfterTimeLimit = Number(DIFFERENTIAL_SECONDS) * 1000 - performance.now();
       if (interruptAfterTimeLimit <= 0) {
         t.log("no time is left for this one");
@@ -41,7 +44,7 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
       t.log(`events of fast-check's seed ${seed}`);
       const logs = [newLog(), newLog()];
       const events = sampleEvents(logs, seed);
-      // In parts, as a store may lay out what comes later by what it has seen.
+      // Written in parts, because a store may lay out later events by what it has seen so far.
       for (let start = 0; start < events.length; start += PART)
         await write(t, store, events.slice(start, start + PART));
       const user = newUser();
@@ -69,7 +72,9 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
   }
 }
 
-/** Events whose ids nobody else has: the random ones like small numbers too much to be left as they are. */
+/**
+ * Returns events with unique ids: the generator prefers small numbers, so random ids would collide.
+ */
 function sampleEvents(logs: readonly LogKey[], seed: number): StoredEvent[] {
   const [sample = []] = fc.sample(storedEvents(logs, { minLength: 20 }), { numRuns: 1, seed });
   const process = randomBytes(4).toString("hex");
@@ -81,7 +86,7 @@ function sampleEvents(logs: readonly LogKey[], seed: number): StoredEvent[] {
   return [...renamed.values()];
 }
 
-/** Every third event gets a bookmark, every fourth an alert. */
+/** Bookmarks every third event and writes an alert for every fourth. */
 async function mark(store: Store, user: UserId, events: readonly StoredEvent[]): Promise<Mark[]> {
   const bookmarked = events.filter((_, i) => i % 3 === 0);
   const alerted = events.filter((_, i) => i % 4 === 0);
@@ -110,7 +115,10 @@ async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateLis
   }
 }
 
-/** A walk from page to page, each behind the last event of the one before, finds what one list does. */
+/**
+ * Asserts that walking page by page, each page after the last event of the one before, gives the
+ * whole list.
+ */
 async function agreesOnWalk(store: Store, ...[plan, events, marks]: Parameters<typeof evaluateList>): Promise<void> {
   const { sort } = plan;
   if (!isWalkable(sort)) return;

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 const PATHS = ["/", "/cart", "/health"];
 const TEXTS = ["disk 99% full", "volume 7 full: timeout", "Timeout after 30 s", "first sale"];
 
-/** What happened in the ten days before {@link NOW}, something of all that the pages ask for. */
+/** Returns events of the ten days before {@link NOW} that match every query of the pages. */
 function happened(log: LogKey): StoredEvent[] {
   return Array.from({ length: 120 }, (_, i) => {
     const path = i % PATHS.length;
@@ -44,9 +44,9 @@ function happened(log: LogKey): StoredEvent[] {
   });
 }
 
-/** Every query of the pages about the language is answered as it is meant. */
+/** Runs every query of the documentation of the language and checks its result. */
 export function documentationContract({ name, open }: StorePlace): void {
-  test(`${name}: the examples of the documentation are answered as they are meant`, async (t) => {
+  test(`${name}: the examples of the documentation return the documented results`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = happened(log);

@@ -11,7 +11,7 @@ import type { StorePlace } from "./store-fixture.ts";
 const ASKED = { from: null, to: null, prefix: "", values: 10 } as const;
 const ROUNDS = 5;
 
-/** Which fields and attributes the events of a log have. */
+/** Tests of the fields and attributes of a log's events. */
 export function fieldsContract(place: StorePlace): void {
   countingContract(place);
   kindContract(place);
@@ -58,7 +58,7 @@ function countingContract({ name, open }: StorePlace): void {
 }
 
 function kindContract({ name, open }: StorePlace): void {
-  test(`${name}: the kind of an attribute is what all of its values are or spell`, async (t) => {
+  test(`${name}: the kind of an attribute is the kind that all of its values have or spell`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [
@@ -74,7 +74,7 @@ function kindContract({ name, open }: StorePlace): void {
 }
 
 function namesContract({ name, open }: StorePlace): void {
-  test(`${name}: the names of a log's attributes are told, however odd they are`, async (t) => {
+  test(`${name}: returns the names of a log's attributes, whatever characters they contain`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const names = ["__proto__", "10", "2", "A", "a", "a.b", "odd 'name'", "Größe", "\u0000", "*", "@x"];
@@ -89,7 +89,7 @@ function namesContract({ name, open }: StorePlace): void {
 }
 
 function differentialContract({ name, open }: StorePlace): void {
-  test(`${name}: fields are those of the reference`, async (t) => {
+  test(`${name}: the fields equal those of the reference`, async (t) => {
     const store = await open(t);
     for (let round = 0; round < ROUNDS; round++) {
       const logs = [newLog(), newLog()];

@@ -13,18 +13,18 @@ import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
 import { USUAL, day } from "../support/groups.ts";
 
-/** A store under test. Several tests may share what lies behind it: each takes logs and users of its own. */
+/** Opens a store under test. Tests may share an engine, so each uses logs and users of its own. */
 export type OpenStore = (t: ExecutionContext) => Promise<Store>;
 
-/** An adapter of the store port, as the suite runs it. */
+/** An adapter of the store port and how the suite runs it. */
 export type StorePlace = {
   readonly name: string;
   readonly open: OpenStore;
-  /** Whether the store keeps bus positions together with its rows. */
+  /** Whether the store keeps bus positions with its rows. */
   readonly keepsPositions: boolean;
-  /** How many random sets of events are asked random questions. */
+  /** Number of random sets of events for the differential test. */
   readonly differentialRounds: number;
-  /** Takes away what the tests left in an engine that they share. */
+  /** Removes what the tests left in a shared engine. */
   readonly cleanUp?: () => Promise<void>;
 };
 
@@ -42,7 +42,10 @@ export const MORNING = Date.UTC(2024, 4, 4, 10);
 const PROCESS = randomBytes(4).toString("hex");
 let counter = 0;
 
-/** An id of an event accepted at `ms`, larger than all that this function gave for the same moment. */
+/**
+ * Returns an id of an event accepted at `ms`, larger than all ids it returned for the same
+ * millisecond.
+ */
 export function idAt(ms: number): EventId {
   counter += 1;
   const second = Math.floor(ms / 1000)
@@ -51,7 +54,7 @@ export function idAt(ms: number): EventId {
   return `${second}${(ms % 1000).toString(16).padStart(3, "0")}${counter.toString(16).padStart(5, "0")}${PROCESS}` as EventId;
 }
 
-/** An event with nothing but what it must have, and `fields`. */
+/** Returns an event with the required fields, and `fields`. */
 export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEvent {
   const { created = MORNING, text = "Something happened" } = fields;
   return {
@@ -73,7 +76,7 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
   };
 }
 
-/** Writes events, expects all of them done, and makes them visible. */
+/** Writes events, asserts that all succeed, and makes them visible. */
 export async function write(t: ExecutionContext, store: Store, events: readonly StoredEvent[]): Promise<void> {
   const outcomes = await writeEvents(store, events);
   t.deepEqual(
@@ -84,13 +87,13 @@ export async function write(t: ExecutionContext, store: Store, events: readonly 
   await store.refresh();
 }
 
-/** A page by itself, without the marks that a store may have found out along the way. */
+/** Returns a page without the annotations that a store may have read along with it. */
 export async function pageOf(store: Store, plan: ListPlan): Promise<Omit<Page, "marks">> {
   const { rows, total } = await store.list(plan);
   return { rows, total };
 }
 
-/** The event as lists show it. */
+/** Returns the event as lists show it. */
 export function row(stored: StoredEvent): EventRow {
   return { ...stored, hash: hashText(stored.text), data: stored.data !== null };
 }
@@ -125,13 +128,13 @@ export function groupPlan(logs: LogKey | readonly LogKey[], fields: Partial<Grou
   };
 }
 
-/** The texts of a list's page, in its order. */
+/** Returns the texts of a list's page, in order. */
 export async function texts(store: Store, plan: ListPlan): Promise<string[]> {
   const page = await store.list(plan);
   return page.rows.map(({ text }) => text);
 }
 
-/** Deletes all alerts that a user has, as the API does. */
+/** Deletes all alerts of a user, as the API does. */
 export async function deleteAlerts(store: Store, user: UserId): Promise<void> {
   const outcomes = await store.writeDeletions(await store.deletionsOfAlerts(user));
   const left = outcomes.find(({ kind }) => kind !== "done");

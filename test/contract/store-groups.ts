@@ -20,9 +20,9 @@ const PLACES: readonly (Geo | null)[] = [
   null,
 ];
 
-/** Keys of groups that are neither a field nor a day. */
+/** Tests of group keys other than fields and days. */
 export function groupKeyContract({ name, open }: StorePlace): void {
-  test(`${name}: places are groups, from south to north, and those without degrees are one`, async (t) => {
+  test(`${name}: places are grouped from south to north, and those without coordinates form one group`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(
@@ -47,7 +47,7 @@ export function groupKeyContract({ name, open }: StorePlace): void {
     t.deepEqual(await counts("desc"), found.toReversed());
   });
 
-  test(`${name}: a range of time that ends before it begins has no groups, on any clock`, async (t) => {
+  test(`${name}: a time range that ends before it starts has no groups, in any time zone`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [event(log)]);
@@ -62,7 +62,7 @@ export function groupKeyContract({ name, open }: StorePlace): void {
     }
   });
 
-  test(`${name}: places beside another key, with what is refined in each group`, async (t) => {
+  test(`${name}: places are grouped together with another key, and each group refines to its events`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [berlin, accra] = [
@@ -90,7 +90,7 @@ export function groupKeyContract({ name, open }: StorePlace): void {
     ]);
   });
 
-  test(`${name}: seconds are told apart, those that the clock shows twice too`, async (t) => {
+  test(`${name}: groups of seconds are distinct, also those that a clock change repeats`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const moments = [

@@ -12,14 +12,14 @@ import { MAX, USUAL, day, hour, month, usualGroups } from "../support/groups.ts"
 
 const HOUR = 3_600_000;
 
-/** Order and groups. */
+/** Tests of order and groups. */
 export function listContract(place: StorePlace): void {
   sortContract(place);
   groupContract(place);
 }
 
 function sortContract({ name, open }: StorePlace): void {
-  test(`${name}: lists are in the order of time, and of ids within one moment`, async (t) => {
+  test(`${name}: lists are ordered by time, and by id within one moment`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = [0, 0, 0, 1, 1, 2].map((ms, i) => event(log, { created: MORNING + ms, text: `event ${i}` }));
@@ -37,10 +37,10 @@ function sortContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: what an expression finds is in the same order, page by page`, async (t) => {
+  test(`${name}: matches of an expression have the same order, page by page`, async (t) => {
     const store = await open(t);
     const log = newLog();
-    // Of times that their producer gave: they were accepted in another order.
+    // Times given by the producer: the order of acceptance differs.
     const events = [2, 0, 1, 0, 2, 1, 0].map((ms, i) => ({
       ...event(log, { text: `job ${i} failed` }),
       created: MORNING + ms,
@@ -67,7 +67,7 @@ function sortContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: each field sorts both ways, absent first, ties by time in the same direction`, async (t) => {
+  test(`${name}: each field sorts in both directions, absent first, ties by time in the same direction`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const fields = ["", "b", "A", "a", "ß", "Z", "\u{10000}", "\uffff"].map((each) => ({
@@ -83,7 +83,7 @@ function sortContract({ name, open }: StorePlace): void {
       fields.map((each, i) => event(log, { ...each, created: MORNING + i, text: String(i), value: values[i]! })),
     );
     const expected = {
-      // By code point of what is left when case is ignored.
+      // By code point after case folding.
       text: ["0", "2", "3", "1", "5", "4", "7", "6"],
       value: ["0", "2", "3", "6", "5", "1", "7", "4"],
     };
@@ -98,7 +98,7 @@ function sortContract({ name, open }: StorePlace): void {
     t.deepEqual(await sorted("text", "desc"), ["7", "6", "5", "4", "3", "2", "1", "0"]);
   });
 
-  test(`${name}: several keys sort one after the other, over several logs`, async (t) => {
+  test(`${name}: several sort keys apply one after the other, over several logs`, async (t) => {
     const store = await open(t);
     const logs = [newLog(), newLog()].toSorted() as [LogKey, LogKey];
     const events = Array.from({ length: 12 }, (_, i) =>
@@ -117,7 +117,7 @@ function sortContract({ name, open }: StorePlace): void {
 }
 
 function groupContract({ name, open }: StorePlace): void {
-  test(`${name}: days and hours are those of the offset`, async (t) => {
+  test(`${name}: days and hours follow a fixed offset`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const midnight = Date.UTC(2012, 1, 29);
@@ -167,7 +167,7 @@ function groupContract({ name, open }: StorePlace): void {
     ]);
   });
 
-  test(`${name}: days and hours are the calendar's where the clock is set`, async (t) => {
+  test(`${name}: days and hours follow the calendar of a time zone across clock changes`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const moments = [
@@ -208,7 +208,7 @@ function groupContract({ name, open }: StorePlace): void {
     t.deepEqual(await groups(day, since), [["10/25/2026", 4, 8.5]]);
   });
 
-  test(`${name}: a clock may be ahead by weeks, as COMPARE sets it`, async (t) => {
+  test(`${name}: a time offset may be weeks, as COMPARE sets it`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const moments = ["2026-09-30T23:00Z", "2026-10-23T22:59Z", "2026-10-23T23:00Z", "2026-10-24T21:59Z"];
@@ -233,7 +233,7 @@ function groupContract({ name, open }: StorePlace): void {
     ]);
   });
 
-  test(`${name}: groups tell count, average, sum, least and greatest of the values there are`, async (t) => {
+  test(`${name}: groups have count, average, sum, minimum and maximum of the present values`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const rows: [string, number | null][] = [
@@ -257,7 +257,7 @@ function groupContract({ name, open }: StorePlace): void {
     t.deepEqual(await usualGroups(store, groupPlan([])), []);
   });
 
-  test(`${name}: groups are of exact values, sorted ignoring case; an event with two tags is in both`, async (t) => {
+  test(`${name}: group keys are exact and sorted ignoring case; an event is in the groups of all its tags`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [
@@ -290,7 +290,7 @@ function groupContract({ name, open }: StorePlace): void {
     ]);
   });
 
-  test(`${name}: groups sort by any column, ties by key, and can be skipped and taken`, async (t) => {
+  test(`${name}: groups sort by any column, ties by key, with offset and limit`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const rows: [string, number | null][] = [
@@ -332,7 +332,7 @@ function groupContract({ name, open }: StorePlace): void {
     t.is(await keys("key", "asc", { skip: 9 }), "");
   });
 
-  test(`${name}: more than 10,000 groups come whole`, async (t) => {
+  test(`${name}: returns more than 10,000 groups completely`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const size = 10_500;
@@ -355,7 +355,7 @@ function groupContract({ name, open }: StorePlace): void {
     ]);
   });
 
-  test(`${name}: more groups than an answer holds are refused, unless some of them are taken`, async (t) => {
+  test(`${name}: refuses more groups than an answer holds, unless the query limits them`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const tagsOf = (i: number) => Array.from({ length: 1_000 }, (_, k) => `tag ${i} ${k}`);
@@ -365,7 +365,7 @@ function groupContract({ name, open }: StorePlace): void {
       Array.from({ length: 101 }, (_, i) => event(log, { created: MORNING + i, tags: tagsOf(i) })),
     );
     const by = [{ kind: "field", field: "tags" }] as const;
-    // On a busy machine a cluster may take longer over so many than a question may.
+    // On a busy machine a cluster may exceed the time limit of a query with so many groups.
     const patience = { what: "an answer in time", timeout_ms: 120_000 };
     const refusal = await until(async () => {
       const { message } = (await t.throwsAsync(usualGroups(store, groupPlan(log, { by })))) ?? new Error("not refused");

@@ -18,7 +18,7 @@ import type { StorePlace } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 import { usualGroups } from "../support/groups.ts";
 
-/** What people do with events: bookmarks, alerts, and their deletion. */
+/** Tests of annotations: bookmarks, alerts and their deletion. */
 export function marksContract(place: StorePlace): void {
   bookmarkContract(place);
   alertContract(place);
@@ -26,7 +26,7 @@ export function marksContract(place: StorePlace): void {
 }
 
 function bookmarkContract({ name, open }: StorePlace): void {
-  test(`${name}: a bookmark is of one person, of an event of that log, and once`, async (t) => {
+  test(`${name}: a bookmark belongs to one user and one event of its log, and is stored once`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const [ann, bob] = [newUser(), newUser()];
@@ -48,7 +48,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     t.is(await store.find({ kind: "alerts", user: ann }, log, marked.id), null);
   });
 
-  test(`${name}: a page that comes with its marks has those of all its events, however many`, async (t) => {
+  test(`${name}: a page that includes annotations has those of all its events, however many`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = Array.from({ length: 30 }, (_, i) =>
@@ -82,7 +82,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     }
   });
 
-  test(`${name}: a page by class has the marks of events that were of another class when somebody got them`, async (t) => {
+  test(`${name}: a page by class has the annotations of events that had another class before`, async (t) => {
     const store = await open(t);
     const [log, ann] = [newLog(), newUser()];
     const revised = event(log, { class: "today" });
@@ -100,7 +100,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     }
   });
 
-  test(`${name}: a bookmark can be taken away and set again`, async (t) => {
+  test(`${name}: a bookmark can be removed and set again`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [ann, bob] = [newUser(), newUser()];
@@ -118,7 +118,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(log, { from: { kind: "bookmarks", user: ann } }))).total, 1);
   });
 
-  test(`${name}: marked events are filtered, sorted, paged and grouped like all others, over several logs`, async (t) => {
+  test(`${name}: annotated events are filtered, sorted, paged and grouped over several logs`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const user = newUser();
@@ -164,7 +164,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
 }
 
 function alertContract({ name, open }: StorePlace): void {
-  test(`${name}: an alert is once a person and event, however often it comes`, async (t) => {
+  test(`${name}: an alert is stored once per user and event, however often it is delivered`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [ann, bob] = [newUser(), newUser()];
@@ -192,7 +192,7 @@ function alertContract({ name, open }: StorePlace): void {
     t.is(await store.find({ kind: "bookmarks", user: ann }, log, first.id), null);
   });
 
-  test(`${name}: an alert of an earlier event may come later`, async (t) => {
+  test(`${name}: an alert of an earlier event may be written later`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const user = newUser();
@@ -204,7 +204,7 @@ function alertContract({ name, open }: StorePlace): void {
     t.deepEqual(await texts(store, listPlan(log, { from: { kind: "alerts", user } })), ["early", "late"]);
   });
 
-  test(`${name}: a deleted alert is gone for its owner alone, and does not come back`, async (t) => {
+  test(`${name}: a deleted alert is gone for its owner alone and does not return`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [ann, bob] = [newUser(), newUser()];
@@ -224,7 +224,7 @@ function alertContract({ name, open }: StorePlace): void {
     t.deepEqual(await store.find({ kind: "events" }, log, first.id), row(first));
   });
 
-  test(`${name}: deleting all alerts of a person spares others, and those that come after`, async (t) => {
+  test(`${name}: deleting all alerts of a user keeps those of others and later ones`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const [ann, bob] = [newUser(), newUser()];
@@ -247,7 +247,7 @@ function alertContract({ name, open }: StorePlace): void {
 }
 
 function deletionContract({ name, open }: StorePlace): void {
-  test(`${name}: marks tell who bookmarked and who was alerted, sorted`, async (t) => {
+  test(`${name}: annotations list who bookmarked and who was alerted, sorted`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const users = [newUser(), newUser(), newUser()].toSorted();
@@ -269,7 +269,7 @@ function deletionContract({ name, open }: StorePlace): void {
     t.is((await store.marks([])).size, 0);
   });
 
-  test(`${name}: marks are all told, however many there are, of the events asked for and of those between them`, async (t) => {
+  test(`${name}: returns all annotations of the given events and of the events between them`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const users = Array.from({ length: 1_200 }, newUser).toSorted();
@@ -285,7 +285,7 @@ function deletionContract({ name, open }: StorePlace): void {
     t.is(marks.size, 2);
   });
 
-  test(`${name}: deleting an event takes its bookmarks and alerts along, also an alert that comes late`, async (t) => {
+  test(`${name}: deleting an event deletes its bookmarks and alerts, also an alert that arrives later`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [ann, bob] = [newUser(), newUser()];
@@ -317,7 +317,7 @@ function deletionContract({ name, open }: StorePlace): void {
     t.false(await store.deleteBookmark(ann, log, gone.id));
   });
 
-  test(`${name}: an alert of a deleted event that comes as the first of all leaves nothing`, async (t) => {
+  test(`${name}: an alert of a deleted event that is the first of its store leaves nothing`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const user = newUser();

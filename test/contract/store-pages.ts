@@ -6,12 +6,12 @@ import type { Store } from "../../src/store/store.ts";
 import { event, listPlan, MORNING, newLog, pageOf, row, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
-/** Pages and totals. */
+/** Tests of pages and totals. */
 export function pageContract({ name, open }: StorePlace): void {
-  test(`${name}: pages walk a list to its end, each event once, whatever the order`, async (t) => {
+  test(`${name}: walking a list page by page returns each event once, in every order`, async (t) => {
     const store = await open(t);
     const log = newLog();
-    // Uneven in time: crowds within one millisecond, and long silences.
+    // Uneven in time: many events within one millisecond, and long gaps.
     const moments = Array.from({ length: 1203 }, (_, i) => MORNING + Math.floor(i / 100) ** 3 * 1000 + (i % 7));
     const events = moments.map((created, i) =>
       event(log, { created, text: String(i), value: i % 10, source: `source ${i % 3}` }),
@@ -40,7 +40,7 @@ export function pageContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: a page past 10,000 events works, and totals are whole`, async (t) => {
+  test(`${name}: pages past 10,000 events work, and totals are exact`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = Array.from({ length: 12_000 }, (_, i) =>
@@ -60,7 +60,7 @@ export function pageContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(log, { take: 0 }))).total, 12_000);
   });
 
-  test(`${name}: a list that stops counting has the same pages, and a total that is exact or enough`, async (t) => {
+  test(`${name}: a list with a bounded count has the same pages, and a total that reaches the bound`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const moments = Array.from({ length: 1203 }, (_, i) => MORNING + Math.floor(i / 100) ** 3 * 1000 + (i % 7));

@@ -20,11 +20,11 @@ const duckdb: StorePlace = {
       log: silent,
       memoryLimit_mb: 256,
       threads: 2,
-      // So that attributes get columns amid the few events of a test.
+      // Gives attributes columns with the few events of a test.
       countedEvents: 5,
-      // And so that they are in blocks.
+      // Puts the events into blocks.
       blockRows: 8,
-      // And so that groups by time are made of sums.
+      // Computes groups by time from sums.
       summedEvents: 0,
     });
     t.teardown(() => store[Symbol.asyncDispose]());
@@ -32,7 +32,7 @@ const duckdb: StorePlace = {
   },
 };
 
-/** One namespace for all tests of a run: what templates and indices cost is paid once. */
+/** One namespace for all tests of a run, so that templates and indices are created once. */
 function elasticsearch(): StorePlace {
   const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: silent });
   const namespace = uniqueName("test");
@@ -56,5 +56,5 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-/** Every adapter of the store port that this run can reach: a new one is one line. */
+/** The adapters of the store port that this run can reach. A new adapter takes one line. */
 export const storePlaces: readonly StorePlace[] = [duckdb, ...(realEngines ? [elasticsearch()] : [])];

@@ -8,16 +8,16 @@ import { event, idAt, listPlan, newLog, newUser, texts, write } from "./store-fi
 import type { StorePlace } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 
-/** Long before all other tests' events: the months belong to this suite alone. */
+/** Long before the events of all other tests, so that this suite has its months to itself. */
 const EARLY = Date.UTC(2011, 2, 15);
 const DAY_MS = 86_400_000;
 
 /**
- * What goes when its log keeps it no longer. One after the other: while one drops a month, a write
- * of another there would have to be tried again.
+ * Tests of retention. They run one after the other: while one drops a month, writes of another to
+ * it would have to be retried.
  */
 export function retentionContract({ name, open }: StorePlace): void {
-  test.serial(`${name}: what is older than its log keeps goes, and nothing else`, async (t) => {
+  test.serial(`${name}: retention removes events older than their log keeps, and nothing else`, async (t) => {
     const store = await open(t);
     const [short, long, forever] = [newLog(), newLog(), newLog()];
     for (const log of [short, long, forever]) {
@@ -45,7 +45,7 @@ export function retentionContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(forever))).total, 5);
   });
 
-  test.serial(`${name}: bookmarks, alerts and visits go with what expires`, async (t) => {
+  test.serial(`${name}: bookmarks, alerts and visits expire with their events`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const user = newUser();
@@ -83,7 +83,7 @@ export function retentionContract({ name, open }: StorePlace): void {
     });
   });
 
-  test.serial(`${name}: what a person deleted stays deleted for as long as some log could keep it`, async (t) => {
+  test.serial(`${name}: a deleted event stays deleted for as long as some log could keep it`, async (t) => {
     const store = await open(t);
     const [log, forever] = [newLog(), newLog()];
     const user = newUser();
@@ -102,7 +102,7 @@ export function retentionContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(forever, { from: { kind: "alerts", user } }))).total, 0);
   });
 
-  test.serial(`${name}: a whole month of one log goes, and may be written to again`, async (t) => {
+  test.serial(`${name}: a whole month of one log is removed and can be written to again`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const month = EARLY - 365 * DAY_MS;
@@ -120,7 +120,7 @@ export function retentionContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(log))).total, 1);
   });
 
-  test.serial(`${name}: a sweep that is told to stop, stops`, async (t) => {
+  test.serial(`${name}: an aborted sweep stops`, async (t) => {
     const store = await open(t);
     const stop = AbortSignal.abort(new Error("stopped"));
     const log = newLog();

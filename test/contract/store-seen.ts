@@ -16,9 +16,9 @@ async function stateOf(store: Store, logs: Log | Log[], user: User): Promise<{ s
   return { seen: await textsOf("seen"), unseen: await textsOf("unseen") };
 }
 
-/** Alerts that their people have seen, or not. */
+/** Tests of marking alerts as seen or unseen. */
 export function seenContract({ name, open }: StorePlace): void {
-  test(`${name}: an alert is seen by its person alone, and stays as it was marked`, async (t) => {
+  test(`${name}: an alert is seen for its owner alone and keeps its state`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [ann, bob] = [newUser(), newUser()];
@@ -32,7 +32,7 @@ export function seenContract({ name, open }: StorePlace): void {
     t.true(await store.setAlertSeen(alert, true));
     for (const other of [{ log: newLog() }, { user: newUser() }, { id: idAt(MORNING) }])
       t.false(await store.setAlertSeen({ ...alert, ...other }, true));
-    // As a replay writes them once more.
+    // A replay writes the alerts again.
     await writeAlerts(store, alerts);
     await write(t, store, [first, second]);
     t.deepEqual(await stateOf(store, log, ann), { seen: ["first"], unseen: ["second"] });
@@ -55,7 +55,7 @@ export function seenContract({ name, open }: StorePlace): void {
     t.deepEqual(await stateOf(store, log, ann), { seen: [], unseen: [] });
   });
 
-  test(`${name}: all alerts are marked at once, and exactly these are taken back`, async (t) => {
+  test(`${name}: marking all alerts can be undone for exactly the alerts that it marked`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
     const [ann, bob] = [newUser(), newUser()];
@@ -72,7 +72,7 @@ export function seenContract({ name, open }: StorePlace): void {
     t.is(await store.markAlertsSeen({ user: ann, logs, mark: uniqueName("mark"), until: events[3]!.id }), 0);
     t.deepEqual(await stateOf(store, logs, ann), { seen: ["one", "two", "three", "four"], unseen: ["later"] });
     t.is((await stateOf(store, logs, bob)).seen.length, 0);
-    // Marked by itself in between: that is not taken back.
+    // Marked on its own in between, so the undo leaves it as it is.
     await store.setAlertSeen({ user: ann, log, id: events[1]!.id }, false);
     await store.setAlertSeen({ user: ann, log, id: events[1]!.id }, true);
     t.is(await store.unmarkAlertsSeen({ user: bob, logs, mark }), 0);
@@ -85,7 +85,7 @@ export function seenContract({ name, open }: StorePlace): void {
     t.is((await stateOf(store, logs, ann)).unseen.length, 0);
   });
 
-  test(`${name}: more alerts than one step takes are marked, while others are marked by themselves`, async (t) => {
+  test(`${name}: marks more alerts than one step takes, while others are marked on their own`, async (t) => {
     t.timeout(180_000);
     const store = await open(t);
     const [log, user] = [newLog(), newUser()];

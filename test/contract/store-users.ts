@@ -28,7 +28,7 @@ function usersPlan(logs: LogKey | readonly LogKey[], fields: Partial<UsersPlan> 
   return { kind: "users", logs: all, where: EVERYTHING, sort: [], skip: 0, take: 100, columns: null, ...fields };
 }
 
-/** Writes visits, expects all of them done, and makes them visible. */
+/** Writes visits, asserts that all succeed, and makes them visible. */
 async function write(t: ExecutionContext, store: Store, visits: readonly Visit[]): Promise<void> {
   const outcomes = await store.writeVisits(visits);
   t.deepEqual(
@@ -38,7 +38,7 @@ async function write(t: ExecutionContext, store: Store, visits: readonly Visit[]
   await store.refresh();
 }
 
-/** Visits of users, and what is told of the users. */
+/** Tests of visits and of the users computed from them. */
 export function usersContract(place: StorePlace): void {
   trackingContract(place);
   countingContract(place);
@@ -47,7 +47,7 @@ export function usersContract(place: StorePlace): void {
 }
 
 function trackingContract({ name, open }: StorePlace): void {
-  test(`${name}: a user is what all visits tell: the last name, the last e-mail and page that were told`, async (t) => {
+  test(`${name}: a user has the last name, e-mail address and page given by any visit`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [first, second, third] = [MORNING, MORNING + 1, MORNING + 60_000];
@@ -62,7 +62,7 @@ function trackingContract({ name, open }: StorePlace): void {
     });
   });
 
-  test(`${name}: a visit that is written late does not undo what a later one told`, async (t) => {
+  test(`${name}: an earlier visit written later does not override a later one`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const early = visit(log, { user: "ANN", email: "old@example.com", page: "/old" });
@@ -72,7 +72,7 @@ function trackingContract({ name, open }: StorePlace): void {
     t.like(rows[0], { user: "ann", email: "new@example.com", page: "/old", created: MORNING, seen: MORNING + 5 });
   });
 
-  test(`${name}: names that are equal to people, and not by folding, are of two users`, async (t) => {
+  test(`${name}: names that look equal but do not fold to the same text are two users`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(
@@ -87,7 +87,7 @@ function trackingContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: texts of any characters come back`, async (t) => {
+  test(`${name}: texts of any characters are returned unchanged`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const texts = ["\u0000\u0001", "'; drop table visits; --", '"\\{}[]$1 ? %s', "\u{1f600}\u{10ffff}\ufffd", " x ", "x".repeat(500)]; // prettier-ignore
@@ -101,7 +101,7 @@ function trackingContract({ name, open }: StorePlace): void {
     t.true(rows.every(({ user, email, page }) => email === user && page === user));
   });
 
-  test(`${name}: users of two logs are two, though they have one name`, async (t) => {
+  test(`${name}: equal names in two logs are two users`, async (t) => {
     const store = await open(t);
     const logs = [newLog(), newLog()].toSorted() as [LogKey, LogKey];
     await write(t, store, [visit(logs[0]), visit(logs[1], { user: "Ann" }), visit(logs[1])]);
@@ -121,7 +121,7 @@ function trackingContract({ name, open }: StorePlace): void {
 }
 
 function countingContract({ name, open }: StorePlace): void {
-  test(`${name}: a visit counts once, however often it comes`, async (t) => {
+  test(`${name}: a visit counts once, however often it is delivered`, async (t) => {
     const store = await open(t);
     const log = newLog();
     t.deepEqual(await store.writeVisits([]), []);
@@ -135,7 +135,7 @@ function countingContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: visits that are written at the same time all count, once`, async (t) => {
+  test(`${name}: concurrently written visits all count, once`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const shared = visit(log);
@@ -145,7 +145,7 @@ function countingContract({ name, open }: StorePlace): void {
     t.is((await store.users(usersPlan(log))).rows[0]?.count, 5);
   });
 
-  test(`${name}: neither do visits count as events, nor events as visits`, async (t) => {
+  test(`${name}: visits do not count as events, nor events as visits`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [visit(log)]);
@@ -156,7 +156,7 @@ function countingContract({ name, open }: StorePlace): void {
 }
 
 function askingContract({ name, open }: StorePlace): void {
-  test(`${name}: page by page, the users of 12,000 visits in three months are all there, each once`, async (t) => {
+  test(`${name}: pages return each user of 12,000 visits in three months once`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const visits = Array.from({ length: 12_000 }, (_, i) =>
@@ -180,7 +180,7 @@ function askingContract({ name, open }: StorePlace): void {
     t.deepEqual(rows, evaluateUsers(usersPlan(log, { sort, skip: 5_999, take: 1 }), visits).rows);
   });
 
-  test(`${name}: an expression on a name knows the letters of the newest Unicode`, async (t) => {
+  test(`${name}: an expression on a name knows the letters of the newest Unicode version`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [visit(log, { user: "\u1c89" }), visit(log, { user: "1" })]);
@@ -191,7 +191,7 @@ function askingContract({ name, open }: StorePlace): void {
     t.deepEqual([await find("\\pL"), await find("\u1c8a"), await find("^\\d$")], [["\u1c89"], ["\u1c89"], ["1"]]);
   });
 
-  test(`${name}: a condition on a name with another on a count finds by both`, async (t) => {
+  test(`${name}: a condition on a name combined with one on a count applies both`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(t, store, [visit(log), visit(log, { user: "ANN" }), visit(log, { user: "bob" })]);
@@ -204,17 +204,20 @@ function askingContract({ name, open }: StorePlace): void {
   });
 }
 
-/** Random visits, random questions: the store answers as the plain evaluator does. */
+/**
+ * Compares the store's answers to random questions over random visits with those of the plain
+ * evaluator.
+ */
 function differentialContract({ name, open, differentialRounds }: StorePlace): void {
   const rounds = Math.ceil(differentialRounds / 3);
   for (let round = 1; round <= rounds; round++) {
-    test(`${name}: random questions about users are answered as plans mean them (${round} of ${rounds})`, async (t) => {
+    test(`${name}: random queries about users are answered like the reference (${round} of ${rounds})`, async (t) => {
       const store = await open(t);
       const seed = randomBytes(4).readInt32BE();
       t.log(`visits of fast-check's seed ${seed}`);
       const logs = [newLog(), newLog()];
       const [sample = []] = fc.sample(someVisits(logs, { minLength: 20 }), { numRuns: 1, seed });
-      // Ids are of one process that nobody else is.
+      // A process id that no other test uses.
       const process = randomBytes(4).toString("hex");
       const visits = sample.map((each) => ({ ...each, id: (each.id.slice(0, 16) + process) as EventId }));
       await write(t, store, visits);

@@ -46,7 +46,7 @@ const NUMBERS = [
   -Number.MAX_SAFE_INTEGER,
 ];
 
-/** Writing, and getting back what was written. */
+/** Tests of writing events and reading them back. */
 export function writeContract(place: StorePlace): void {
   createOnlyContract(place);
   fidelityContract(place);
@@ -63,7 +63,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(await pageOf(store, listPlan(log)), { rows: [row(first)], total: 1 });
   });
 
-  test(`${name}: of an event that comes twice in one batch, the first stays`, async (t) => {
+  test(`${name}: the first of two events with the same id in a batch is kept`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const first = event(log, { text: "first" });
@@ -72,7 +72,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(await texts(store, listPlan(log)), ["first", "other"]);
   });
 
-  test(`${name}: a deleted event stays deleted, however it comes again`, async (t) => {
+  test(`${name}: a deleted event stays deleted, however it is written again`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [gone, kept, late] = [
@@ -100,7 +100,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(await store.find({ kind: "events" }, log, kept.id), row(kept));
   });
 
-  test(`${name}: events that were accepted earlier may be written later, among known ones`, async (t) => {
+  test(`${name}: events accepted earlier may be written later, among stored ones`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = [0, 1, 2, 3, 4].map((hour) =>
@@ -114,7 +114,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.is((await store.list(listPlan(log))).total, 5);
   });
 
-  test(`${name}: a batch of 6,000 is stored whole, and a replay of it adds nothing`, async (t) => {
+  test(`${name}: a batch of 6,000 is stored completely, and a replay of it adds nothing`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = Array.from({ length: 6000 }, (_, i) => event(log, { created: MORNING + i, text: `event ${i}` }));
@@ -125,7 +125,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(page.rows, events.slice(5990).map(row));
   });
 
-  test(`${name}: events are prepared in steps, picked, and written once, in whatever order and however often they come`, async (t) => {
+  test(`${name}: events are prepared in steps, picked, and written once, however they are delivered`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = Array.from({ length: 30 }, (_, i) => event(log, { created: MORNING + i, text: `event ${i}` }));
@@ -151,7 +151,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
     t.deepEqual(page.rows, events.map(row));
   });
 
-  test(`${name}: batches written at the same time are all stored, and what they share is stored once`, async (t) => {
+  test(`${name}: concurrent batches are all stored, and shared events are stored once`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const shared = event(log, { text: "shared" });
@@ -172,7 +172,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
 }
 
 function fidelityContract({ name, open }: StorePlace): void {
-  test(`${name}: an event comes back as it was`, async (t) => {
+  test(`${name}: an event is returned unchanged`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = [
@@ -187,7 +187,7 @@ function fidelityContract({ name, open }: StorePlace): void {
     for (const each of events) t.deepEqual(await store.find({ kind: "events" }, log, each.id), row(each));
   });
 
-  test(`${name}: ids of any 24 digits come back and are found`, async (t) => {
+  test(`${name}: any id of 24 digits is returned unchanged and found`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const second = Math.floor(MORNING / 1000).toString(16);
@@ -198,7 +198,7 @@ function fidelityContract({ name, open }: StorePlace): void {
     for (const each of events) t.deepEqual(await store.find({ kind: "events" }, log, each.id), row(each));
   });
 
-  test(`${name}: texts of any characters come back in every field`, async (t) => {
+  test(`${name}: texts of any characters are returned unchanged in every field`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const events = ODD_TEXTS.map((odd) =>
@@ -217,7 +217,7 @@ function fidelityContract({ name, open }: StorePlace): void {
     for (const each of events) t.is(await store.data(log, each.id), each.data);
   });
 
-  test(`${name}: values come back to the last bit`, async (t) => {
+  test(`${name}: values are returned to the last bit`, async (t) => {
     const store = await open(t);
     const log = newLog();
     await write(
@@ -232,7 +232,7 @@ function fidelityContract({ name, open }: StorePlace): void {
     );
   });
 
-  test(`${name}: data is a text, null where the event has none, undefined where there is no event`, async (t) => {
+  test(`${name}: data is a text, null if the event has none, undefined if there is no event`, async (t) => {
     const store = await open(t);
     const log = newLog();
     const [some, none] = [event(log, { data: "é\n".repeat(2560) }), event(log)];
@@ -255,7 +255,7 @@ function fidelityContract({ name, open }: StorePlace): void {
 }
 
 function positionContract({ name, open, keepsPositions }: StorePlace): void {
-  test(`${name}: nothing is written by an empty batch`, async (t) => {
+  test(`${name}: an empty batch writes nothing`, async (t) => {
     const store = await open(t);
     t.deepEqual(await writeEvents(store, []), []);
     t.deepEqual(await writeAlerts(store, []), []);
@@ -264,7 +264,7 @@ function positionContract({ name, open, keepsPositions }: StorePlace): void {
 
   test(`${name}: positions are ${keepsPositions ? "kept by partition, and never move back" : "left to the bus"}`, async (t) => {
     const store = await open(t);
-    // Stores that share an engine share its partitions: these are nobody else's.
+    // Stores that share an engine share its partitions; this range belongs to the test alone.
     const partition = 1_000_000 + Math.floor(Math.random() * 1_000_000);
     const next = (topic: "events" | "dead-letters", of: number): Promise<number | null> => store.nextOffset(topic, of);
     t.is(await next("events", partition), null);

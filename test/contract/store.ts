@@ -13,7 +13,7 @@ import { seenContract } from "./store-seen.ts";
 import { usersContract } from "./store-users.ts";
 import { writeContract } from "./store-writes.ts";
 
-/** Declares the tests that every adapter of the store port has to pass. */
+/** Declares the tests that every adapter of the store port passes. */
 export function storeContract(place: StorePlace): void {
   writeContract(place);
   marksContract(place);

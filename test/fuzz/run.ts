@@ -103,7 +103,7 @@ async function runDifferential(seconds: number): Promise<string> {
 
 async function runRounds(store: string, seconds: number): Promise<void> {
   const tests = fileURLToPath(new URL("../run.ts", import.meta.url));
-  const title = `${store}: random questions are*`;
+  const title = `${store}: random queries are*`;
   const child = spawn(process.execPath, [tests, "test/contract/store.test.ts", "--serial", `--match=${title}`], {
     stdio: ["ignore", "inherit", "inherit"],
     env: {

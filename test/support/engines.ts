@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /**
- * False when this run has only the embedded engines (`TEST_ENGINES=embedded`): then tests that need
- * Kafka or Elasticsearch are declared with `test.skip`, and the runner says so at its start and its
- * end.
+ * False when the run uses the embedded engines only (`TEST_ENGINES=embedded`). Tests that need
+ * Kafka or Elasticsearch are then declared with `test.skip`, and the runner reports them at its
+ * start and at its end.
  */
 export const realEngines = process.env["TEST_ENGINES"] !== "embedded";
 
 /**
- * The addresses (`host:port`) of the Kafka of this run.
- * @throws Error with what to do, where no engine runs
+ * The addresses (`host:port`) of the run's Kafka brokers.
+ * @throws Error with instructions if no engine is running
  */
 export function kafkaBrokers(): string[] {
   const given = process.env["TEST_KAFKA_BROKERS"];
@@ -20,8 +20,8 @@ export function kafkaBrokers(): string[] {
 }
 
 /**
- * The base address (`http://host:port`) of the Elasticsearch of this run.
- * @throws Error with what to do, where no engine runs
+ * The base address (`http://host:port`) of the run's Elasticsearch.
+ * @throws Error with instructions if no engine is running
  */
 export function elasticsearchUrl(): string {
   const url = process.env["TEST_ELASTICSEARCH_URL"] || readState()?.elasticsearch?.url;
@@ -31,7 +31,7 @@ export function elasticsearchUrl(): string {
 
 type State = { kafka?: { brokers?: string[] }; elasticsearch?: { url?: string } };
 
-/** What `make up` wrote down, or null where it has not run. */
+/** Reads the state file that `make up` writes; null if it does not exist. */
 function readState(): State | null {
   const folder = process.env["ENGINES_DIR"] || resolve(import.meta.dirname, "../../.engines");
   try {

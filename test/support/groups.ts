@@ -2,7 +2,7 @@ import type { Aggregate, GroupPlan, Period } from "../../src/query/plan.ts";
 import type { Group, GroupValue, Store } from "../../src/store/store.ts";
 import type { Zone } from "../../src/query/zone.ts";
 
-/** What a query computes that names no columns. */
+/** The aggregates of a query that names no columns. */
 export const USUAL: readonly Aggregate[] = [
   { kind: "count", where: null },
   { kind: "avg", of: "value" },
@@ -10,7 +10,7 @@ export const USUAL: readonly Aggregate[] = [
   { kind: "min", of: "value" },
   { kind: "max", of: "value" },
 ];
-/** The indices of the aggregates of {@link USUAL}. */
+/** Indices of the aggregates in {@link USUAL}. */
 export const [COUNT, AVG, SUM, MIN, MAX] = [0, 1, 2, 3, 4] as const;
 
 export function day(zone: Zone): Period {

@@ -1,4 +1,6 @@
-/** A text of the letters a and b in which nearly every state of an expression on them is met. */
+/**
+ * Returns a text of the letters a and b that drives an expression through nearly all of its states.
+ */
 export function hostileText(seed: number, length: number): string {
   let state = seed;
   return Array.from({ length }, () => {

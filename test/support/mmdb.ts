@@ -1,18 +1,22 @@
 import { isIPv4 } from "node:net";
 
-/** What a database knows of a network: anything that the format's maps, strings and doubles can say. */
+/**
+ * The value of a network in the database: anything that the format's maps, strings and doubles can
+ * hold.
+ */
 type Value = string | number | { readonly [name: string]: Value };
 
 export type MmdbOptions = {
   readonly ipVersion?: 4 | 6;
-  /** Bits of a record of the search tree. */
+  /** Size of a record of the search tree, in bits. */
   readonly recordSize?: 24 | 28 | 32;
   readonly type?: string;
 };
 
 /**
- * A database in MaxMind's format (https://maxmind.github.io/MaxMind-DB/), version 2.0, with a value
- * for each network such as `203.0.113.0/24`. In a database of IPv6, IPv4 lies below `::/96`.
+ * Builds a database in MaxMind's format (https://maxmind.github.io/MaxMind-DB/), version 2.0, with
+ * a value for each network such as `203.0.113.0/24`. In an IPv6 database, IPv4 networks are below
+ * `::/96`.
  */
 export function mmdb(
   networks: Readonly<Record<string, Value>>,
@@ -85,7 +89,7 @@ function encodeNode(left: number, right: number, recordSize: 24 | 28 | 32): Buff
   }
   node.writeUIntBE(left & 0xffffff, 0, 3);
   node.writeUIntBE(right & 0xffffff, node.length - 3, 3);
-  // The byte between holds the highest four bits of both.
+  // The middle byte holds the highest four bits of both records.
   if (recordSize === 28) node[3] = ((left >>> 24) << 4) | (right >>> 24);
   return node;
 }
@@ -119,7 +123,7 @@ function uint32(value: number): Buffer {
   return Buffer.concat([control(UINT32, 4), bytes]);
 }
 
-/** The byte that says type and length; a length from 29 on is said by the next. */
+/** Encodes the control byte with type and length; lengths from 29 on take one more byte. */
 function control(type: number, length: number): Buffer {
   if (length > 284) throw new Error("longer than this writer can say");
   return Buffer.from(length < 29 ? [(type << 5) | length] : [(type << 5) | 29, length - 29]);

@@ -10,14 +10,14 @@ export const ADMIN = { email: "ann@example.org", password: "correct horse" } as 
 export const KEY = "key-of-the-first-log";
 export const LOG = "first";
 
-/** Every way of running the whole service that this run covers. */
+/** The ways of running the whole service that this run covers. */
 export const KINDS: readonly ("embedded" | "cluster")[] = realEngines ? ["embedded", "cluster"] : ["embedded"];
 
 export type Service = Loggia & { readonly apiUrl: string; readonly postUrl: string };
 
 /**
- * What `startLoggia` needs for a service of a test's own: ports 0, and a folder or a namespace that
- * nobody else has.
+ * Returns the settings with which `startLoggia` starts a service for one test: ports 0, and a
+ * folder or namespace of its own.
  */
 export function environmentOf(kind: "embedded" | "cluster", folder: string): Record<string, string> {
   const environment = {
@@ -43,7 +43,7 @@ export async function startService(environment: Record<string, string>): Promise
   };
 }
 
-/** The same for the length of a test. */
+/** Starts the whole service for the duration of a test. */
 export async function serviceOf(t: ExecutionContext, kind: "embedded" | "cluster"): Promise<Service> {
   const service = await startService(environmentOf(kind, temporaryFolder(t)));
   t.teardown(() => service.close());
@@ -52,7 +52,7 @@ export async function serviceOf(t: ExecutionContext, kind: "embedded" | "cluster
 
 export const AUTHORIZATION = `Basic ${Buffer.from(`${ADMIN.email}:${ADMIN.password}`).toString("base64")}`;
 
-/** Gets a path of the API as the admin. */
+/** Requests a path of the API as the admin. */
 export async function get(
   service: Service,
   path: string,
@@ -73,7 +73,9 @@ export async function post(
   return { status: response.status, headers: response.headers, body: (await response.json()) as { id?: string } };
 }
 
-/** How long this machine, busy as it is, takes to read what was changed: on a quiet one some milliseconds. */
+/**
+ * Returns how long this machine currently takes to read changed data; some milliseconds if idle.
+ */
 export async function readingTime({ ports }: Service): Promise<number> {
   const start_ms = performance.now();
   await ports.catalog.refresh();

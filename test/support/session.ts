@@ -8,13 +8,13 @@ export type Asked = {
   readonly method?: string;
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** A body of JSON. */
+  /** Request body, sent as JSON. */
   readonly json?: unknown;
   readonly body?: string;
 };
 export type Answered = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 
-/** Sends a request whose headers are all the test's own, as those of a browser are the browser's. */
+/** Sends a request with exactly the given headers, as a browser would send them. */
 export function ask({ apiUrl }: Pick<Service, "apiUrl">, asked: Asked): Promise<Answered> {
   const { method = "GET", path, headers = {}, json, body = json === undefined ? "" : JSON.stringify(json) } = asked;
   const type = json === undefined ? {} : { "Content-Type": "application/json" };
@@ -31,7 +31,7 @@ export function ask({ apiUrl }: Pick<Service, "apiUrl">, asked: Asked): Promise<
   return promise;
 }
 
-/** Signs in, and gives the answer. */
+/** Signs in and returns the response. */
 export function signIn(
   service: Pick<Service, "apiUrl">,
   given: { readonly email?: string; readonly password?: string; readonly headers?: OutgoingHttpHeaders } = {},
@@ -40,13 +40,13 @@ export function signIn(
   return ask(service, { method: "POST", path: "/1/session", json: { email, password }, headers });
 }
 
-/** The cookie that an answer sets, as the browser sends it back. */
+/** Returns the cookie set by a response, as the browser sends it back. */
 export function cookieOf({ headers }: Answered): string {
   const [cookie = ""] = headers["set-cookie"] ?? [];
   return cookie.split(";", 1)[0]!;
 }
 
-/** The headers of the page's own requests with a session's cookie. */
+/** Returns the headers of the page's own requests with a session cookie. */
 export function fromPage(cookie: string): OutgoingHttpHeaders {
   return { Cookie: cookie, "X-Loggia": "1", "Sec-Fetch-Site": "same-origin" };
 }

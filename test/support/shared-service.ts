@@ -8,8 +8,8 @@ import { environmentOf, get, post, startService } from "./service.ts";
 import type { Service } from "./service.ts";
 
 /**
- * One embedded service for all tests of a file, from before the first until after the last. @param
- * started is handed it
+ * Runs one embedded service for all tests of a file.
+ * @param started called with the service once it runs
  */
 export function shareService(started: (service: Service) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
@@ -24,7 +24,7 @@ export function shareService(started: (service: Service) => void): void {
   });
 }
 
-/** After an attack both addresses do their work. */
+/** Asserts that both addresses still work after an attack. */
 export async function assertWell(t: ExecutionContext, service: Service): Promise<void> {
   t.is((await post(service, { text: "still here" })).status, 201);
   t.is((await get(service, "/1/logs")).status, 200);

@@ -3,20 +3,20 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
-/** A mail as the server has taken it in, whether it answered or not. */
+/** A mail that the server received, whether or not it was acknowledged. */
 export type ReceivedMail = {
   readonly from: string;
   readonly to: readonly string[];
-  /** In the order in which they stand, names as sent, unfolded, values decoded. */
+  /** In the order received; names as sent, unfolded, values decoded. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly text: string;
   readonly raw: string;
-  /** On the clock of `performance.now()`. */
+  /** Time of receipt by `performance.now()`. */
   readonly at_ms: number;
 };
 
 /**
- * What to answer a command instead of the usual; null: the usual; "close": the connection goes. `.`
+ * Overrides the reply to a command. null: the usual reply; "close": close the connection. `.`
  * stands for the end of a mail.
  */
 export type Rule = (command: string) => string | null | Promise<string | null>;
@@ -24,13 +24,16 @@ export type Rule = (command: string) => string | null | Promise<string | null>;
 export type SmtpServer = {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
-  /** All commands of all connections. */
+  /** The commands of all connections. */
   readonly commands: readonly string[];
   rule: Rule;
   close(): Promise<void>;
 };
 
-/** A mail server on a port of 127.0.0.1, closed with the test. It takes every mail, unless its rule says otherwise. */
+/**
+ * Starts a mail server on a port of 127.0.0.1, closed with the test. It accepts every mail unless
+ * its rule says otherwise.
+ */
 export async function startSmtpServer(
   t: Pick<ExecutionContext, "teardown">,
   options: { port?: number; rule?: Rule } = {},
@@ -64,7 +67,7 @@ export async function startSmtpServer(
 
 async function serve(socket: Socket, server: SmtpServer, mails: ReceivedMail[], commands: string[]): Promise<void> {
   const say = (line: string): void => void socket.write(`${line}\r\n`);
-  /** Null while commands are expected, otherwise the mail so far. */
+  /** Null while commands are expected; otherwise the lines of the mail so far. */
   let data: string[] | null = null;
   let from = "";
   let to: string[] = [];
@@ -112,7 +115,7 @@ function parse(lines: readonly string[], from: string, to: readonly string[]): R
   return { from, to: [...to], headers, text, raw, at_ms: performance.now() };
 }
 
-/** The value of a header that stands once. */
+/** Returns the value of a header that occurs once. */
 export function headerOf(mail: ReceivedMail, name: string): string {
   const values = mail.headers.filter(([other]) => other.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
   if (values.length !== 1) throw new Error(`${name} stands ${values.length} times`);

@@ -1,32 +1,35 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** What a run of ava came to. */
+/** The totals of an ava run. */
 export type Tally = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** What ava writes as it goes, a line for each event ... */
+/** Patterns of the lines that ava writes for each event ... */
 const PASSED = /^ {2}✔ (?!\[expected fail\] )/;
 const SKIPPED = /^ {2}- \[skip\] /;
 const FILE_FAILED = /^ {2}(?:✘ (?:No tests found in |Internal error|Couldn’t find any )|Failed to exit when running )/;
 const FILE_LEFT = /^ {2}✘ Exiting due to process\.exit\(\) when running /;
 const FILE_ENDED_BADLY = /^ {2}✘ \S+ exited (?:with a non-zero exit code|due to )/;
-/** ... and its totals, below a rule. */
+/** ... and of its totals, below a rule. */
 const RULE = "  ─";
 const FAILED = /^ {2}(\d+) (?:hooks? failed|tests? failed|tests? remained pending)/;
 const UNCAUGHT = /^ {2}(\d+) (?:unhandled rejections?|uncaught exceptions?)$/;
 
 /**
- * Counts what ava reports, line by line as it comes; what the tests themselves print goes another
- * way.
+ * Counts the results in ava's report, line by line. Output of the tests themselves is not part of
+ * it.
  *
- * A test that passed counts as passed. A test or a hook that failed or hung, an error that nobody
- * caught, a file without tests or one that ended before its time each count as failed; a run that
- * ended badly for any other reason counts as one failure.
+ * A test that passed counts as passed. A test or hook that failed or hung, an uncaught error, and a
+ * file without tests or one that ended early each count as failed. A run that ended with an error
+ * for any other reason counts as one failure.
  */
 export function createTally(): { line(text: string): void; close(exitCode: number | null): Tally } {
   let passed = 0;
   let failed = 0;
   let skipped = 0;
-  /** Errors that end the file they occur in, and the files that ended badly: each failure is told twice or once. */
+  /**
+   * Errors that end their file, and files that ended with an error: ava reports such a failure once
+   * or twice.
+   */
   let fatal = 0;
   let endedBadly = 0;
   let belowRule = false;

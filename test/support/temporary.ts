@@ -4,14 +4,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An empty folder of this test's own, removed when the test is over. */
+/** Creates an empty folder that is removed after the test. */
 export function temporaryFolder(t: Pick<ExecutionContext, "teardown">): string {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
   return folder;
 }
 
-/** `prefix` with a random ending of lower-case letters and digits: fit for log keys, topics, groups and indices. */
+/**
+ * Returns `prefix` with a random suffix of lower-case letters and digits, valid for log keys,
+ * topics, groups and indices.
+ */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${randomBytes(5).toString("hex")}`;
 }

@@ -1,4 +1,4 @@
-/** How many turns others have while `work` is done. */
+/** Returns how many turns of the event loop pass while `work` runs. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -22,8 +22,8 @@ export function busy_ms(): number {
 }
 
 /**
- * Does work, and tells for how long others had no turn at most, in milliseconds of processor time:
- * what other processes take does not count.
+ * Runs work and returns the longest time for which it blocked the event loop, in milliseconds of
+ * processor time, so that time used by other processes does not count.
  */
 export async function longestHold_ms<T>(work: () => Promise<T>): Promise<{ longest_ms: number; answer: T }> {
   let longest_ms = 0;
@@ -45,9 +45,12 @@ export async function longestHold_ms<T>(work: () => Promise<T>): Promise<{ longe
   }
 }
 
-/** Does work three times, and returns the shortest of the longest holds, in milliseconds of processor time. */
+/**
+ * Runs work three times and returns the shortest of the three longest blocks, in milliseconds of
+ * processor time.
+ */
 export async function holdOfBest_ms(work: () => Promise<unknown>): Promise<number> {
-  // Compilation and collections of garbage hold single attempts up too.
+  // Compilation and garbage collection may delay a single attempt.
   let best_ms = Infinity;
   for (let attempt = 0; attempt < 3; attempt++) best_ms = Math.min(best_ms, (await longestHold_ms(work)).longest_ms);
   return best_ms;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Asks `condition` again and again until it answers something truthy, and returns that.
- * A condition that throws counts as not met yet; its last error becomes the cause of the failure.
- * @throws Error naming `what`, once `timeout_ms` (90 s, for busy machines) have passed
+ * Polls `condition` until it returns a truthy value, and returns that value.
+ * A condition that throws counts as unmet; its last error becomes the cause of the failure.
+ * @throws Error naming `what` after `timeout_ms` (90 s, for busy machines)
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

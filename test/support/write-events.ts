@@ -14,12 +14,12 @@ export async function writeEvents(
   return store.writeEvents(prepared, position);
 }
 
-/** Said of a document whose shard is not there yet. */
+/** Errors about a document whose shard has not started yet. */
 const NOT_READY = /No shard available|its shard is not ready/;
 
 /**
- * Writes alerts, again as long as the shard of a new index is not there, which takes seconds on a
- * busy machine: whatever else is to be tried again comes out as it is.
+ * Writes alerts, and retries while the shard of a new index has not started, which takes seconds on
+ * a busy machine. Any other outcome to retry is returned unchanged.
  */
 export function writeAlerts(store: Pick<Store, "writeAlerts">, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
   const write = async (): Promise<WriteOutcome[] | null> => {
