@@ -28,7 +28,7 @@ async function rowsOf(file: string, sql: string): Promise<unknown[]> {
 const COLUMNS =
   "select column_name, data_type from duckdb_columns() where column_name like 'attribute\\_%' escape '\\'";
 
-test("logs share columns, and find what lies there as their own, before a new start and after", async (t) => {
+test("logs share attribute columns and find only their own values, before and after a restart", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   const [first, second, third] = [newLog(), newLog(), newLog()];
   const where: Condition = { kind: "number", field: "@status", op: "=", value: 500 };
@@ -53,7 +53,7 @@ test("logs share columns, and find what lies there as their own, before a new st
   t.is(await found(store), 3);
 });
 
-test("ten thousand names of one log take no columns from it and others, and are found", async (t) => {
+test("ten thousand attributes of one log take no columns from it or from other logs, and are found", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   const [odd, usual] = [newLog(), newLog()];
   const events = Array.from({ length: 10_000 }, (_, i) =>
@@ -76,7 +76,7 @@ test("ten thousand names of one log take no columns from it and others, and are 
   t.true(columns.length <= 2, `${columns.length} columns`);
 });
 
-test("names that one event each brings take few columns", async (t) => {
+test("attributes that occur in one event each take few columns", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   const log = newLog();
   {
@@ -91,7 +91,7 @@ test("names that one event each brings take few columns", async (t) => {
   t.true(columns.length <= 16, `${columns.length} columns`);
 });
 
-test("an attribute that becomes frequent gets a column, and is found in both places", async (t) => {
+test("an attribute that becomes frequent gets a column, and earlier values are still found", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   const log = newLog();
   const rare = Array.from({ length: 256 }, (_, i) => event(log, { attributes: i === 3 ? '{"late":"X"}' : '{"a":1}' }));

@@ -6,8 +6,9 @@ import type { LogKey } from "../../../src/events/event.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
 /**
- * Another process at the store `file`: writes batches of 500 events of `log`, with an attribute `batch` and, for ten
- * batches each, one of another name; and says after each what became of it, until it is killed.
+ * Runs in a process of its own until it is killed: writes batches of 500 events of `log` to the
+ * store `file`, and prints the outcome of each. Every event has an attribute `batch`, and one whose
+ * name changes every ten batches.
  */
 const [file = "", log = "", blockRows = "8192"] = process.argv.slice(2);
 

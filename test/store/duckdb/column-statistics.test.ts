@@ -17,7 +17,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { event, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
-test("how far events reach is known to all who ask at once, and looked up again after it could not be", async (t) => {
+test("concurrent callers get the range of events, and a failed lookup is repeated", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connections = [await instance.connect(), await instance.connect()];
@@ -38,7 +38,7 @@ test("how far events reach is known to all who ask at once, and looked up again 
   ]);
 });
 
-test("users are found in any case, written before or after they were first asked for", async (t) => {
+test("users are found in any case, whether written before or after the first query for them", async (t) => {
   const options = { file: join(temporaryFolder(t), "events.duckdb"), log: pino({ level: "silent" }), threads: 1 };
   const log = newLog();
   const users: string[] = [];
@@ -57,7 +57,7 @@ test("users are found in any case, written before or after they were first asked
     await using store = await openDuckdbStore(options);
     await add(store, "ann", "bob", "kelvin", "\u00e5sa");
     await hold(store, "in lower case");
-    // The Kelvin sign folds to the letter, as does the letter with a ring.
+    // The Kelvin sign and the letter with a ring fold to ordinary letters.
     await add(store, "\u212aelvin", "\u00c5sa");
     await hold(store, "beside others that are not of ASCII");
   }
@@ -71,7 +71,7 @@ test("users are found in any case, written before or after they were first asked
   await hold(store, "opened anew, with some in upper case");
 });
 
-test("a user in upper case is found that came while a question was under way", async (t) => {
+test("a user in upper case that is written during a query is found", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connection = await instance.connect();

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 import { open, newFile, startChild, kill, runIn } from "./store-files.ts";
 
-test("all that was written is there after closing and opening again", async (t) => {
+test("everything written survives closing and reopening", async (t) => {
   const file = newFile(t);
   const log = newLog();
   const user = newUser();
@@ -43,7 +43,7 @@ test("all that was written is there after closing and opening again", async (t) 
   t.is(await store.data(log, kept.id), "x");
 });
 
-test("a process that is killed loses nothing that was acknowledged, and its position fits its events", async (t) => {
+test("a killed process loses nothing that it acknowledged, and its position matches its events", async (t) => {
   const file = newFile(t);
   const log = newLog();
   for (let life = 0; life < 3; life++) {
@@ -74,7 +74,7 @@ test("a process that is killed loses nothing that was acknowledged, and its posi
   }
 });
 
-test("when the disk is full, events are to be tried again, what was written stays, and the file opens again", async (t) => {
+test("on a full disk, writes are to be retried, stored events stay, and the file opens again", async (t) => {
   const file = newFile(t);
   const log = newLog();
   const { child, lines } = startChild(t, file, log, 4000);
@@ -90,7 +90,7 @@ test("when the disk is full, events are to be tried again, what was written stay
   await write(t, store, [event(log)]);
 });
 
-test("a store that is closed says so, and closing waits for what is in flight", async (t) => {
+test("a closed store rejects calls, and closing waits for those in flight", async (t) => {
   const store = await open(newFile(t));
   const log = newLog();
   const prepared = store.prepareEvents();
@@ -106,7 +106,7 @@ test("a store that is closed says so, and closing waits for what is in flight", 
   await store[Symbol.asyncDispose]();
 });
 
-test("a store in use, by this process or another, is told by its name", async (t) => {
+test("a store that this or another process has open is reported with its file name", async (t) => {
   const file = newFile(t);
   {
     await using store = await open(file);
@@ -125,7 +125,7 @@ test("a store in use, by this process or another, is told by its name", async (t
   await store.ping();
 });
 
-test("a file that is no store, or is of another version, is told by its name and left as it was", async (t) => {
+test("a file of another format or version is reported with its name and left unchanged", async (t) => {
   const folder = temporaryFolder(t);
   const text = join(folder, "text.duckdb");
   writeFileSync(text, "hello ".repeat(4000));
@@ -148,7 +148,7 @@ test("a file that is no store, or is of another version, is told by its name and
   t.regex(error.message, /newer\.duckdb has tables of version 999; this Loggia reads version \d+$/);
 });
 
-test("a place that cannot be written is told by its name; missing folders are made", async (t) => {
+test("an unwritable folder is reported with its name; missing folders are created", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "file"), "");
   mkdirSync(join(folder, "folder.duckdb"));

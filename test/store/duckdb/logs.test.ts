@@ -21,7 +21,7 @@ async function stored(connection: DuckDBConnection): Promise<readonly unknown[]>
   return (await connection.runAndReadAll("select log, number from logs order by number")).getRows();
 }
 
-test("a log has the same number each time, and after a new start", async (t) => {
+test("a log keeps its number, also after a restart", async (t) => {
   const connection = await connect(t);
   const logs = await LogNumbers.read(connection);
   t.is(logs.get(SHOP), undefined);
@@ -48,7 +48,7 @@ test("a log has the same number each time, and after a new start", async (t) => 
   t.deepEqual(await stored(connection), expected);
 });
 
-test("numbers of a transaction that was undone are written by the next", async (t) => {
+test("numbers of a rolled back transaction are written by the next one", async (t) => {
   const connection = await connect(t);
   const logs = await LogNumbers.read(connection);
   logs.numberOf(SHOP);
@@ -68,7 +68,7 @@ test("numbers of a transaction that was undone are written by the next", async (
   ]);
 });
 
-test("a number that was never written is free after a new start", async (t) => {
+test("a number that was never written is free after a restart", async (t) => {
   const connection = await connect(t);
   const logs = await LogNumbers.read(connection);
   logs.numberOf(SHOP);

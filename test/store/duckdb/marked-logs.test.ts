@@ -10,13 +10,13 @@ import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.t
 import { temporaryFolder } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
-/** The marks of all events of a log, as a list tells them. */
+/** Returns the annotations of all events of a log, as its list shows them. */
 async function marksOf(store: DuckdbStore, log: LogKey): Promise<Marks[]> {
   const { rows, marks = await store.marks(rows.map(({ id }) => id)) } = await store.list(listPlan(log));
   return [...marks.values()];
 }
 
-test("the first mark of a log is told by each later list, also after a restart", async (t) => {
+test("the first annotation of a log is in every later list, also after a restart", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   const open = (): Promise<DuckdbStore> => openDuckdbStore({ file, log: pino({ level: "silent" }) });
   const [bookmarked, alerted, plain] = [newLog(), newLog(), newLog()];

@@ -8,11 +8,11 @@ import { event, listPlan, MORNING, newLog } from "../../contract/store-fixture.t
 import { temporaryFolder } from "../../support/temporary.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
-/** More than two of the spans in which a list is counted that may stop. */
+/** More than two of the spans in which a list with a bounded count is counted. */
 const COUNT = 260_000;
 const BATCH = 20_000;
 
-test("a list that stops counting finds the same pages in a large store, wherever a log's events lie", async (t) => {
+test("a list with a bounded count has the same pages in a large store, wherever a log's events are", async (t) => {
   t.timeout(120_000);
   const file = join(temporaryFolder(t), "events.duckdb");
   const store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 256, threads: 2 });
@@ -21,7 +21,7 @@ test("a list that stops counting finds the same pages in a large store, wherever
   for (let from = 0; from < COUNT; from += BATCH) {
     const events = Array.from({ length: BATCH }, (_, i) => from + i).map((i) => {
       const log = i % 50 === 0 && i < 100_000 ? early : i % 50 === 1 ? coarse : dense;
-      // Of `coarse`, 500 events have the same moment, which is more than what is looked at around a page.
+      // In `coarse`, 500 events share each moment, more than the store reads around a page.
       const created = MORNING + (log === coarse ? i - (i % 25_000) : i);
       return event(log, { created, text: "x", value: i % 97 });
     });

@@ -21,14 +21,16 @@ export function newFile(t: ExecutionContext): string {
   return join(temporaryFolder(t), "events.duckdb");
 }
 
-/** Another process that writes to the store until it is killed. Its lines are read one at a time. */
+/**
+ * Starts a process that writes to the store until it is killed. Its output is read line by line.
+ */
 export function startChild(
   t: ExecutionContext,
   file: string,
   log: string,
   limit_blocks?: number,
 ): { child: ChildProcess; lines: AsyncIterator<string> } {
-  // `ulimit -f` counts blocks of 512 bytes and is how a disk gets full without one to fill.
+  // `ulimit -f` counts blocks of 512 bytes and simulates a full disk.
   const limit = limit_blocks === undefined ? "" : `trap '' XFSZ; ulimit -f ${limit_blocks}; `;
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, CHILD, file, log], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -13,7 +13,7 @@ import { writeEvents } from "../../support/write-events.ts";
 import { usualGroups, hour } from "../../support/groups.ts";
 import { open, newFile, runIn } from "./store-files.ts";
 
-test("texts that no lower case folds are found by who asked before they came, beside them, and after a new start", async (t) => {
+test("texts without a lower-case folding are found if written before or after a query, and after a restart", async (t) => {
   const file = newFile(t);
   const log = newLog();
   const kelvin = event(log, { source: "\u212aelvin", tags: ["stra\u00dfe"] });
@@ -43,7 +43,7 @@ test("texts that no lower case folds are found by who asked before they came, be
   t.deepEqual(await groups(store), ["jar", "\u212aelvin", "Lamp", "plain"]);
 });
 
-/** What earlier versions had otherwise, made of a file of this one. */
+/** Statements that turn a file of this version into one of an earlier version. */
 const BACK_TO = {
   7: ["update meta set version = 7"],
   6: [
@@ -78,14 +78,14 @@ const BACK_TO = {
 };
 
 for (const version of [1, 2, 3, 4, 5, 6, 7] as const) {
-  test(`a file of version ${version} is brought up to date and keeps what it holds`, async (t) => {
+  test(`a file of version ${version} is migrated and keeps its contents`, async (t) => {
     const file = newFile(t);
     const log = newLog();
     const kept = [
       event(log, { text: "kept", tags: ["Stra\u00dfe", "B"], class: "big" }),
       event(log, { text: "too", tags: ["b"], user: "\u212aelvin" }),
       event(log, { text: 'took 12 ms for "ſo" from ſtraße' }),
-      // `lower` makes an i of it, which is another letter.
+      // `lower` turns it into an i, which is another letter.
       event(log, { text: "dotted", tags: ["\u0130"] }),
     ];
     const others = [newLog(), newLog()].map((other) => event(other));
@@ -127,7 +127,7 @@ for (const version of [1, 2, 3, 4, 5, 6, 7] as const) {
   });
 }
 
-test("events of many logs are found by theirs, whichever were written, in whatever order, before a new start and after", async (t) => {
+test("events of many logs are found in their log, in any order of writes, before and after a restart", async (t) => {
   const file = newFile(t);
   const events = Array.from({ length: 40 }, () => newLog()).flatMap((log) => [event(log), event(log)]);
   const mixed = [...events.filter((_, i) => i % 2 === 0), ...events.filter((_, i) => i % 2 === 1)];
@@ -161,7 +161,7 @@ test("events of many logs are found by theirs, whichever were written, in whatev
   t.deepEqual((await store.list(listPlan(unknown))).rows, [row(late)]);
 });
 
-test("tags that are one ignoring case stay two groups, beside tags that no lower case folds", async (t) => {
+test("tags that differ only in case are two groups, beside tags without a lower-case folding", async (t) => {
   const log = newLog();
   await using store = await open(newFile(t));
   await write(t, store, [event(log, { tags: ["K", "k", "Stra\u00dfe"] }), event(log, { tags: ["\u212a"] })]);
@@ -192,7 +192,7 @@ for (const field of ["text", "link", "tags", "source", "user", "class"] as const
   });
 }
 
-test("the log of changes is folded in once nothing is written any more, while others read", async (t) => {
+test("the write-ahead log is checkpointed once writes stop, while reads go on", async (t) => {
   const file = newFile(t);
   const log = newLog();
   await using store = await open(file);
@@ -212,7 +212,7 @@ test("the log of changes is folded in once nothing is written any more, while ot
   );
 });
 
-test("days and hours before 1970 are told apart by who asked before they came, and after a new start", async (t) => {
+test("days and hours before 1970 are distinct for earlier readers too, and after a restart", async (t) => {
   const file = newFile(t);
   const log = newLog();
   const early = [-3_600_000, -1, 0, 1].map((created) => ({ ...event(log), created }));
@@ -235,10 +235,10 @@ test("days and hours before 1970 are told apart by who asked before they came, a
   t.deepEqual(await hours(store), expected);
 });
 
-test("pages near either end are those of the whole list, however the events lie", async (t) => {
+test("pages near either end equal those of the whole list, however the events are spread", async (t) => {
   const file = newFile(t);
   const [log, other] = [newLog(), newLog()];
-  // Dense at first, then with ever larger gaps, some of the same moment, and among many more of another log.
+  // Dense at first, then with growing gaps; some share a moment, among many more of another log.
   const at = Array.from({ length: 300 }, (_, i) => MORNING + (i < 200 ? i >> 1 : 200 + (i - 200) ** 3));
   const events = at.map((created) => event(log, { created, text: String(created) }));
   const others = Array.from({ length: 1_000 }, (_, i) => event(other, { created: MORNING + i }));
@@ -264,7 +264,7 @@ test("pages near either end are those of the whole list, however the events lie"
   }
 });
 
-test("one event that cannot be stored is rejected by itself, and holds the position back", async (t) => {
+test("an event that cannot be stored is rejected alone and holds back the position", async (t) => {
   await using store = await open(newFile(t));
   const log = newLog();
   const events = Array.from({ length: 9 }, (_, i) => event(log, { text: String(i) }));
@@ -280,7 +280,7 @@ test("one event that cannot be stored is rejected by itself, and holds the posit
   t.is((await store.list(listPlan(log))).total, 9);
 });
 
-test("an event that cannot be stored hides none of the same id", async (t) => {
+test("an event that cannot be stored hides no other one with its id", async (t) => {
   await using store = await open(newFile(t));
   const log = newLog();
   const [one, other] = [event(log, { text: "one" }), event(log, { text: "other" })];
@@ -292,7 +292,7 @@ test("an event that cannot be stored hides none of the same id", async (t) => {
   t.deepEqual((await texts(store, listPlan(log))).toSorted(), ["one", "other"]);
 });
 
-test("events that were written are not written again, and those of another store not at all", async (t) => {
+test("written events are not written again, and events of another store not at all", async (t) => {
   await using store = await open(newFile(t));
   const prepared = store.prepareEvents();
   await prepared.add([event(newLog())]);
@@ -302,7 +302,7 @@ test("events that were written are not written again, and those of another store
   await t.throwsAsync(store.writeEvents(strange), { message: "these events were prepared by another store" });
 });
 
-test("lists are of one moment while events are written beside them", async (t) => {
+test("a list shows one moment while events are written", async (t) => {
   await using store = await open(newFile(t));
   const log = newLog();
   const batches = Array.from({ length: 40 }, (_, i) =>
@@ -326,14 +326,14 @@ test("lists are of one moment while events are written beside them", async (t) =
   t.true((await writing).flat().every(({ kind }) => kind === "done"));
 });
 
-test("a question that takes too long is interrupted and says so; the next one is answered", async (t) => {
+test("a query that exceeds its time limit is interrupted with an error; the next one is answered", async (t) => {
   const log = newLog();
   const options = { file: newFile(t), log: pino({ level: "silent" }), threads: 1, readTimeout_ms: 20 };
   await using store = await openDuckdbStore(options);
   const many = Array.from({ length: 10_000 }, (_, i) => event(log, { text: `x${"ab".repeat(200)} ${i}` }));
   await write(t, store, many);
-  // A second and more, so that it is not over before this process, which may have much else to do,
-  // finds that it is late.
+  // Takes more than a second, so that it is still running when this process, which may be busy,
+  // notices that the time is over.
   const slow = {
     kind: "or",
     conditions: Array.from({ length: 40 }, (_, i) => ({

@@ -44,7 +44,7 @@ const POOL = new ChunkPool({ name: "rows", columns: COLUMNS, toRows: (rows: read
 const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, flag boolean, real double, unlike varchar, alike varchar,
   "inner" struct("text" varchar, other varchar))`;
 
-/** Short texts lie in a vector themselves, long ones beside it. */
+/** A vector holds short texts itself and refers to long ones. */
 const TEXT = fc.oneof(
   fc.constantFrom("", "a", "twelve bytes", "thirteen byte", "\u0000", "a\u0000b", "\ufeffmark", "Ä🎉 und was folgt"),
   fc.string({ unit: "grapheme", maxLength: 40 }),
@@ -83,9 +83,9 @@ function asRead(rows: readonly Row[]): unknown {
   return rows.map(({ whole, ...row }) => ({ whole: BigInt(whole), ...row }));
 }
 
-test("rows are read as they were written, whatever is in them and however many chunks they fill, in whatever steps", async (t) => {
+test("rows are read as written, whatever their values and number of chunks, in any steps", async (t) => {
   const connection = await openTable();
-  // A few rows many times over fill several chunks, with texts that come again and again.
+  // A few rows repeated many times fill several chunks and repeat their texts.
   const rows = fc.tuple(
     fc.array(ROW, { minLength: 1, maxLength: 30 }),
     fc.array(fc.nat({ max: 2_000 }), { maxLength: 5 }),
@@ -104,14 +104,14 @@ test("rows are read as they were written, whatever is in them and however many c
       await appendChunks(connection, "rows", filled.chunks);
       await connection.run("commit");
       t.deepEqual(await readRows(connection), asRead(written));
-      // Their memory is what the next ones are filled into.
+      // The next chunks reuse this memory.
       filled.release();
     }),
     { numRuns: 40 },
   );
 });
 
-test("rows that are picked are as they were, and the others stay", async (t) => {
+test("picked rows are copied unchanged, and the others stay", async (t) => {
   const connection = await openTable();
   const picked = fc.array(fc.tuple(ROW, fc.boolean()), { maxLength: 60 });
   await fc.assert(
@@ -135,7 +135,7 @@ test("rows that are picked are as they were, and the others stay", async (t) => 
   );
 });
 
-test("half characters of neighbours become none", async (t) => {
+test("halves of a surrogate pair in adjacent texts stay two invalid characters", async (t) => {
   const connection = await openTable();
   const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", inner: null };
   const halves = ["from one \ud83d", "\ude00 to the next", "plain"];
@@ -151,7 +151,7 @@ test("half characters of neighbours become none", async (t) => {
   );
 });
 
-test("texts may lie on both sides of an address that ends in 32 zeros", (t) => {
+test("texts may be on both sides of an address that ends in 32 zeros", (t) => {
   const values = ["twenty bytes, before", "as many bytes behind"];
   const bytes = Buffer.from(`${values.join("")} and padding`);
   const entries = entriesOf(values, { bytes, isAscii: true, address: 0x7f12_ffff_fff0n });
@@ -159,7 +159,7 @@ test("texts may lie on both sides of an address that ends in 32 zeros", (t) => {
   t.deepEqual(entries.slice(4), Uint32Array.of(20, bytes.readUInt32LE(20), 4, 0x7f13));
 });
 
-test("a number that no column takes is refused, and what else there is stays and can be added to", async (t) => {
+test("a number that no column accepts is refused, and the rows before it stay and can be added to", async (t) => {
   const connection = await openTable();
   const row: Row = { whole: 1, large: 2n, small: 3, flag: true, real: 4, unlike: "", alike: "", inner: null };
   const filled = new Rows(POOL);
@@ -174,7 +174,7 @@ test("a number that no column takes is refused, and what else there is stays and
   t.deepEqual(await readRows(connection), asRead([row, { ...row, whole: 5 }]));
 });
 
-test("what was put into the columns before the one that refuses it leaves nothing behind", async (t) => {
+test("a refused row leaves nothing in the columns filled before the refusal", async (t) => {
   const connection = await (await DuckDBInstance.create(":memory:")).connect();
   await connection.run("create table rows (real double, word varchar, whole bigint)");
   type Narrow = Pick<Row, "real" | "unlike" | "whole">;

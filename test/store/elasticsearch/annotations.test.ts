@@ -31,7 +31,7 @@ if (realEngines) {
     await client.close();
   });
 
-  test("a page of events comes with its marks where these are few", async (t) => {
+  test("a page of events includes its annotations if they are few", async (t) => {
     const key = newLog();
     const marked = Array.from({ length: 21 }, (_, i) => event(key, { text: `marked ${i}` }));
     await write(t, store, marked);
@@ -40,14 +40,14 @@ if (realEngines) {
     t.deepEqual(new Set((await writeAlerts(store, alerts)).map(({ kind }) => kind)), new Set(["done"]));
     await store.refresh();
     const few = listPlan(key, { where: { kind: "text", field: "text", op: "=", value: "marked 7" } });
-    // A page does not wait for them on a busy machine.
+    // On a busy machine a page does not wait for its annotations.
     const marks = await until(async () => (await store.list(few)).marks, { what: "a page with its marks" });
     t.deepEqual(marks, new Map([[marked[7]!.id, { bookmarks: [], alerts: users.toSorted() }]]));
     const many = await store.list(listPlan(key));
     t.deepEqual([many.total, many.marks], [21, undefined]);
   });
 
-  test("what a person does shows in the next list", async (t) => {
+  test("a new annotation shows in the next list", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
     await writeEvents(store, [stored]);
@@ -60,7 +60,7 @@ if (realEngines) {
     t.is((await store.list(listPlan(key))).total, 0);
   });
 
-  test("of several who delete one event at once, one did", async (t) => {
+  test("of several concurrent deletions of one event, one succeeds", async (t) => {
     const key = newLog();
     const stored = event(key);
     await writeEvents(store, [stored]);
@@ -73,7 +73,7 @@ if (realEngines) {
     const stored = event(key);
     const { id } = stored;
     await writeEvents(store, [stored]);
-    // The event goes after the bookmark has found it, and before the bookmark is written.
+    // Deletes the event after the bookmark has found it and before the bookmark is written.
     const late = new Proxy(client, {
       get(target, name) {
         if (name !== "bulk") return Reflect.get(target, name);
@@ -89,7 +89,7 @@ if (realEngines) {
     t.is((await store.list(listPlan(key, { from: { kind: "bookmarks", user } }))).total, 0);
   });
 
-  test("an alert for a person who asked for it only after the event was deleted is not made by a replay", async (t) => {
+  test("a replay creates no alert for a user who subscribed after the event was deleted", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const stored = event(key);
     await writeEvents(store, [stored]);
@@ -100,7 +100,7 @@ if (realEngines) {
     t.is(await store.find({ kind: "alerts", user }, key, stored.id), null);
   });
 
-  test("all alerts of a person, more than one request deletes", async (t) => {
+  test("deletes all alerts of a user, more than one request takes", async (t) => {
     const [key, user] = [newLog(), newUser()];
     const alerts = Array.from({ length: 2500 }, (_, i) => ({ user, event: event(key, { text: `Alert ${i}` }) }));
     await writeAlerts(store, alerts);
@@ -114,13 +114,13 @@ if (realEngines) {
     t.is((await store.list(plan)).total, 0);
   });
 
-  test("an alert waits for the shard of a month that has just begun", async (t) => {
+  test("writing an alert waits for the shard of a new month", async (t) => {
     const waiting = uniqueName("waiting");
     const early = await openElasticsearchStore({ client, namespace: waiting, log });
     const alert = { user: newUser(), event: event(newLog()) };
     const index = namesIn(waiting).eventsOf(alert.event.id);
     const allocate = (where: "none" | "all") => ({ "routing.allocation.enable": where });
-    // As in its first moments, its shard is on no node.
+    // As for a new index, the shard is on no node.
     await client.indices.create({ index, settings: allocate("none"), wait_for_active_shards: 0 });
     const { promise: looked, resolve: look } = Promise.withResolvers<void>();
     client.diagnostic.on("response", (_error, response) => {

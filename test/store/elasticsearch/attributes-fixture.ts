@@ -28,9 +28,10 @@ test.after.always(() => client?.close());
 type Place = { readonly store: Store; readonly names: Names; readonly reopen: () => Promise<Store> };
 
 /**
- * @param prepare what the cluster holds before the store is opened
+ * Opens a store in a namespace of the test's own.
+ * @param prepare creates the contents of the cluster before the store is opened
  * @param own the client of the store
- * @param personOf who owns a log; each its own unless given
+ * @param personOf the owner of a log; each log has its own by default
  */
 export async function open(
   t: ExecutionContext,

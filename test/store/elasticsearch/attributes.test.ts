@@ -6,7 +6,7 @@ import { event, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateFields } from "../../reference/fields.ts";
 import { client, serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 
-serially("attributes: ten thousand names in one log neither fail nor keep another log's from columns", async (t) => {
+serially("attributes: ten thousand names in one log do not fail and leave columns for other logs", async (t) => {
   const { store, names, reopen } = await open(t);
   const [wild, calm] = [newLog(), newLog()];
   const events = Array.from({ length: 200 }, (_, i) => {
@@ -17,7 +17,7 @@ serially("attributes: ten thousand names in one log neither fail nor keep anothe
     return event(wild, { created: MORNING + i, attributes: attributes({ common: i % 7, ...Object.fromEntries(odd) }) });
   });
   await write(t, store, events.slice(0, 100));
-  // Another process sees what this one did.
+  // Another process sees the names that this one has stored.
   const other = await reopen();
   await write(t, other, events.slice(100));
   const calmEvents = Array.from({ length: 20 }, (_, i) =>
@@ -33,7 +33,7 @@ serially("attributes: ten thousand names in one log neither fail nor keep anothe
   t.true(mapped.length > 100 && new Set(mapped).size <= 256, `${mapped.length} columns`);
   t.true(JSON.stringify(mapping).includes("calm%2Etook"));
 
-  // The last name has no columns, the first has.
+  // The last names have no columns, the first one has.
   for (const name of ["@name 0", "@name 9998", "@name 9999", "@common"] as const) {
     for (const where of [
       { kind: "number", field: name, op: ">=", value: 4 },
@@ -59,7 +59,7 @@ serially("attributes: ten thousand names in one log neither fail nor keep anothe
   });
 });
 
-serially("attributes: the logs of one person leave room in an index for those of others", async (t) => {
+serially("attributes: the logs of one account leave room in an index for those of others", async (t) => {
   const mine = new Set(Array.from({ length: 14 }, newLog));
   const personOf = (log: LogKey): string => (mine.has(log) ? "ann" : log);
   const { store, names, reopen } = await open(t, undefined, client, personOf);
@@ -70,7 +70,7 @@ serially("attributes: the logs of one person leave room in an index for those of
     }),
   );
   await write(t, store, wild.slice(0, 14));
-  // A process that starts later knows what the person has.
+  // A process that starts later knows the account's names.
   const other = await reopen();
   await write(t, other, wild);
   const calm = newLog();
@@ -100,7 +100,7 @@ serially("attributes: the logs of one person leave room in an index for those of
   }
 });
 
-serially("attributes: what an index has no room for is answered all the same", async (t) => {
+serially("attributes: queries on attributes without room in an index are answered too", async (t) => {
   const { store, names } = await open(t);
   const log = newLog();
   const made = event(log, { attributes: attributes({ first: 1 }) });
@@ -130,7 +130,7 @@ serially("attributes: what an index has no room for is answered all the same", a
   t.deepEqual(await store.fields(asked), evaluateFields(all, asked));
 });
 
-/** As layout 2 made an index of events. */
+/** Creates an index of events as layout 2 did. */
 async function makeEarlierIndex(names: Names, index: string): Promise<void> {
   const keyword = { type: "keyword" } as const;
   const column = { type: "keyword", index: false } as const;
@@ -164,7 +164,7 @@ async function makeEarlierIndex(names: Names, index: string): Promise<void> {
   });
 }
 
-/** As layout 2 wrote it: without a pattern, a place and attributes. */
+/** Encodes an event as layout 2 did: without pattern, place and attributes. */
 function encodedByLayout2(event: StoredEvent): string {
   const { pattern: _, place: __, folded, has, ...document } = JSON.parse(encodeDocument(event, NO_COLUMNS));
   const { pattern: ___, ...others } = folded;
@@ -172,7 +172,7 @@ function encodedByLayout2(event: StoredEvent): string {
   return JSON.stringify({ ...document, folded: others, has: marks });
 }
 
-serially("attributes: an index of an earlier release is read rightly, takes new events, and is rebuilt", async (t) => {
+serially("attributes: an index of an earlier release is read correctly, accepts events, and is rebuilt", async (t) => {
   const log = newLog();
   const make = (i: number, fields: Partial<StoredEvent>): StoredEvent =>
     event(log, {

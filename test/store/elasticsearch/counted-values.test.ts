@@ -8,7 +8,7 @@ import { elasticsearchUrl } from "../../support/engines.ts";
 import { SILENT } from "./rebuild-fixture.ts";
 import { serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 
-serially("places: near is measured as the reference does, to the millimetre on the edge", async (t) => {
+serially("places: near measures like the reference, to the millimetre at the edge", async (t) => {
   const { store } = await open(t);
   const log = newLog();
   const centres = [
@@ -18,7 +18,7 @@ serially("places: near is measured as the reference does, to the millimetre on t
   ] as const;
   const events = centres.flatMap(([lat, lon]) =>
     Array.from({ length: 40 }, (_, i) => {
-      // Degrees that make distances of 10 km and some millimetres, centimetres, metres more or less.
+      // Degrees at distances of 10 km, plus or minus some millimetres, centimetres or metres.
       const km = 10 + (i % 2 === 0 ? 1 : -1) * 10 ** (((i >> 1) % 8) - 7);
       const degrees = (km / 6_371.0088) * (180 / Math.PI);
       return event(log, {
@@ -40,7 +40,7 @@ serially("places: near is measured as the reference does, to the millimetre on t
   });
 });
 
-serially("groups: many values are counted exactly to 10,000 and within 2 % beyond, and ranks within 1 %", async (t) => {
+serially("groups: distinct values are exact to 10,000 and within 2 % beyond, and ranks within 1 %", async (t) => {
   const { store } = await open(t);
   const log = newLog();
   const events = Array.from({ length: 40_000 }, (_, i) =>
@@ -70,7 +70,7 @@ serially("groups: many values are counted exactly to 10,000 and within 2 % beyon
     const rank = sorted.findLastIndex((took) => took <= (many!.values[i + 1] as number)) + 1;
     t.true(Math.abs(rank / sorted.length - percent / 100) <= 0.01, `P${percent} is of rank ${rank}`);
   }
-  // On two of these days the clock of Berlin was set; groups that lie in two stretches are made as one.
+  // The clock of Berlin changes on two of these days; groups that span two intervals are merged.
   const months = groupPlan(log, {
     by: [{ kind: "period", unit: "months", count: 1, zone: parseZone("Europe/Berlin") }],
     aggregates: [COUNT, aggregates[0]!],
@@ -78,49 +78,46 @@ serially("groups: many values are counted exactly to 10,000 and within 2 % beyon
   t.is((await store.group(months)).length, evaluateGroup({ ...months, aggregates: [COUNT] }, events).length);
 });
 
-serially(
-  "groups: by an attribute, and with numbers of values, take one request once it is known how many there are",
-  async (t) => {
-    const counting = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
-    t.teardown(() => counting.close());
-    const { store } = await open(t, undefined, counting);
-    const shop = newLog();
-    const events = Array.from({ length: 3_000 }, (_, i) =>
-      event(shop, {
-        created: MORNING + i,
-        source: `source ${i % 3}`,
-        attributes: attributes({
-          route: [`route ${i % 7}`, `route ${i % 11}`],
-          ...(i % 3 > 0 && { user: `user ${i}` }),
-        }),
+serially("groups: by an attribute, and with aggregates, take one request once their number is known", async (t) => {
+  const counting = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
+  t.teardown(() => counting.close());
+  const { store } = await open(t, undefined, counting);
+  const shop = newLog();
+  const events = Array.from({ length: 3_000 }, (_, i) =>
+    event(shop, {
+      created: MORNING + i,
+      source: `source ${i % 3}`,
+      attributes: attributes({
+        route: [`route ${i % 7}`, `route ${i % 11}`],
+        ...(i % 3 > 0 && { user: `user ${i}` }),
       }),
-    );
-    await write(t, store, events);
-    let requests = 0;
-    counting.diagnostic.on("request", () => (requests += 1));
-    const byRoute: GroupPlan["by"] = [{ kind: "field", field: "@route" }];
-    const distinct: Aggregate = { kind: "distinct", field: "@user" };
-    for (const asked of [
-      { by: byRoute, aggregates: [COUNT] },
-      { by: [{ kind: "field", field: "@user" }], aggregates: [COUNT] },
-      { by: byRoute, aggregates: [COUNT, { kind: "percentile", of: "value", percent: 95 }] },
-      { by: [], aggregates: [distinct, { kind: "distinct", field: "source" }] },
-      { by: byRoute, aggregates: [distinct] },
-      { by: [...byRoute, { kind: "field", field: "source" }], aggregates: [distinct] },
-    ] satisfies Partial<GroupPlan>[]) {
-      await agreeOnGroups(t, store, events, asked);
-      requests = 0;
-      await agreeOnGroups(t, store, events, asked);
-      t.is(requests, 1, JSON.stringify(asked));
-    }
-  },
-);
+    }),
+  );
+  await write(t, store, events);
+  let requests = 0;
+  counting.diagnostic.on("request", () => (requests += 1));
+  const byRoute: GroupPlan["by"] = [{ kind: "field", field: "@route" }];
+  const distinct: Aggregate = { kind: "distinct", field: "@user" };
+  for (const asked of [
+    { by: byRoute, aggregates: [COUNT] },
+    { by: [{ kind: "field", field: "@user" }], aggregates: [COUNT] },
+    { by: byRoute, aggregates: [COUNT, { kind: "percentile", of: "value", percent: 95 }] },
+    { by: [], aggregates: [distinct, { kind: "distinct", field: "source" }] },
+    { by: byRoute, aggregates: [distinct] },
+    { by: [...byRoute, { kind: "field", field: "source" }], aggregates: [distinct] },
+  ] satisfies Partial<GroupPlan>[]) {
+    await agreeOnGroups(t, store, events, asked);
+    requests = 0;
+    await agreeOnGroups(t, store, events, asked);
+    t.is(requests, 1, JSON.stringify(asked));
+  }
+});
 
 function tookOf({ attributes }: StoredEvent): number {
   return (JSON.parse(attributes!) as { took: number }).took;
 }
 
-serially("groups: percentiles and distinct values of days on which a clock is set are of the whole day", async (t) => {
+serially("groups: percentiles and distinct values of a day with a clock change cover the whole day", async (t) => {
   const { store } = await open(t);
   const log = newLog();
   for (const [zone, middle] of [

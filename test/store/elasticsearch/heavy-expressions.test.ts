@@ -23,7 +23,7 @@ if (realEngines) {
   test.before(async (t) => {
     client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
     store = await openElasticsearchStore({ client, namespace, log });
-    // No two stretches of letters are alike, so that nothing remembered of one helps with another.
+    // No two runs of letters are alike, so cached matcher states of one do not help with another.
     let seed = 1;
     const letter = (): string => ((seed = (seed * 48_271) % 0x7fffffff) & 0x10000 ? "a" : "b");
     const events = Array.from({ length: 200 }, (_, i) => {
@@ -44,7 +44,7 @@ if (realEngines) {
   const heavy = (field: "text" | "@trace", pattern: string) =>
     listPlan(many, { where: { kind: "matches", field, pattern }, sort: [], take: 10 });
 
-  test("an expression that takes long for each text lets others have their turn", async (t) => {
+  test("an expression that takes long for each text yields to other work", async (t) => {
     const begin_ms = performance.now();
     const { longest_ms, answer } = await longestHold_ms(() => store.list(heavy("text", "a[ab]{400}c")));
     const took_ms = performance.now() - begin_ms;
@@ -52,9 +52,9 @@ if (realEngines) {
     t.true(longest_ms < took_ms / 4, `held up for ${longest_ms.toFixed(0)} of ${took_ms.toFixed(0)} ms`);
   });
 
-  test("it is given up where its client leaves meanwhile", async (t) => {
+  test("an expression is abandoned when its client disconnects", async (t) => {
     const gone = new AbortController();
-    // Each value is looked at for some twenty milliseconds.
+    // Each value takes some twenty milliseconds.
     const asked = askedBy("ann", () => store.list(heavy("@trace", "a[ab]{990}c")), gone.signal);
     setTimeout(() => gone.abort(), 300);
     await t.throwsAsync(asked, { instanceOf: ClientGone });

@@ -3,7 +3,10 @@ import { pino } from "pino";
 
 export const SILENT = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
-/** The real client, but for one of its requests: `updateAliases` of `indices`, or `bulk`. */
+/**
+ * Returns the real client with one of its requests intercepted: `updateAliases` of `indices`, or
+ * `bulk`.
+ */
 export function intercept(
   client: Client,
   name: string,

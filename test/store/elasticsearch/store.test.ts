@@ -48,7 +48,8 @@ if (realEngines) {
     client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
     store = await openElasticsearchStore({ client, namespace, log });
     for (let i = 0; i < COUNT; i++) {
-      // Some minutes hold many events, one millisecond half of all, and most hours none; over three months.
+      // Over three months: half of the events in one millisecond, many in some minutes, none in
+      // most hours.
       const created = i % 2 === 0 ? MORNING : MORNING + ((i * 7919) % 2000) * HOUR_MS + (i % 3) * 17;
       events.push(
         event(many, {
@@ -62,16 +63,16 @@ if (realEngines) {
     await write(t, store, [...events, ...fewEvents]);
   });
 
-  test("events whose data may be large are listed without it, and all others are read as they lie", async (t) => {
+  test("events with large data are listed without it, and all others are read from the source", async (t) => {
     const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
     const lists = await openElasticsearchStore({ client: own, namespace, log });
-    // That of the last request: a search whose index has just begun is sent again.
+    // The body of the last request: a search of a new index is sent again.
     let asked: unknown;
     own.diagnostic.on("request", (_error, request) => {
       const { path = "", body } = request?.meta.request.params ?? {};
       if (typeof body !== "string") return;
       if (path.startsWith(`/${namesIn(namespace).events}/_search`)) asked = sourceOf(body);
-      // Each index by itself: the same search, after a line that names the index.
+      // A search for each index: the line after the one that names the index.
       if (path === "/_msearch") asked = sourceOf(body.split("\n")[1]!);
     });
     const sourceOf = (search: string): unknown => (JSON.parse(search) as Record<string, unknown>)["_source"];
@@ -81,7 +82,7 @@ if (realEngines) {
       event(plain, { text: "Something else" }),
       event(rich),
       event(rich, { data: "d".repeat(5_000) }),
-      // Of another month, so that there are two at least.
+      // In another month, so that there are at least two indices.
       event(hidden, { created: Date.UTC(2024, 5, 4), data: "d".repeat(5_000) }),
     ];
     await write(t, store, written);
@@ -102,7 +103,8 @@ if (realEngines) {
       );
       t.deepEqual(asked, source);
     }
-    // Also where what was read with it is none of the rows: it has the word, and not as it was asked for.
+    // Also if none of the rows read along with it match: this one has the word, but not in the
+    // given case.
     const small: ListPlan["where"] = { kind: "matches", field: "text", pattern: "(?-i:something)" };
     for (const source of [true, without]) {
       t.deepEqual((await lists.list(listPlan(hidden, { where: small }))).rows, []);
@@ -160,10 +162,10 @@ if (realEngines) {
     });
   }
 
-  test("pages: by time alone, but where events beside them are of the same moment", async (t) => {
+  test("pages: order by time alone, unless adjacent events share a moment", async (t) => {
     const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
     const lists = await openElasticsearchStore({ client: own, namespace, log });
-    /** By how many fields each search for a page was to be ordered. */
+    /** The number of sort fields of each search for a page. */
     let orders: number[] = [];
     own.diagnostic.on("request", (_error, request) => {
       const { path = "", body } = request?.meta.request.params ?? {};
@@ -171,7 +173,7 @@ if (realEngines) {
       orders.push((JSON.parse(body) as { sort: unknown[] }).sort.length);
     });
     const written: StoredEvent[] = [];
-    /** Two events of each moment, of which the later one has the smaller id. */
+    /** Two events for each moment, the later one with the smaller id. */
     const pairsOf = (key: StoredEvent["log"]): StoredEvent[] =>
       Array.from({ length: 5 }, (_, i) => event(key, { created: MORNING + i })).flatMap((first) => [
         event(key, { created: first.created }),
@@ -188,7 +190,7 @@ if (realEngines) {
     const [whole, beginning, ending] = [newLog(), newLog(), newLog()];
     for (const key of [whole, beginning, ending]) written.push(...pairsOf(key));
     await write(t, store, written);
-    // So that a search whose index has just begun, and which is sent again, is none of those counted.
+    // A first search, so that the retry for a new index is not counted.
     await lists.list(listPlan(newLog()));
     for (const [skip, take] of [
       [0, 2],
@@ -210,7 +212,7 @@ if (realEngines) {
     await own.close();
   });
 
-  test("groups: more than one request gives, complete and in every order", async (t) => {
+  test("groups: more than one request returns are complete, in every order", async (t) => {
     for (const plan of [
       groupPlan(many, { by: [{ kind: "field", field: "source" }] }),
       groupPlan(many, {
@@ -226,10 +228,10 @@ if (realEngines) {
     }
   });
 
-  test("groups: more hours than a histogram gives at once", async (t) => {
+  test("groups: more hours than one histogram returns", async (t) => {
     const hourly = newLog();
     const count = 66_000;
-    // Accepted within one month, whatever their producer says of when they happened.
+    // Accepted within one month, whatever time the producer gave.
     const hours = Array.from({ length: count }, (_, i) =>
       event(hourly, { id: event(hourly).id, created: MORNING - i * HOUR_MS, value: i }),
     );
@@ -244,13 +246,13 @@ if (realEngines) {
   });
 
   const expressions = [
-    "\\brequest 1\\d*7\\b", // exact, with edges of words
-    "(\\b[0-9]+\\b ?)+ took", // wider: each is looked at
-    "request .{0,90}1 ms", // more than the engine makes an automaton of
+    "\\brequest 1\\d*7\\b", // exact, with word boundaries
+    "(\\b[0-9]+\\b ?)+ took", // widened: each candidate is checked
+    "request .{0,90}1 ms", // too large for the engine's automaton
     "(?-i:request)",
   ];
   for (const pattern of expressions) {
-    test(`expressions: /${pattern}/ is answered alike by lists, totals and groups`, async (t) => {
+    test(`expressions: /${pattern}/ gives the same lists, totals and groups`, async (t) => {
       for (const where of [
         { kind: "matches" as const, field: "text" as const, pattern },
         { kind: "not" as const, condition: { kind: "matches" as const, field: "text" as const, pattern } },
@@ -263,7 +265,7 @@ if (realEngines) {
     });
   }
 
-  test("an event that the engine cannot hold is rejected, and those beside it are stored", async (t) => {
+  test("an event that the engine cannot store is rejected, and those beside it are stored", async (t) => {
     const key = newLog();
     const outcomes = await writeEvents(store, [
       event(key, { text: "before" }),
@@ -284,7 +286,7 @@ if (realEngines) {
     );
   });
 
-  test("events lie in the index of the month that their id tells", async (t) => {
+  test("events are stored in the index of the month of their id", async (t) => {
     const key = newLog();
     const [may, june] = [
       event(key, { created: Date.UTC(2031, 4, 31, 23, 59, 59, 999) }),
@@ -299,7 +301,7 @@ if (realEngines) {
     }
   });
 
-  test("processes that start at once, on a cluster that holds nothing, find it empty and do not disturb each other", async (t) => {
+  test("processes that start at once on an empty cluster find it empty and do not disturb each other", async (t) => {
     const empty = uniqueName("empty");
     t.teardown(() => client.indices.deleteIndexTemplate({ name: `${empty}-*` }));
     const stores = await Promise.all(
@@ -326,7 +328,7 @@ if (realEngines) {
     }
   });
 
-  test("a layout of a later release is left alone", async (t) => {
+  test("a layout of a later release is left unchanged", async (t) => {
     const later = uniqueName("later");
     t.teardown(() => client.indices.deleteIndexTemplate({ name: `${later}-*` }));
     await client.indices.putIndexTemplate({
@@ -341,7 +343,7 @@ if (realEngines) {
   });
 }
 
-test("a store that cannot be reached says so", async (t) => {
+test("an unreachable store is reported", async (t) => {
   const nobody = createElasticsearchClient({ nodes: ["http://127.0.0.1:9"], log });
   await t.throwsAsync(() => openElasticsearchStore({ client: nobody, namespace: "nobody", log }), {
     code: "store_unavailable",
@@ -349,7 +351,7 @@ test("a store that cannot be reached says so", async (t) => {
   });
 });
 
-test("a namespace that cannot begin the name of an index is refused", async (t) => {
+test("a namespace that is not a valid prefix of index names is refused", async (t) => {
   const nobody = createElasticsearchClient({ nodes: ["http://127.0.0.1:9"], log });
   await t.throwsAsync(() => openElasticsearchStore({ client: nobody, namespace: "_Loggia", log }), {
     name: "StartError",

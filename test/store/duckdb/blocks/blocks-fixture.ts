@@ -13,7 +13,7 @@ import { temporaryFolder } from "../../../support/temporary.ts";
 
 export const ROUNDS = 3;
 export const STEPS = 16;
-/** More than all events: then there are no blocks. */
+/** More rows than a test writes, so that no blocks are built. */
 export const NO_BLOCKS = 1_000_000;
 
 export function open(
@@ -54,7 +54,7 @@ export const equals = (field: "source" | "tags" | "user" | `@${string}`, value: 
   value,
 });
 
-/** An event of which each word is of few events or of its own. */
+/** Returns an event whose words occur in few events or in this one alone. */
 export function eventOf(
   log: LogKey,
   random: (below: number) => number,
@@ -111,7 +111,7 @@ export async function answer(store: DuckdbStore, log: LogKey, where: Condition):
   };
 }
 
-/** xorshift: a failure is repeated with its seed. */
+/** Pseudo-random numbers by xorshift, so that a failure can be repeated with its seed. */
 export function randomFrom(seed: number): (below: number) => number {
   let state = seed | 1;
   return (below) => {
@@ -122,7 +122,7 @@ export function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Puts a filter in the place of all that a file has. */
+/** Replaces every filter of a file with one filter. */
 export function setFilters(file: string, filter: Uint8Array): Promise<unknown> {
   return runIn(file, "update token_blocks set filter = $1", [blobValue(filter)]);
 }
@@ -131,7 +131,7 @@ export async function blocksIn(file: string): Promise<number> {
   return Number((await runIn(file, "select count(*) from token_blocks"))[0]![0]);
 }
 
-/** How many filters each table of a file has. */
+/** Returns the number of filters in each filter table of a file. */
 export async function tablesIn(file: string): Promise<Record<string, number>> {
   const sql = "select table_name from duckdb_tables() where starts_with(table_name, 'token_blocks') order by 1";
   const names = (await runIn(file, sql)).map(([name]) => String(name));
@@ -157,7 +157,7 @@ export async function writeSome(
 }
 
 export async function findsAll(t: ExecutionContext, store: DuckdbStore, events: readonly StoredEvent[]): Promise<void> {
-  // The first of each batch, and others.
+  // The first event of each batch and some others.
   for (const each of events.filter((_, i) => i === 0 || i % 7 === 3)) {
     const [request = ""] = each.text.split(" ");
     const { rows } = await store.list(listPlan(each.log, { where: contains(request) }));

@@ -31,7 +31,7 @@ import {
 const CHILD = resolve(import.meta.dirname, "../child.ts");
 
 for (let round = 1; round <= ROUNDS; round++) {
-  test(`a store with blocks answers as one without, whatever was written, deleted and expired (${round} of ${ROUNDS})`, async (t) => {
+  test(`a store with blocks answers like one without, after any writes, deletions and expiry (${round} of ${ROUNDS})`, async (t) => {
     const seed = Math.trunc(Math.random() * 2 ** 31);
     t.log(`seed ${seed}`);
     const random = randomFrom(seed);
@@ -91,7 +91,7 @@ for (let round = 1; round <= ROUNDS; round++) {
   });
 }
 
-test("filters are asked: of a block whose filter says that a word is not there, nothing is looked at", async (t) => {
+test("a block whose filter excludes a word is not scanned", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
   t.is(await blocksIn(file), 12);
@@ -123,7 +123,7 @@ const DAMAGES: Record<string, (file: string) => Promise<unknown>> = {
 };
 
 for (const [what, damage] of Object.entries(DAMAGES)) {
-  test(`where filters ${what}, all is found, and they are built anew`, async (t) => {
+  test(`if filters ${what}, every event is found and they are rebuilt`, async (t) => {
     const [file, log] = [newFile(t), newLog()];
     const events = await writeSome(t, file, log);
     await damage(file);
@@ -140,7 +140,7 @@ for (const [what, damage] of Object.entries(DAMAGES)) {
   });
 }
 
-test("events that come late into a block are found at once, and the block is built anew", async (t) => {
+test("late events in a block are found at once, and the block is rebuilt", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
   const late = event(log, { id: idAt(MORNING + 5_500_000), text: "request=verylate-1 of customer" });
@@ -156,7 +156,7 @@ test("events that come late into a block are found at once, and the block is bui
   await findsAll(t, store, [late, ...events.slice(40, 80)]);
 });
 
-test("questions are answered while events come late all the time, and find those that came before", async (t) => {
+test("queries run while late events arrive, and find all events written before", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
   await using store = await open(file, 10);
@@ -180,7 +180,7 @@ test("questions are answered while events come late all the time, and find those
   t.true(came > 3, `${came} came`);
 });
 
-test("blocks of which retention has left no event become one", async (t) => {
+test("blocks that retention has emptied are merged into one", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log);
   {
@@ -188,14 +188,14 @@ test("blocks of which retention has left no event become one", async (t) => {
     await store.deleteExpired({ before: new Map([[log, MORNING + 9_900_000]]), markersBefore: null });
     await findsAll(t, store, events.slice(100));
     t.is((await store.list(listPlan(log, { where: contains(events[3]!.text) }))).total, 0);
-    // What had expired is written again.
+    // An expired event is written again.
     await write(t, store, events.slice(0, 1));
     await findsAll(t, store, events.slice(0, 1));
   }
   t.true((await blocksIn(file)) <= 4, `${await blocksIn(file)}`);
 });
 
-test("a copy of a store that is written to finds what it holds", async (t) => {
+test("a copy of a store that is being written to finds its events", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const copy = newFile(t);
   const events = await writeSome(t, file, log);
@@ -208,7 +208,7 @@ test("a copy of a store that is written to finds what it holds", async (t) => {
   await findsAll(t, store, events.slice(30, 60));
 });
 
-test("one of several events that cannot be stored hides no other", async (t) => {
+test("an event that cannot be stored hides none of its batch", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   await using store = await open(file, 4);
   const random = randomFrom(12);
@@ -219,7 +219,7 @@ test("one of several events that cannot be stored hides no other", async (t) => 
   await findsAll(t, store, events);
 });
 
-test("a process that is killed leaves filters that hide nothing", async (t) => {
+test("filters of a killed process hide no event", async (t) => {
   const file = newFile(t);
   const log = newLog();
   for (let life = 0; life < 4; life++) {

@@ -19,7 +19,7 @@ import {
   writeSome,
 } from "./blocks-fixture.ts";
 
-test("filters lie in tables of so many, and a checkpoint rewrites none that is full", async (t) => {
+test("filter tables hold a fixed number of filters, and a checkpoint rewrites no full table", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log, 5);
   t.deepEqual(await tablesIn(file), { token_blocks: 5, token_blocks_1: 5, token_blocks_2: 2 });
@@ -40,7 +40,7 @@ test("filters lie in tables of so many, and a checkpoint rewrites none that is f
   t.notDeepEqual(after[1], before[1], "this one has changed");
 });
 
-test("a table of filters that cannot be read is built anew, and no other", async (t) => {
+test("an unreadable filter table is rebuilt, and no other", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log, 5);
   await runIn(file, "alter table token_blocks_1 drop column filter");
@@ -53,13 +53,13 @@ test("a table of filters that cannot be read is built anew, and no other", async
   t.deepEqual(await tablesIn(file), { token_blocks: 5, token_blocks_1: 0, token_blocks_2: 5, token_blocks_3: 2 });
 });
 
-test("late events and retention take filters out of all tables, and empty tables go", async (t) => {
+test("late events and retention remove filters from all tables, and empty tables are dropped", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log, 3);
   const empty = TokenFilter.of(new TokenList()).encode();
   const all = Object.keys(await tablesIn(file));
   t.is(all.length, 4);
-  // Filters that say of every word that it is not there, so that only their absence lets it be found.
+  // These filters exclude every word, so an event is found only once its filter is removed.
   for (const table of all) await runIn(file, `update ${table} set filter = $1`, [blobValue(empty)]);
   const late = [1, 4, 7, 10].map((block) =>
     event(log, { id: idAt(MORNING + block * 1_000_000 + 500), text: `request=verylate-${block}-x of customer` }),
@@ -81,7 +81,7 @@ test("late events and retention take filters out of all tables, and empty tables
   t.true(Object.values(left).reduce((sum, count) => sum + count) <= 6, JSON.stringify(left));
 });
 
-test("a transaction that is rolled back with a new table of filters leaves a store that goes on", async (t) => {
+test("a store keeps working after rolling back a transaction that created a filter table", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const events = await writeSome(t, file, log, 6);
   t.deepEqual(await tablesIn(file), { token_blocks: 6, token_blocks_1: 6 });
@@ -106,7 +106,7 @@ test("a transaction that is rolled back with a new table of filters leaves a sto
   await findsAll(t, store, events);
 });
 
-test("filters of the oldest blocks that do not fit into memory are not asked, and stay in the file", async (t) => {
+test("filters of the oldest blocks that exceed the memory limit are not used and stay in the file", async (t) => {
   const [file, log] = [newFile(t), newLog()];
   const random = randomFrom(5);
   const batches = Array.from({ length: 25 }, (_, batch) =>
@@ -126,7 +126,7 @@ test("filters of the oldest blocks that do not fit into memory are not asked, an
       [await isFound(0), await isFound(11), await isFound(12), await isFound(23)],
       [true, true, false, false],
     );
-    // Its filter takes the place of others.
+    // The new filter evicts older ones from memory.
     await write(t, store, batches[24]!);
     t.deepEqual([await isFound(24), await isFound(12)], [true, true]);
   }

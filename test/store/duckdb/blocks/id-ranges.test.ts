@@ -11,7 +11,7 @@ const spans = fc
       .sort((a, b) => Number(a.first - b.first)),
   );
 
-test("ranges hold all that is in no block to be left out, rise, and are few", (t) => {
+test("ranges cover every id outside the excluded blocks, ascend, and are few", (t) => {
   const property = fc.property(spans, fc.integer({ min: 1, max: 400 }), (without, more) => {
     const ranges = idRanges(without, without.length + more);
     if (ranges === null) return without.length < (without.length + more) / 4 || without.length === 0;
@@ -28,7 +28,7 @@ test("ranges hold all that is in no block to be left out, rise, and are few", (t
   t.pass();
 });
 
-test("what can be left out is left out", (t) => {
+test("excluded blocks are left out of the ranges", (t) => {
   const block = (n: bigint): { first: bigint; last: bigint } => ({ first: n * 100n, last: n * 100n + 99n });
   const without = Array.from({ length: 32 }, (_, n) => block(BigInt(n))).filter((_, n) => n !== 7 && n !== 20);
   t.deepEqual(idRanges(without, 32), [
@@ -39,7 +39,7 @@ test("what can be left out is left out", (t) => {
   t.is(idRanges(without.slice(0, 7), 32), null, "too few to be worth it");
 });
 
-test("in a large store ranges that lie far apart stay apart, up to 64 of them", (t) => {
+test("ranges far apart in a large store stay separate, up to 64 of them", (t) => {
   const lookedAt = (blocks: number, every: number): number => {
     const without = Array.from({ length: blocks }, (_, n) => ({ first: BigInt(n), last: BigInt(n) }));
     const ranges = idRanges(

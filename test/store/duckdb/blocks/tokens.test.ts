@@ -33,7 +33,7 @@ function filterOf(...events: StoredEvent[]): TokenFilter {
   return TokenFilter.of(tokens);
 }
 
-/** Conditions that find the event, as far as its fields go. */
+/** Returns conditions on the event's fields that the event meets. */
 function conditionsOn({ text, tags, source, user, attributes }: StoredEvent): fc.Arbitrary<Condition> {
   const equal = (field: "text" | "tags" | "source" | "user" | `@${string}`, value: string): Condition => ({
     kind: "text",
@@ -57,7 +57,7 @@ function conditionsOn({ text, tags, source, user, attributes }: StoredEvent): fc
   );
 }
 
-test("a list holds each token, also after it has grown and was cleared, and few of them twice", (t) => {
+test("a token list holds each token, few of them twice, also after growing and clearing", (t) => {
   const list = new TokenList();
   const property = fc.property(fc.array(anyToken, { maxLength: 3_000 }), (tokens) => {
     for (const token of tokens) list.add(token);
@@ -75,7 +75,7 @@ test("a list holds each token, also after it has grown and was cleared, and few 
   t.true(list.size <= 500);
 });
 
-test("the tokens of a text hold those of whatever it contains, in whatever case", (t) => {
+test("the tokens of a text include those of each substring, in any case", (t) => {
   const inText = fc.tuple(anyText({ minLength: LEAST_LENGTH, maxLength: 60 }), fc.nat(50), fc.nat(50));
   const property = fc.property(inText, fc.boolean(), ([text, from, length], isUpper) => {
     const folded = fold(text);
@@ -89,14 +89,14 @@ test("the tokens of a text hold those of whatever it contains, in whatever case"
   t.pass();
 });
 
-test("the tokens of a text are those of each of its parts of the least length", (t) => {
+test("the tokens of a text are those of its substrings of minimum length", (t) => {
   const long = fc.tuple(anyText({ minLength: LEAST_LENGTH, maxLength: 40 }), fc.nat(3_000)).map(([text, length]) => {
     const numbered = Array.from({ length: 1 + length / text.length }, (_, i) => text + String(i * 7_919));
     return fold(numbered.join("").toWellFormed());
   });
   const property = fc.property(long, (text) => {
     const places = Array.from({ length: text.length - LEAST_LENGTH + 1 }, (_, from) => from);
-    // A part that begins or ends with half a character is none.
+    // A substring that begins or ends with half a surrogate pair does not count.
     if (/[\ud800-\udfff]/.test(text)) return true;
     const ofParts = places.flatMap((from) => tokensOf(text.slice(from, from + LEAST_LENGTH)));
     return (
@@ -109,14 +109,14 @@ test("the tokens of a text are those of each of its parts of the least length", 
   t.pass();
 });
 
-test("a text that is too short has no tokens, and one of some length has about half as many as characters", (t) => {
+test("a text below the minimum length has no tokens, a long one about half as many as characters", (t) => {
   t.deepEqual(tokensOf("a".repeat(LEAST_LENGTH - 1)), []);
   t.is(tokensOf("a".repeat(100)).length, 1);
   const count = tokensOf(createHash("shake256", { outputLength: 500 }).update("x").digest("hex")).length;
   t.true(count > 300 && count < 700, `${count}`);
 });
 
-test("an event that a condition finds is in no block that the condition leaves out", (t) => {
+test("an event that meets a condition is in no block that the condition excludes", (t) => {
   let asked = 0;
   const asking = storedEvent([LOG]).chain((one) =>
     fc.tuple(fc.constant(one), fc.oneof(conditions([LOG]), conditionsOn(one))),
@@ -131,7 +131,7 @@ test("an event that a condition finds is in no block that the condition leaves o
   t.true(asked > 200, `${asked} conditions were asked`);
 });
 
-test("what conditions of each kind leave out", (t) => {
+test("conditions of each kind exclude the expected blocks", (t) => {
   const filter = filterOf(
     event(LOG, {
       text: "GET /orders request=4f2a9c11d0 took 12 ms",
@@ -177,7 +177,7 @@ test("what conditions of each kind leave out", (t) => {
   );
 });
 
-test("a filter that was damaged, cut or made by another release is none", (t) => {
+test("a filter that is damaged, truncated or of another release is ignored", (t) => {
   const tokens = new TokenList();
   for (let i = 1; i < 1_000; i++) tokens.add(i * 7_919);
   const encoded = TokenFilter.of(tokens).encode();

@@ -26,7 +26,7 @@ const SHOP = "shop" as LogKey;
 const ID = "6635f7a0000000010badcafe" as EventId;
 const KNOWN = knowing(STATISTICS, [SHOP]);
 
-/** What is known of some logs, which have the numbers from 7 on. */
+/** Returns what is known of some logs, which are numbered from 7 on. */
 function knowing(statistics: readonly Statistic[], logs: readonly LogKey[]): Known {
   return {
     statistics: new Set(statistics),
@@ -40,7 +40,7 @@ function oneLine(sql: string): string {
   return sql.replaceAll(/\s+/g, " ").trim();
 }
 
-test("a page is bounded by the span it lies in", (t) => {
+test("a page is limited to its span of time", (t) => {
   const plan = listPlan(SHOP, {
     where: { kind: "text", field: "source", op: "=", value: "web" },
     sort: [{ field: "created", direction: "desc" }],
@@ -57,7 +57,7 @@ test("a page is bounded by the span it lies in", (t) => {
   t.deepEqual(values, ["web"]);
 });
 
-test("a field of which no event has a folded form of its own is not looked up", (t) => {
+test("a field without folded forms of its own is not looked up", (t) => {
   const where = { kind: "in", field: "tags", values: ["error"] } as const;
   const sort = [{ field: "source", direction: "asc" }] as const;
   t.regex(
@@ -72,7 +72,7 @@ test("a field of which no event has a folded form of its own is not looked up", 
   }
 });
 
-test("bookmarks and alerts narrow the events; a deleted alert is none", (t) => {
+test("bookmarks and alerts select events; deleted alerts do not", (t) => {
   const user = "0123456789abcdef" as UserId;
   const from = { kind: "alerts", user } as const;
   const { sql, values } = compileFind(from, SHOP, ID);
@@ -85,7 +85,7 @@ test("bookmarks and alerts narrow the events; a deleted alert is none", (t) => {
   t.deepEqual(values, [user]);
 });
 
-test("of what a caller says nothing but numbers and keys of logs becomes SQL", (t) => {
+test("only numbers and log keys of a request are written into the SQL", (t) => {
   const logs = ["log-one", "log-two"] as LogKey[];
   const known = knowing(STATISTICS, logs);
   const OTHERS = `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'`;
@@ -117,7 +117,7 @@ test("of what a caller says nothing but numbers and keys of logs becomes SQL", (
   );
 });
 
-test("a number asked of a text, or a text of a number, is a fault of the plan's maker", (t) => {
+test("a number compared with a text field, or a text with a number field, is a fault of the plan's author", (t) => {
   const number = listPlan(SHOP, { where: { kind: "number", field: "source", op: "=", value: 1 } });
   const text = listPlan(SHOP, { where: { kind: "contains", field: "value", value: "1" } });
   t.throws(() => compilePage(number, 0, null, KNOWN), {
@@ -127,19 +127,19 @@ test("a number asked of a text, or a text of a number, is a fault of the plan's 
   t.throws(() => compilePage(text, 0, null, KNOWN), { instanceOf: TypeError, message: "value does not hold a text" });
 });
 
-test("groups without a limit have none", (t) => {
+test("groups without a limit compile without one", (t) => {
   t.notRegex(compileGroup(groupPlan(SHOP), KNOWN).statement.sql, /limit/);
   t.regex(compileGroup(groupPlan(SHOP, { take: 3 }), KNOWN).statement.sql, /limit 3::bigint offset 0::bigint$/);
 });
 
-test("a log's key that was never checked does not become SQL", (t) => {
+test("an unvalidated log key is never written into the SQL", (t) => {
   const log = "shop') or true --" as LogKey;
   t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError, message: /is no key of a log/ });
   for (const known of [KNOWN, knowing(STATISTICS, [log])])
     t.notRegex(compilePage(listPlan(log), 0, null, known).sql, /shop/);
 });
 
-test("logs are looked for by their numbers; those without one hold nothing", (t) => {
+test("logs are selected by number; a log without one has no events", (t) => {
   const where = (logs: readonly string[]): string =>
     /where (.*?) and true/.exec(compileSlices({ ...listPlan(SHOP), logs: logs as LogKey[] }, 3, KNOWN).sql)![1]!;
   t.is(where(["shop"]), "log_number in (7)");
@@ -148,7 +148,7 @@ test("logs are looked for by their numbers; those without one hold nothing", (t)
   t.is(where([]), "false");
 });
 
-test("an attribute is asked where its log's events have it: in a column, in another of another log, or in none", (t) => {
+test("an attribute is read from its column, from the rest of the attributes, or not at all", (t) => {
   const other = "other" as LogKey;
   const known: Known = {
     ...knowing([], [SHOP, other]),
@@ -174,7 +174,7 @@ test("an attribute is asked where its log's events have it: in a column, in anot
   );
 });
 
-test("groups of attributes that lie in columns unpack nothing, and groups by tags are made of groups", (t) => {
+test("groups by attributes with columns unpack nothing, and groups by tags are computed from groups", (t) => {
   const known: Known = {
     ...knowing([], [SHOP]),
     attributes: {
@@ -195,7 +195,7 @@ test("groups of attributes that lie in columns unpack nothing, and groups by tag
   t.regex(sqlOf("tags"), /unnest\(string_split\(.*from events where .* group by tags\)\) group by k0/);
 });
 
-test("of numbers, as many are made texts as may be among the values that most events have", (t) => {
+test("only numbers that may be among the most frequent values are formatted as text", (t) => {
   const known: Known = {
     ...knowing([], [SHOP]),
     attributes: {

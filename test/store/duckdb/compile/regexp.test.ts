@@ -31,7 +31,7 @@ for (const [pattern, written] of WRITTEN) {
   });
 }
 
-/** Expressions, and the characters that each text holds which they match. */
+/** Expressions, and the characters that every matching text contains. */
 const FIXED: readonly (readonly [pattern: string, fixed: string | null])[] = [
   ["timeout.*id=9[0-9]{3}$", "=9"],
   ["a=\\b99+1", "=99"],
@@ -55,7 +55,7 @@ for (const [pattern, fixed] of FIXED) {
   });
 }
 
-/** Close to every limit, and with all that RE2 has of its own. */
+/** Expressions close to every limit, with every construct that RE2 has of its own. */
 const ACCEPTED = [
   "",
   "disk",
@@ -94,7 +94,7 @@ const ACCEPTED = [
   "(?:a?b|".repeat(110) + "c" + ")+".repeat(110),
 ];
 
-test("what is accepted runs, and finds the same", async (t) => {
+test("accepted expressions run in DuckDB and match the same texts", async (t) => {
   const find = await finder(t);
   const texts = ["", "disk", "ſK", "a.(?<b", "\u{10ffff}", "Ω", "Á", "aaa\nbbb", "x".repeat(500), "日本".repeat(250)];
   for (const pattern of ACCEPTED) {
@@ -103,7 +103,7 @@ test("what is accepted runs, and finds the same", async (t) => {
   }
 });
 
-/** Every property and class that there is, by itself, negated and minding the case. */
+/** Every property and class, plain, negated and case-sensitive. */
 const CLASSES = "Lu Ll Lt Lm Lo L M N Nd No P S Zs Cc Cf C Han Greek Latin Cyrillic Arabic Garay Sidetic Todhri"
   .split(" ")
   .flatMap((name) => [`\\p{${name}}`, `[^\\p{${name}}]`, `(?-i:\\p{${name}})`, `(?-i:[^\\p{${name}}a])`])
@@ -118,7 +118,7 @@ test("a class holds the same characters", async (t) => {
   for (const pattern of CLASSES) t.deepEqual(await disputed(find, pattern, characters), [], pattern);
 });
 
-test("a letter is found in all its forms, for all letters that there are", async (t) => {
+test("every letter is found in all its cases", async (t) => {
   const find = await finder(t);
   const letters = new Map<string, string[]>();
   for (let code = 0; code < 0x20000; code++) {
@@ -133,7 +133,7 @@ test("a letter is found in all its forms, for all letters that there are", async
   for (const forms of chosen.flat()) t.deepEqual(await disputed(find, forms, texts), [], forms);
 });
 
-test("expressions of all kinds find in DuckDB what they find here", async (t) => {
+test("expressions of all kinds match the same texts in DuckDB and here", async (t) => {
   const find = await finder(t);
   const seed = Number(process.env["FAST_CHECK_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   t.log(`fast-check's seed ${seed}`);
@@ -142,7 +142,7 @@ test("expressions of all kinds find in DuckDB what they find here", async (t) =>
     t.deepEqual(await disputed(find, pattern, texts), [], pattern);
 });
 
-test("a place inside a character is none", async (t) => {
+test("a position inside a character does not match", async (t) => {
   const find = await finder(t);
   const texts = ["aéa", "é", "日a", "a日", "aé", "éé", "ab", "a", "", "a b", " "];
   for (const pattern of [
@@ -163,7 +163,7 @@ test("a place inside a character is none", async (t) => {
 
 type Find = (pattern: string, texts: readonly string[]) => Promise<string[]>;
 
-/** Asks DuckDB which of the texts an expression is found in. */
+/** Returns a function that asks DuckDB which of the texts an expression matches. */
 async function finder(t: { teardown(done: () => void): void }): Promise<Find> {
   const instance = await DuckDBInstance.create(":memory:", { threads: "1" });
   const connection = await instance.connect();
@@ -194,7 +194,7 @@ async function newTable(connection: DuckDBConnection, name: string, texts: reado
   return name;
 }
 
-/** The first texts in which one of both finds the expression and the other does not; [] where they agree. */
+/** Returns the first texts that only one of the two engines matches; [] if both agree. */
 async function disputed(find: Find, pattern: string, texts: readonly string[]): Promise<string[]> {
   const found = new Set(await find(pattern, texts));
   const expression = compileExpression(pattern);

@@ -11,13 +11,13 @@ import { Database, transaction } from "../../../../src/store/duckdb/database/dat
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
 
-test("a transaction whose end is interrupted as well is over for who reads next", async (t) => {
+test("the next read works if the rollback of a transaction was interrupted too", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 20 });
   const late = database.read(async (connection) => {
     await connection.run("begin");
-    // Takes minutes. What ends the transaction is interrupted where this is: nothing ends it.
+    // Takes minutes. The interrupt also hits the end of the transaction, so nothing ends it.
     await connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
   });
   t.is((await t.throwsAsync(late, { instanceOf: LoggiaError })).code, "overloaded");
@@ -29,7 +29,7 @@ test("a transaction whose end is interrupted as well is over for who reads next"
   }
 });
 
-test("what is read for a client that has left is interrupted, and waits for no reader", async (t) => {
+test("a read is interrupted when its client disconnects, and waits for no other reader", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
@@ -63,10 +63,10 @@ test("what is read for a client that has left is interrupted, and waits for no r
   t.deepEqual(rows.getRows(), [[1]]);
 });
 
-/** Gathers so many texts in one list, of which nothing can go to disk meanwhile. */
+/** Builds a list of this many texts, none of which can be spilled to disk meanwhile. */
 const listOf = (count: number) => `select list(range::varchar || repeat('a', 30)) as list from range(${count})`;
 
-test("a question that finds no memory beside an earlier one is asked again when that has ended", async (t) => {
+test("a query that runs out of memory beside an earlier one is retried when that one ends", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
@@ -75,7 +75,7 @@ test("a question that finds no memory beside an earlier one is asked again when 
     "ann",
     () =>
       database.read((connection) =>
-        // Holds the list for minutes.
+        // Keeps the list in memory for minutes.
         connection.run(`select count(*) from (${listOf(200_000)}), range(1000000000000) where range % 7 = len(list)`),
       ),
     leaving.signal,
@@ -103,7 +103,7 @@ test("a question that finds no memory beside an earlier one is asked again when 
   t.is(attempts, 2);
 });
 
-test("the log of changes is not folded in while a question may fill the memory that this needs", async (t) => {
+test("no checkpoint runs while a query may fill the memory that it needs", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
@@ -127,7 +127,7 @@ test("the log of changes is not folded in while a question may fill the memory t
   await until(() => logSize() < whole, { what: "the log to be folded in" });
 });
 
-test("a question that needs more memory than there is says so", async (t) => {
+test("a query that needs more memory than the limit is refused as such", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
@@ -137,7 +137,7 @@ test("a question that needs more memory than there is says so", async (t) => {
   t.regex(error.message, /needs more memory/);
 });
 
-test("a transaction whose end fails as well is over for who comes next", async (t) => {
+test("the next read works if the rollback of a transaction failed too", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
@@ -151,7 +151,7 @@ test("a transaction whose end fails as well is over for who comes next", async (
   const values = (connection: DuckDBConnection) =>
     transaction(connection, async () => (await connection.runAndReadAll("select value from marks")).getRows());
   for (let i = 0; i < 4; i++) {
-    // Of two readers, each gets one of them.
+    // There are two readers, so each gets one of them.
     const failing = [0, 1].map(() => database.read((connection) => transaction(connection, () => fail(connection))));
     for (const read of failing) await t.throwsAsync(read, { message: /it fails/ });
     t.deepEqual(await Promise.all([0, 1].map(() => database.read(values))), [[], []]);
@@ -166,7 +166,7 @@ for (const reason of [
   "Failed to append: could not allocate block of size 32.0 KiB (30.5 MiB/30.5 MiB used)",
   "Out of Memory Error: failed to allocate data of size 4.0 KiB (30.5 MiB/30.5 MiB used)",
 ]) {
-  test(`after a write that finds no memory the file is opened anew, and no question holds that up: ${reason}`, async (t) => {
+  test(`a write out of memory reopens the file, and no query delays that: ${reason}`, async (t) => {
     let reopened = 0;
     const log = pino(
       { level: "error" },
@@ -194,7 +194,7 @@ for (const reason of [
   });
 }
 
-test("questions wait for the write that follows one without memory, and for no other", async (t) => {
+test("queries wait for the write after one that ran out of memory, and for no other", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
@@ -203,11 +203,11 @@ test("questions wait for the write that follows one without memory, and for no o
   const values = async (): Promise<unknown> =>
     database.read(async (connection) => (await connection.runAndReadAll("select value from marks")).getRows());
   const failing = fail();
-  // More than there are readers: some wait for one when the file is closed.
+  // More queries than readers, so that some wait for a reader when the file is closed.
   const begunBefore = Array.from({ length: 4 }, values);
   await failing;
   const begunAfter = Array.from({ length: 4 }, values);
-  // As the pipeline does before it tries again.
+  // The delay of the pipeline before a retry.
   await sleep(100);
   await database.write((connection) => connection.run("insert into marks values ('first', 'written')"));
   for (const found of await Promise.all(begunAfter)) t.deepEqual(found, [["written"]]);

@@ -16,7 +16,7 @@ const CHILD = resolve(import.meta.dirname, "../child.ts");
 const KILLS = 12;
 const EVENTS = 20_000;
 
-/** What version 6 had otherwise: hashes of texts, each a text of its own. */
+/** Statements that bring a file back to version 6, which kept a hash for each text. */
 const BACK_TO_6 = [
   "alter table events rename to hashless",
   `create table events as select created, id_hi, id_lo, log, text, link,
@@ -26,7 +26,7 @@ const BACK_TO_6 = [
   "checkpoint",
 ];
 
-test("a process that is killed while it brings a file up to date loses nothing", async (t) => {
+test("a process that is killed during a migration loses nothing", async (t) => {
   const folder = temporaryFolder(t);
   const [old, file] = ["old", "file"].map((name) => join(folder, `${name}.duckdb`)) as [string, string];
   const [log, other] = [newLog(), newLog()];

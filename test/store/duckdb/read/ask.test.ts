@@ -5,7 +5,7 @@ import { askRows } from "../../../../src/store/duckdb/read/ask.ts";
 
 const TEXTS = ["", "web", "' or true --", "\\'", "a\0b", "$1 $2", "grün 🦊 \u2028", "\ud800", "%_", "x".repeat(1_001)];
 
-test("texts arrive as they are, few or many, short or long, alone or beside a number", async (t) => {
+test("texts are read unchanged, few or many, short or long, alone or beside a number", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connection = await instance.connect();

@@ -5,7 +5,7 @@ import { LoggiaError } from "../../../../src/errors.ts";
 import { createRateLimiter } from "../../../../src/ratelimit/rate-limiter.ts";
 import { FairPool } from "../../../../src/store/duckdb/read/fair-pool.ts";
 
-/** Takes for callers in order; notes who was given something, and gives back on demand. */
+/** Takes items for callers in order, records who received one, and returns items on demand. */
 function track(pool: FairPool<number>) {
   const given: { caller: string | undefined; item: number }[] = [];
   return {
@@ -22,7 +22,7 @@ function track(pool: FairPool<number>) {
   };
 }
 
-test("one caller leaves an item to others, and gets its turn behind them", async (t) => {
+test("one caller leaves an item to others and takes its turn after them", async (t) => {
   const two = track(new FairPool([1, 2]));
   await two.take("ann", "ann", "ann");
   t.deepEqual(two.names(), ["ann"]);
@@ -35,7 +35,7 @@ test("one caller leaves an item to others, and gets its turn behind them", async
   t.deepEqual(two.names(), ["ann", "bob", "cal", "ann"], "then who was served longest ago");
 });
 
-test("work for nobody in particular may take all, and a pool of one is for everybody", async (t) => {
+test("work without a caller may take all items, and a pool of one serves every caller", async (t) => {
   const two = track(new FairPool([1, 2]));
   await two.take(undefined, undefined);
   t.deepEqual(two.names(), ["nobody", "nobody"]);
@@ -45,7 +45,7 @@ test("work for nobody in particular may take all, and a pool of one is for every
   t.deepEqual(one.names(), ["ann", "bob"]);
 });
 
-test("all items can be had once they have come back", async (t) => {
+test("draining waits until all items are returned", async (t) => {
   const pool = new FairPool([1, 2]);
   const item = await pool.take("ann");
   const drained = pool.drain();
@@ -56,13 +56,13 @@ test("all items can be had once they have come back", async (t) => {
   );
 });
 
-test("a question is asked for the person who counts for it", async (t) => {
+test("a query runs for the person whose limits it counts against", async (t) => {
   const limiter = createRateLimiter();
   t.is(await limiter.query("ann", async () => asker()), "ann");
   t.is(asker(), undefined);
 });
 
-test("who waits too long is told whether their own work or that of others held them up", async (t) => {
+test("an error after waiting too long says whether the caller's own queries or others caused it", async (t) => {
   const pool = new FairPool([1, 2]);
   await pool.take("ann");
   const own = await t.throwsAsync(pool.take("ann", undefined, 1), { instanceOf: LoggiaError });

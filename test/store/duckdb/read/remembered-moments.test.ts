@@ -10,11 +10,11 @@ import { event, idAt, listPlan, MORNING, newLog } from "../../../contract/store-
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { writeEvents } from "../../../support/write-events.ts";
 
-/** More than a store holds that is looked through as a whole. */
+/** More events than a store scans as a whole. */
 const COUNT = 120_000;
 const BATCH = 20_000;
 
-test("pages of a list whose records were counted before tell of all that was written and deleted since", async (t) => {
+test("pages of a list that was counted before reflect every later write and deletion", async (t) => {
   t.timeout(120_000);
   const file = join(temporaryFolder(t), "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), memoryLimit_mb: 256, threads: 2 });
@@ -75,7 +75,7 @@ test("pages of a list whose records were counted before tell of all that was wri
   await hold("after writing beside lists");
 });
 
-test("what is remembered is forgotten by a change, and not noted beside a write", (t) => {
+test("remembered moments are dropped by a change, and not stored during a write", (t) => {
   const database: { changes: number; stillness: number | null } = { changes: 0, stillness: 1 };
   const remembered = new RememberedMoments(database);
   const found = { moments: BigInt64Array.of(1n, 2n), upTo: 7n };

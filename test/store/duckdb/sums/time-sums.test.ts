@@ -34,10 +34,13 @@ const DAY_MS = 86_400_000;
 const STEPS = 40;
 const QUESTIONS_A_STEP = 6;
 const EVENTS_A_STEP = 40;
-/** Events were created up to so many days before or after the first. */
+/** Events are created at most this many days before or after the first. */
 const REACH_DAYS = 500;
 
-/** @param summedEvents Infinity: all events are always looked at */
+/**
+ * Opens a store.
+ * @param summedEvents Infinity: groups are always computed from the events
+ */
 async function open(t: ExecutionContext, summedEvents: number): Promise<DuckdbStore> {
   const file = join(temporaryFolder(t), "events.duckdb");
   const log = pino({ level: "silent" });
@@ -121,10 +124,10 @@ function plans(log: LogKey): fc.Arbitrary<GroupPlan> {
   );
 }
 
-/** What is done to both stores, one after the other. */
+/** Operations that are applied to both stores, one after the other. */
 const STEPS_OF = ["later", "later", "later", "late", "delete", "expire", "bookmark", "alert", "classify"] as const;
 
-test("groups by time are the same whether they are made of sums or of all events", async (t) => {
+test("groups by time are the same from sums as from all events", async (t) => {
   t.timeout(300_000);
   const seed = randomBytes(4).readInt32BE();
   t.log(`seed ${seed}`);
@@ -140,7 +143,7 @@ test("groups by time are the same whether they are made of sums or of all events
       event(log, {
         id: idAt(isLate ? MORNING - draw(DAY_MS) : (accepted += 1)),
         created: (draw(20) === 0 ? 0 : MORNING) + draw(2 * REACH_DAYS * DAY_MS) - REACH_DAYS * DAY_MS,
-        // Quarters add up without rounding, in whatever order.
+        // Quarters add up without rounding, in any order.
         value: draw(4) === 0 ? null : draw(4_000) / 4 - 500,
       }),
     );
@@ -189,7 +192,7 @@ test("groups by time are the same whether they are made of sums or of all events
   }
 });
 
-test("sums tell of each event once while events come, late or not, and go", async (t) => {
+test("sums count each event once while events are written, late or not, and deleted", async (t) => {
   t.timeout(120_000);
   const store = await open(t, 0);
   const log = newLog();
@@ -206,7 +209,7 @@ test("sums tell of each event once while events come, late or not, and go", asyn
   const ended = new AbortController();
   const writing = (async () => {
     for (let i = 0; i < 40; i++) {
-      // Asked for at once, and the later ids first.
+      // Written at once, the later ids first.
       const [first, second] = [batch(later), batch(later)];
       await Promise.all([add(second), add(first)]);
       await add(batch(() => MORNING - i * 1_000));
@@ -217,7 +220,7 @@ test("sums tell of each event once while events come, late or not, and go", asyn
   const plans = [[], [day(fixedZone(0))]].map((by) => groupPlan(log, { by, aggregates: [COUNTS, SUMS] }));
   for (let asked = 0; !ended.signal.aborted || asked % 2 === 1; asked++) {
     const groups = await store.group(plans[asked % 2]!);
-    // What is answered out of memory leaves no turn to who writes.
+    // Answers from memory do not yield to the writer by themselves.
     await turn();
     t.true(groups.length > 0);
     t.true(groups.every(({ values: [counted, sum] }) => counted === sum));
@@ -235,7 +238,7 @@ test("sums tell of each event once while events come, late or not, and go", asyn
 const COUNTS: Aggregate = { kind: "count", where: null };
 const SUMS: Aggregate = { kind: "sum", of: "value" };
 
-/** Sums of a table beside which the test says what is written. */
+/** Opens sums over a table. The test tells them when rows were written. */
 async function openSums(t: ExecutionContext) {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
@@ -267,7 +270,7 @@ async function openSums(t: ExecutionContext) {
   return { connection, database, known, ask };
 }
 
-test("sums are made once, and only events that came since are looked at", async (t) => {
+test("sums are computed once, and later only from new events", async (t) => {
   const { connection, database, ask } = await openSums(t);
   const values = (groups: readonly Group[] | null) => groups?.map((group) => group.values) ?? null;
   await connection.run(`insert into events
@@ -277,7 +280,7 @@ test("sums are made once, and only events that came since are looked at", async 
   t.is(await ask(all), null, "not while something else than adding is under way");
   database.settled = 1;
   t.deepEqual(values(await ask(all)), [[1000, 4500]]);
-  // What is not told of is not seen, so that nothing was looked at.
+  // The sums do not know of this row; the result shows that they read nothing.
   await connection.run(`insert into events values (${MORNING}, 2000, 1, 8)`);
   t.deepEqual(values(await ask(all)), [[1000, 4500]]);
   await connection.run(`update events set value = 1000 where id_hi = 10`);
@@ -290,7 +293,7 @@ test("sums are made once, and only events that came since are looked at", async 
   t.deepEqual(values(await ask(all)), [[1003, 5510]], "while something is added");
 });
 
-test("sums answer what they can, and are made where that is worth while", async (t) => {
+test("sums answer supported groups, and are built if that saves work", async (t) => {
   const { connection, database, known, ask } = await openSums(t);
   await connection.run(`insert into events
     select ${MORNING} + i * 3600000, i, 1, i % 10 from range(0, 10000) rows(i)`);
@@ -332,7 +335,7 @@ test("sums answer what they can, and are made where that is worth while", async 
   t.is(await ask(), null, "too many slices");
 });
 
-test("sums of decimals are those of all events, to the digits that are shown", async (t) => {
+test("sums of decimals equal those over all events, to the digits shown", async (t) => {
   const { connection, ask } = await openSums(t);
   await connection.run(`insert into events
     select ${MORNING} + i * 60000, i, 1, (i * 7919 % 100000) / 100 - 300 from range(0, 500000) rows(i)`);

@@ -12,7 +12,7 @@ import { writeEvents } from "../../../support/write-events.ts";
 
 const NOTHING = { before: new Map(), markersBefore: null };
 
-/** So long that DuckDB stores it as it is, and it can be found in a file. */
+/** Returns a text so long that DuckDB stores it uncompressed and it can be found in a file. */
 function secret(): string {
   return randomBytes(30_000).toString("base64url");
 }
@@ -21,17 +21,17 @@ function isIn(file: string, text: string): boolean {
   return ["", ".wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(text));
 }
 
-/** Has the log of changes folded in: a copy begins with that. */
+/** Forces a checkpoint, which is the first step of a copy. */
 async function checkpoint(store: Store & { copyTo(file: string): Promise<string[]> }, folder: string): Promise<void> {
   await store.copyTo(join(folder, `copy-${randomBytes(4).toString("hex")}.duckdb`));
 }
 
-/** In a column of its own, and in none. */
+/** One attribute with a column of its own, and one without. */
 function attributesOf(text: string): string {
   return `{"one":"${text}","several":["${text}","b"]}`;
 }
 
-test("the texts of a deleted event are gone from the file once it was swept, others are still there", async (t) => {
+test("the texts of a deleted event are erased from the file by the sweep, others stay", async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
@@ -57,7 +57,7 @@ test("the texts of a deleted event are gone from the file once it was swept, oth
   t.is((await store.find({ kind: "events" }, log, events[9_000].id))?.text, kept);
 });
 
-test("so are those of events that have expired, among others of their time that are kept", async (t) => {
+test("the texts of expired events are erased, among kept events of their time", async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });

@@ -20,7 +20,7 @@ const COUNT: Aggregate = { kind: "count", where: null };
 const BY_USER: GroupPlan["by"] = [{ kind: "field", field: "user" }];
 
 if (realEngines) {
-  /** One month, and three: each an index with a shard of its own. */
+  /** One month, and three: each an index with one shard. */
   const PLACES = [
     { name: "of one shard", months: 1 },
     { name: "of several shards", months: 3 },
@@ -49,7 +49,7 @@ if (realEngines) {
     await client.close();
   });
 
-  /** Sums below zero, users without any number, events without a user, and many sums that are the same. */
+  /** Sums below zero, users without numbers, events without a user, and many equal sums. */
   const eventOf = (key: LogKey, i: number, months: number): StoredEvent => {
     const user = (i * 7919) % USERS;
     const number = user < 300 ? 8 : ((i * 31) % 400) / 8 - 10;
@@ -92,7 +92,7 @@ if (realEngines) {
       });
     }
 
-    test(`no more groups are read than are shown, but for some that decide, ${name}`, async (t) => {
+    test(`reads no more groups than are shown, plus the few needed to decide, ${name}`, async (t) => {
       const read: number[] = [];
       const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
       own.diagnostic.on("response", (_error, response) => {

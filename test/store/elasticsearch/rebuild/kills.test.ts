@@ -18,7 +18,7 @@ const KILLS: readonly (readonly [request: string, when: "before" | "after", what
   ["indices.updateAliases", "after"],
 ];
 for (const [request, when, what = ""] of KILLS) {
-  onCluster(`killed ${when} ${request} ${what}: the service goes on, and a second one succeeds`, async (t) => {
+  onCluster(`killed ${when} ${request} ${what}: the service goes on, and a second rebuild succeeds`, async (t) => {
     const { namespace, store, indices } = await open(t);
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 20 }, () => event(log));

@@ -1,7 +1,8 @@
 /**
- * Rebuilds a store as a process that a test can kill: writes a line once it has come to a request, and stays there.
+ * Rebuilds a store in a process that a test can kill: prints a line when it reaches a request, and
+ * stops there.
  *
- *     node rebuild-process.ts <namespace> <request> <before | after> [what the request names]
+ * node rebuild-process.ts <namespace> <request> <before | after> [what the request names]
  */
 import { writeSync } from "node:fs";
 

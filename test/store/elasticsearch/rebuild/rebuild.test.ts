@@ -11,13 +11,13 @@ import { intercept } from "../rebuild-fixture.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
 import { client, open, run, all, insist, persist } from "./store.ts";
 
-/** One after the other: each makes many indices. */
+/** One after the other, because each creates many indices. */
 const serially = realEngines ? test.serial : test.skip;
 
 const JANUARY = Date.UTC(2015, 0, 10);
 const FEBRUARY = Date.UTC(2015, 1, 10);
 
-serially("months before the given moment stay as they are, and months that only the bus knows are made", async (t) => {
+serially("keeps months before the given moment and creates months that only the bus has", async (t) => {
   const { store, indices } = await open(t);
   const log = newLog();
   const [early, late, lost] = [
@@ -48,7 +48,7 @@ serially("months before the given moment stay as they are, and months that only 
   t.is((await all(store, log)).length, 4);
 });
 
-serially("all that people do meanwhile counts, at every stage and also while writes are held up", async (t) => {
+serially("keeps every change made meanwhile, at every stage and while writes are blocked", async (t) => {
   const { store, openOther } = await open(t);
   const [log, user] = [newLog(), newUser()];
   const events = Array.from({ length: 60 }, (_, i) => event(log, { text: `event ${i}` }));
@@ -73,7 +73,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   };
   const acting: Promise<void>[] = [];
   const held = intercept(client, "indices.updateAliases", async (request) => {
-    // They are held up now, and go on with what was switched to.
+    // The call is blocked now, and continues on the new indices.
     acting.push(act());
     return request();
   });
@@ -105,7 +105,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
     (i >= 40 && !gone.bookmarks.has(i)) || gone.alerts.has(i) ? [text] : [],
   );
   t.deepEqual(await texts({ from: { kind: "bookmarks", user } }), bookmarked);
-  // Nothing of it comes back.
+  // The deleted events do not return.
   await writeEvents(store, events);
   await writeAlerts(store, alerts);
   const texted = [...seen].toSorted((a, b) => a - b).map((i) => events[i]!.text);
@@ -114,7 +114,7 @@ serially("all that people do meanwhile counts, at every stage and also while wri
   t.deepEqual(await texts({ from: { kind: "alerts", user } }), left(gone.events.union(gone.alerts)));
 });
 
-serially("shards of which each numbers its own writes, and some have none, are copied as one", async (t) => {
+serially("copies shards with sequence numbers of their own, some of them empty, as one index", async (t) => {
   const { store, openOther } = await open(t, { shards: 4 });
   const log = newLog();
   const few = [event(log)];
@@ -131,7 +131,7 @@ serially("shards of which each numbers its own writes, and some have none, are c
   t.is((await all(store, log)).length, 9);
 });
 
-serially("whatever ends it before the switch leaves all as it was, and nothing behind", async (t) => {
+serially("a rebuild that ends before the switch changes nothing and leaves nothing behind", async (t) => {
   const { store, openOther, indices } = await open(t);
   const log = newLog();
   const events = Array.from({ length: 30 }, () => event(log));
@@ -164,7 +164,7 @@ serially("whatever ends it before the switch leaves all as it was, and nothing b
   t.is((await all(store, log)).length, 36);
 });
 
-serially("while writes are held up, people are asked to come again, and the pipeline tries again", async (t) => {
+serially("while writes are blocked, users are asked to retry and the pipeline retries", async (t) => {
   const { namespace, store } = await open(t);
   const [log, user] = [newLog(), newUser()];
   const events = [event(log), event(log)];
@@ -193,7 +193,7 @@ serially("while writes are held up, people are asked to come again, and the pipe
   t.true(await store.deleteEvent(log, id));
 });
 
-serially("two at once: one does it, the other is told so", async (t) => {
+serially("of two concurrent rebuilds one runs and the other is refused", async (t) => {
   const { store, openOther } = await open(t);
   const log = newLog();
   await insist(store, [event(log)]);
@@ -207,7 +207,7 @@ serially("two at once: one does it, the other is told so", async (t) => {
   t.is((await all(store, log)).length, 1);
 });
 
-serially("retention stands aside meanwhile, and goes on afterwards", async (t) => {
+serially("retention pauses during a rebuild and continues afterwards", async (t) => {
   const { store, indices } = await open(t);
   const log = newLog();
   await insist(store, [event(log, { created: JANUARY }), event(log, { created: FEBRUARY })]);
@@ -227,12 +227,13 @@ serially("retention stands aside meanwhile, and goes on afterwards", async (t) =
   t.is((await all(store, log)).length, 2);
 });
 
-serially("a month that goes meanwhile, and comes again by a late event, is copied as it is then", async (t) => {
+serially("a month that is dropped and recreated by a late event meanwhile is copied in its new state", async (t) => {
   const { namespace, store, openOther } = await open(t);
   const log = newLog();
   const [old, late] = ["old", "late"].map((text) => event(log, { created: JANUARY, text }));
   await insist(store, [old!]);
-  // Somebody drops it by hand after it was copied; the late one is its first write, as the old one was.
+  // The month is dropped by hand after it was copied; the late event is its first write, as in the
+  // old index.
   const dropping = intercept(client, "indices.addBlock", async (request) => {
     await client.indices.delete({ index: `${namespace}-events-2015.01` });
     await insist(store, [late!]);
@@ -242,7 +243,7 @@ serially("a month that goes meanwhile, and comes again by a late event, is copie
   t.true((await all(store, log)).some(({ text }) => text === "late"));
 });
 
-serially("where a block is taken away by somebody else, nothing is switched", async (t) => {
+serially("a write block removed by another client prevents the switch", async (t) => {
   const { namespace, store, openOther, indices } = await open(t);
   const log = newLog();
   await insist(store, [event(log)]);
@@ -261,33 +262,30 @@ serially("where a block is taken away by somebody else, nothing is switched", as
   t.is((await all(store, log)).length, 2);
 });
 
-serially(
-  "one that sleeps just before it switches, until another has cleared up, does not switch any more",
-  async (t) => {
-    const { store, openOther, indices } = await open(t);
-    const log = newLog();
+serially("a rebuild that stalls before the switch until another has cleaned up does not switch", async (t) => {
+  const { store, openOther, indices } = await open(t);
+  const log = newLog();
+  await insist(store, [event(log)]);
+  const before = await indices();
+  let asleep = false;
+  const sleeping = intercept(client, "index", async (request, given) => {
+    // Its heartbeats do not get through either.
+    if (asleep && (given as { index: string }).index.endsWith("-rebuild")) throw new Error("asleep");
+    return request();
+  });
+  const late = intercept(sleeping, "indices.updateAliases", async (request) => {
+    asleep = true;
     await insist(store, [event(log)]);
-    const before = await indices();
-    let asleep = false;
-    const sleeping = intercept(client, "index", async (request, given) => {
-      // Its signs of life do not get through either.
-      if (asleep && (given as { index: string }).index.endsWith("-rebuild")) throw new Error("asleep");
-      return request();
-    });
-    const late = intercept(sleeping, "indices.updateAliases", async (request) => {
-      asleep = true;
-      await insist(store, [event(log)]);
-      return request();
-    });
-    await t.throwsAsync(run(await openOther(late)));
-    t.is((await all(store, log)).length, 2);
-    t.deepEqual(await indices(), before);
-    await run(store);
-    t.is((await all(store, log)).length, 2);
-  },
-);
+    return request();
+  });
+  await t.throwsAsync(run(await openOther(late)));
+  t.is((await all(store, log)).length, 2);
+  t.deepEqual(await indices(), before);
+  await run(store);
+  t.is((await all(store, log)).length, 2);
+});
 
-serially("one that switches after another has begun to clear up changes nothing", async (t) => {
+serially("a switch after another rebuild has begun to clean up changes nothing", async (t) => {
   const { store, openOther, indices } = await open(t);
   const log = newLog();
   await insist(store, [event(log)]);
@@ -306,7 +304,7 @@ serially("one that switches after another has begun to clear up changes nothing"
   });
   const ended = t.throwsAsync(run(await openOther(late)));
   await until(() => asleep, { what: "the one to sleep" });
-  // Who clears up is about to delete what the other wants to switch to.
+  // The clean-up is about to delete the indices that the other rebuild wants to switch to.
   const clearing = intercept(client, "indices.delete", async (request) => {
     condemned.resolve();
     await awake.promise;
@@ -318,7 +316,7 @@ serially("one that switches after another has begun to clear up changes nothing"
   t.deepEqual(await indices(), before);
 });
 
-serially("what is under way while indices are switched ends as if they were not", async (t) => {
+serially("requests in flight during the switch end as if nothing had been switched", async (t) => {
   const { store, openOther, indices } = await open(t);
   const [log, user] = [newLog(), newUser()];
   const events = Array.from({ length: 6 }, (_, i) => event(log, { text: `event ${i}` }));
@@ -335,7 +333,9 @@ serially("what is under way while indices are switched ends as if they were not"
     ["done"],
   );
   await store.refresh();
-  /** A store that once has all indices switched under it, behind or before its next request of a kind. */
+  /**
+   * Opens a store whose indices are all switched once, before or after its next request of a kind.
+   */
   const switching = async (name: string, when: "before" | "after"): Promise<Store> => {
     let isDone = false;
     const once = async (): Promise<void> => {

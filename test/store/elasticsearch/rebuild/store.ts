@@ -22,9 +22,9 @@ test.after.always(() => client?.close());
 type Place = {
   readonly namespace: string;
   readonly store: Store;
-  /** Another process's, by the client given. */
+  /** Opens the store as another process would, with the given client. */
   readonly openOther: (other: Client) => Promise<Store>;
-  /** The indices of all kinds, without the namespace. */
+  /** Returns the indices of all kinds, without the namespace. */
   readonly indices: () => Promise<string[]>;
 };
 
@@ -66,7 +66,7 @@ export async function all(store: Store, log: LogKey): Promise<readonly EventRow[
   return (await store.list(listPlan(log, { take: 5000 }))).rows;
 }
 
-/** Writes until the store takes it, as the pipeline does. */
+/** Writes until the store accepts it, as the pipeline does. */
 export async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
   await until(async () => (await writeEvents(store, events)).every(({ kind }) => kind === "done"), {
     what: "a write to be taken",
@@ -74,7 +74,7 @@ export async function insist(store: Store, events: readonly StoredEvent[]): Prom
   });
 }
 
-/** Asks again as long as the store says that it takes no changes now, as people do. */
+/** Repeats a change as long as the store accepts no changes, as users do. */
 export async function persist(change: () => Promise<unknown>): Promise<void> {
   let failure: unknown;
   await until(

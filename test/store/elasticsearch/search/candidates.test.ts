@@ -12,7 +12,7 @@ import { holdOfBest_ms } from "../../../support/turns.ts";
 
 const log = "heavy" as LogKey;
 
-/** Answers with these events, all at once. */
+/** Returns a searcher that answers with these events at once. */
 function searcherOf(events: readonly StoredEvent[]): Searcher {
   const hits = events.map((each) => ({
     _index: "events",
@@ -35,7 +35,7 @@ const HEAVY = [
 ] as const;
 
 for (const { pattern, length, count, match } of HEAVY) {
-  test.serial(`events are looked at without a hold of the process, by ${pattern}`, async (t) => {
+  test.serial(`candidates are checked without blocking the process, by ${pattern}`, async (t) => {
     t.is(checkExpression(pattern).kind, "ok");
     const texts = Array.from({ length: count }, (_, i) => hostileText(i, length));
     const some = texts.map((text) => event(log, { text }));

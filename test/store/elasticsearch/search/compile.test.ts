@@ -14,7 +14,7 @@ const slow: Condition = { kind: "number", field: "value", op: ">", value: 9.5 };
 const isSlow: Query = { range: { value: { gt: 9.5 } } };
 const worded: Condition = { kind: "matches", field: "text", pattern: "(\\bat\\b ?)+" };
 
-/** The query of a condition, as it stands beside the logs; whether it is exact. */
+/** Returns the query of a condition without the part for the logs, and whether it is exact. */
 function compile(where: Condition): [query: Query[], exact: boolean] {
   const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where };
   const { query, exact } = compileFilter(plan);
@@ -124,7 +124,7 @@ for (const [what, where, expected, exact = true] of CONDITIONS) {
   });
 }
 
-test("where an expression is too complex, all that have the field are asked for, and under `not` all", (t) => {
+test("an expression that is too complex selects all events with the field, and all events under `not`", (t) => {
   const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where: worded };
   t.deepEqual(compileFilter(plan, "broad"), {
     query: { bool: { filter: [SHOP, { exists: { field: "folded.text" } }] } },
@@ -141,7 +141,7 @@ const either = (...should: Query[]): Query => ({ bool: { should, minimum_should_
 const IS_ODD: Query = { term: { has: "odd-text" } };
 const IS_OLD: Query = { terms: { _index: ["old"] } };
 
-test("by words: Lucene is asked for an expression only where words do not decide", (t) => {
+test("words: Lucene runs an expression only if the words do not decide", (t) => {
   const byWords = (where: Condition, wordless: readonly string[]) =>
     compileByWords({ from: { kind: "events" }, logs: ["shop" as LogKey], where }, wordless);
   const found = (query: Query, exact: boolean) => ({ query: { bool: { filter: [SHOP, query] } }, exact });
@@ -161,12 +161,12 @@ test("by words: Lucene is asked for an expression only where words do not decide
   t.deepEqual(byWords(word, ["old"]), found(either(plain, others), true));
 });
 
-test("marked events are somebody's", (t) => {
+test("annotated events belong to a user", (t) => {
   const plan = { from: { kind: "alerts" as const, user: "00ff" as UserId }, logs: ["shop" as LogKey], where: tagged };
   t.deepEqual(compileFilter(plan).query, { bool: { filter: [SHOP, { term: { owner: "00ff" } }, isTagged] } });
 });
 
-test("conditions nest deeper than the engine takes, and the rest is looked at", (t) => {
+test("conditions nest deeper than the engine allows, and the rest is filtered here", (t) => {
   let where: Condition = tagged;
   for (let i = 0; i < 60; i++) where = { kind: i % 2 === 0 ? "or" : "and", conditions: [slow, where] };
   const [query, exact] = compile(where);
@@ -206,7 +206,7 @@ for (const [keys, expected] of SORTS) {
   });
 }
 
-test("sort: the same from its end", (t) => {
+test("sort: the same order from its end", (t) => {
   t.deepEqual(compileSort([{ field: "source", direction: "asc" }], true).map(describe), [
     "folded.source desc _last",
     "created desc _last",

@@ -22,7 +22,7 @@ const log = pino({ level: "silent" });
 const STUCK: Condition = { kind: "matches", field: "text", pattern: "stuck in [a-z]+ after [0-9]{2}" };
 
 if (realEngines) {
-  test("few of several months: each index is asked by itself, in one request", async (t) => {
+  test("few matches in several months: searches each index separately, in one request", async (t) => {
     const { store, key, written, searches } = await storeOf(t, [1, 2]);
     await agree(t, store, key, written);
     searches.length = 0;
@@ -30,7 +30,7 @@ if (realEngines) {
     t.deepEqual(searches, ["_msearch", "_msearch"]);
   });
 
-  test("few of several months: however many of them are of one", async (t) => {
+  test("few matches in several months: however many are in one month", async (t) => {
     const { store, key, written } = await storeOf(t, [1, 2]);
     const more = Array.from({ length: 400 }, (_, i) => stuck(key, Date.UTC(2031, 1, 20) + i, i));
     await write(t, store, more);
@@ -38,7 +38,7 @@ if (realEngines) {
     await agree(t, store, key, [...written, ...more]);
   });
 
-  test("few of several months: a month that begins is found at once", async (t) => {
+  test("few matches in several months: finds a new month at once", async (t) => {
     const { store, key, written, searches } = await storeOf(t, [1, 2]);
     await agree(t, store, key, written);
     for (const month of [3, 4]) {
@@ -52,13 +52,13 @@ if (realEngines) {
     t.deepEqual(searches, ["_msearch", "_msearch"]);
   });
 
-  test("few of many months: all are asked as one", async (t) => {
+  test("few matches in many months: searches all indices as one", async (t) => {
     const { store, key, written, searches } = await storeOf(t, [1, 2, 3, 4, 5]);
     await agree(t, store, key, written);
     t.deepEqual(searches, ["_search", "_search"]);
   });
 
-  test("few of several months: also where one of them has gone", async (t) => {
+  test("few matches in several months: after one of them was dropped", async (t) => {
     const { store, key, written, names } = await storeOf(t, [1, 2, 3]);
     await agree(t, store, key, written);
     await client.indices.delete({ index: names.eventsOf(written[0]!.id) });
@@ -67,7 +67,7 @@ if (realEngines) {
     await agree(t, store, key, left);
   });
 
-  test("few of several months: while the store is rebuilt, and since", async (t) => {
+  test("few matches in several months: during and after a rebuild", async (t) => {
     const { store, key, written } = await storeOf(t, [1, 2, 3]);
     await agree(t, store, key, written);
     const { signal } = new AbortController();
@@ -89,8 +89,8 @@ if (realEngines) {
   test.after.always(() => client.close());
 
   /**
-   * A store of the test's own that holds events of some months, and the kinds of searches for
-   * events that it has sent.
+   * A store of the test's own with events of some months, and the kinds of searches that it has
+   * sent.
    */
   async function storeOf(t: ExecutionContext, months: readonly number[]) {
     const namespace = uniqueName("months");
@@ -114,10 +114,10 @@ if (realEngines) {
     return { store, names, key, written, searches };
   }
 } else {
-  test.skip("few of several months: all of it needs Elasticsearch", (t) => t.pass());
+  test.skip("few matches in several months: needs Elasticsearch", (t) => t.pass());
 }
 
-/** Events of a month of 2031. Each other one is stuck. */
+/** Returns events of a month of 2031; every other one is "stuck". */
 function eventsOf(key: LogKey, month: number): StoredEvent[] {
   return Array.from({ length: 40 }, (_, i) => {
     const created = Date.UTC(2031, month - 1, 3 + (i % 20), i);
@@ -129,7 +129,7 @@ function stuck(key: LogKey, created: number, i: number): StoredEvent {
   return event(key, { created, text: `worker ${i % 16} is stuck in room after ${10 + i} retries`, value: i });
 }
 
-/** A list and a group. */
+/** Asserts that a list and a group agree with the reference. */
 async function agree(t: ExecutionContext, store: Store, key: LogKey, events: readonly StoredEvent[]): Promise<void> {
   const list = listPlan(key, { where: STUCK, sort: [{ field: "created", direction: "desc" }], take: 1_000 });
   t.deepEqual(await pageOf(store, list), evaluateList(list, events));

@@ -50,11 +50,11 @@ for (const [pattern, on, expression] of TRANSLATIONS) {
   });
 }
 
-test("what Lucene cannot say is widened, never narrowed", (t) => {
+test("constructs that Lucene lacks widen the expression, never narrow it", (t) => {
   t.deepEqual(toLuceneRegexp("(\\bat\\b ?)+"), { kind: "wider", on: "original", expression: ".*([Aa][Tt] ?)+.*" });
 });
 
-test("expressions that would keep the cluster busy are not sent", (t) => {
+test("expressions that would overload the cluster are not sent", (t) => {
   for (const pattern of [
     "a?".repeat(400),
     "\\pL{0,100}x",
@@ -73,12 +73,15 @@ test("expressions that would keep the cluster busy are not sent", (t) => {
   }
 });
 
-test("no RE2 expression is refused by this side for its form alone", (t) => {
+test("no RE2 expression is refused here for its form alone", (t) => {
   const error = t.throws(() => toLuceneRegexp("a(b"));
   t.is(error.name, "RE2JSSyntaxException");
 });
 
-/** Classes whose ranges begin at characters that mean something to Lucene: once they found only the ends. */
+/**
+ * Classes with ranges that begin at characters with a meaning to Lucene, which must not match the
+ * ends alone.
+ */
 const RANGES: readonly string[] = [
   "[[:punct:]]",
   "[[:graph:]]+$",
@@ -100,7 +103,7 @@ const RANGES: readonly string[] = [
 ];
 
 if (realEngines) {
-  test("expressions find in the engine what they find here, in texts of all kinds", async (t) => {
+  test("expressions match the same texts in the engine and here, in texts of all kinds", async (t) => {
     const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
     const index = uniqueName("regexp");
     t.teardown(() => client.indices.delete({ index }));
@@ -153,7 +156,7 @@ if (realEngines) {
     t.log(`${kinds.exact} expressions exact, ${kinds.wider} wider, ${kinds.tooComplex} too complex`);
     t.true(kinds.exact > 75);
 
-    /** null: the engine finds the expression too complex, and says so. */
+    /** null if the engine reports that the expression is too complex. */
     async function findTexts(field: string, value: string | null): Promise<ReadonlySet<string> | null> {
       if (value === null) return new Set();
       const query = { regexp: { [field]: { value, flags: "NONE" } } };

@@ -51,29 +51,29 @@ for (const [pattern, condition, exact = false] of DERIVED) {
   });
 }
 
-test("a plain word decides, a text of several words does not", (t) => {
+test("a single word decides, a text of several words does not", (t) => {
   t.deepEqual(wordsOfText("timeout"), { condition: letters(".*timeout.*"), exact: true });
   t.deepEqual(wordsOfText("disk full"), { condition: all(letters("full.*"), letters(".*disk")), exact: false });
   t.deepEqual(wordsOfText("é"), { condition: null, exact: false });
 });
 
-test("an id of digits and letters is told by those of its runs that few texts have", (t) => {
+test("an id of digits and letters is searched by its rarest runs", (t) => {
   const ofId = (text: string) => wordsOfText(text).condition;
   t.deepEqual(ofId("7902699be42c"), all(digits("e42"), letters("be")));
-  // A digit behind a letter says more than a letter alone.
+  // A digit after a letter is rarer than a letter alone.
   t.deepEqual(ofId("9283e2b0b7d0"), all(digits("e2"), digits("b0"), digits("b7"), letters("e")));
-  // Once is enough.
+  // Each run is searched once.
   t.deepEqual(ofId("2a1a1a1b3"), all(digits("a1"), letters("a"), letters("b")));
-  // Many texts have `a9` and `a`: what the id begins with is dear to look up, and told all the same.
+  // Many texts contain `a9` and `a`, so the first run is required too, though costly to look up.
   t.deepEqual(ofId("243893569a9f"), all(digits("a9"), letters("a"), digits(".*243893569")));
 });
 
-test("runs of digits are told with the letter before them", (t) => {
+test("runs of digits are indexed with the letter before them", (t) => {
   t.is(digitsOf("worker 16 is stuck in quagmire10, id=9123 é7"), "16 e10 =9123 7");
   t.is(digitsOf("nothing"), undefined);
 });
 
-test("texts are odd that the engine's index of words would change", (t) => {
+test("texts that the engine's word index would change are odd", (t) => {
   t.true(isOdd("dotted \u0130"));
   t.true(isOdd("a".repeat(255)));
   t.true(isOdd(`x${"7".repeat(254)}`));
@@ -82,7 +82,9 @@ test("texts are odd that the engine's index of words would change", (t) => {
   t.false(isOdd("one two 3 ".repeat(50)));
 });
 
-/** As the engine's analyzers `simple` and `whitespace` make them of a text that is not odd. */
+/**
+ * The words that the engine's analyzers `simple` and `whitespace` make of a text that is not odd.
+ */
 function runsOf(text: string): { letters: readonly string[]; digits: readonly string[] } {
   const folded = fold(text);
   return { letters: folded.match(/\p{L}+/gu) ?? [], digits: digitsOf(folded)?.split(" ") ?? [] };
@@ -100,7 +102,7 @@ function meets(condition: WordCondition, runs: ReturnType<typeof runsOf>): boole
   throw condition satisfies never;
 }
 
-test("no text that an expression matches fails the condition on its words, and where that decides, none else meets it", (t) => {
+test("every text that an expression matches meets the condition on its words, and only those if it is exact", (t) => {
   let conditions = 0;
   fc.assert(
     fc.property(
@@ -125,7 +127,7 @@ test("no text that an expression matches fails the condition on its words, and w
   t.true(conditions > 500, "expressions that say something of words");
 });
 
-/** Expressions of few words and numbers with all that may stand beside them, and texts of the same. */
+/** Expressions of few words and numbers with every neighbour, and texts of the same parts. */
 const piece = fc.constantFrom(..."abk kas sak aka 12 121 2 s k a 1 ſ K é _ - = ".split(" "), " ");
 const wordy = fc
   .array(

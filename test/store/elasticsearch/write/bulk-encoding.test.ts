@@ -9,12 +9,12 @@ const OPERATION = fc.oneof(
 );
 const OPERATIONS = fc.array(OPERATION, { maxLength: 40 });
 
-/** What each of them is. */
+/** Returns the text of each operation. */
 function texts(operations: BulkOperations): string[] {
   return Array.from({ length: operations.length }, (_, i) => operations.slice(i, i + 1).bytes.toString());
 }
 
-test("packed operations are those that were packed, whole, in part and together", (t) => {
+test("encoded operations equal the originals, whole, in part and concatenated", (t) => {
   fc.assert(
     fc.property(
       fc.array(OPERATIONS, { maxLength: 5 }),
@@ -43,7 +43,7 @@ test("packed operations are those that were packed, whole, in part and together"
   );
 });
 
-test("runs are as large as they may be, and a larger operation stands alone", (t) => {
+test("requests are as large as allowed, and a larger operation is sent alone", (t) => {
   fc.assert(
     fc.property(OPERATIONS, fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 60 }), (all, most, maxBytes) => {
       const runs = [...BulkOperations.of(all).runs({ most, maxBytes })];

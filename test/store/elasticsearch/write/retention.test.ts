@@ -30,7 +30,7 @@ async function open(t: ExecutionContext) {
 
 test.after.always(() => client?.close());
 
-onCluster("a month of which nothing may stay is dropped whole, one that holds more is not", async (t) => {
+onCluster("a fully expired month is dropped as a whole, one with other events is not", async (t) => {
   const { namespace, store, months } = await open(t);
   const [a, b] = [newLog(), newLog()];
   await write(t, store, [event(a, { created: JANUARY }), event(a, { created: FEBRUARY })]);
@@ -42,7 +42,7 @@ onCluster("a month of which nothing may stay is dropped whole, one that holds mo
   t.is((await store.list(listPlan([a, b]))).total, 2);
 });
 
-onCluster("a month that holds markers is dropped once no log keeps anything of it", async (t) => {
+onCluster("a month with markers is dropped once no log keeps events of it", async (t) => {
   const { store, months } = await open(t);
   const log = newLog();
   const gone = event(log, { created: JANUARY });
@@ -58,7 +58,7 @@ onCluster("a month that holds markers is dropped once no log keeps anything of i
   t.deepEqual(await months(), []);
 });
 
-onCluster("a month that takes no writes because a sweep was cut off takes them again", async (t) => {
+onCluster("a month left read-only by an interrupted sweep accepts writes again", async (t) => {
   const { namespace, store } = await open(t);
   const b = newLog();
   await write(t, store, [event(b, { created: JANUARY })]);
@@ -73,7 +73,7 @@ onCluster("a month that takes no writes because a sweep was cut off takes them a
   t.is((await store.list(listPlan(b))).total, 2);
 });
 
-onCluster("copies in their own months and bookmarks go as well, whoever they belong to", async (t) => {
+onCluster("copies in their own months and bookmarks expire too, whoever owns them", async (t) => {
   const { namespace, store } = await open(t);
   const log = newLog();
   const old = event(log, { created: JANUARY });

@@ -18,7 +18,9 @@ import {
 type Reply = { status: number; body: unknown };
 type Item = { status: number; error?: { type: string; reason: string } };
 
-/** A node that answers bulk requests as a test says, and keeps what it was sent: the ids of each request. */
+/**
+ * Starts a node that answers bulk requests as the test says and records the ids of each request.
+ */
 async function nodeThat(t: ExecutionContext, reply: (ids: string[], request: number) => Reply | "hang up") {
   const requests: string[][] = [];
   const answer = (body: string, response: ServerResponse) => {
@@ -54,7 +56,7 @@ function items(ids: string[], itemOf: (id: string) => Item): Reply {
 const created = (): Item => ({ status: 201 });
 const operationsOf = (...ids: string[]) => ids.map((id) => createOperation("events", id, '{"text":"x"}'));
 
-test("each item is judged by itself", async (t) => {
+test("each item has its own outcome", async (t) => {
   const answers: Record<string, Item> = {
     new: { status: 201 },
     known: { status: 409, error: { type: "version_conflict_engine_exception", reason: "exists" } },
@@ -79,7 +81,7 @@ test("each item is judged by itself", async (t) => {
 });
 
 for (const status of [429, 502, 503]) {
-  test(`a request that is answered ${status} is sent once, and all its items are to be tried again`, async (t) => {
+  test(`a request answered with ${status} is sent once, and all its items are to be retried`, async (t) => {
     const { client, requests, url } = await nodeThat(t, () => ({
       status,
       body: { error: { type: "busy", reason: "later" }, status },
@@ -94,7 +96,7 @@ for (const status of [429, 502, 503]) {
   });
 }
 
-test("a connection that breaks, or none at all, is no exception", async (t) => {
+test("a connection that breaks or is refused does not throw", async (t) => {
   const { client } = await nodeThat(t, () => "hang up");
   t.deepEqual(
     (await writeBulk(client, operationsOf("a", "b"))).map(({ kind }) => kind),
@@ -105,7 +107,7 @@ test("a connection that breaks, or none at all, is no exception", async (t) => {
   t.regex(outcome?.kind === "retry" ? outcome.reason : "", /http:\/\/127\.0\.0\.1:9 cannot be reached/);
 });
 
-test("a request that is too large is halved, down to the item that is too large by itself", async (t) => {
+test("a request that is too large is halved, down to the single item that is too large", async (t) => {
   const { client, requests } = await nodeThat(t, (ids) =>
     ids.includes("large") || ids.length > 2
       ? { status: 413, body: { error: "too large", status: 413 } }
@@ -119,7 +121,7 @@ test("a request that is too large is halved, down to the item that is too large 
   t.deepEqual(requests, [["a", "b", "large", "c", "d"], ["a", "b"], ["large", "c", "d"], ["large"], ["c", "d"]]);
 });
 
-test("requests are of bounded size", async (t) => {
+test("requests have a bounded size", async (t) => {
   const { client, requests } = await nodeThat(t, (ids) => items(ids, created));
   const document = JSON.stringify({ text: "€".repeat(1024 * 1024) });
   await writeBulk(
@@ -129,7 +131,7 @@ test("requests are of bounded size", async (t) => {
   t.deepEqual(requests, [["a", "b"], ["c", "d"], ["e"]]);
 });
 
-test("where the cluster is away, what follows is not sent", async (t) => {
+test("while the cluster is unreachable, later requests are not sent", async (t) => {
   const { client, requests } = await nodeThat(t, (ids, request) =>
     request === 2 ? { status: 503, body: { error: "away", status: 503 } } : items(ids, created),
   );
@@ -144,13 +146,13 @@ test("where the cluster is away, what follows is not sent", async (t) => {
   t.true(outcomes.slice(requests[0]!.length).every(({ kind }) => kind === "retry"));
 });
 
-test("nothing is sent for nothing", async (t) => {
+test("an empty batch sends no request", async (t) => {
   const { client, requests } = await nodeThat(t, (ids) => items(ids, created));
   t.deepEqual(await writeBulk(client, []), []);
   t.is(requests.length, 0);
 });
 
-test("what a person waits for is tried again, item by item", async (t) => {
+test("writes of a user are retried item by item", async (t) => {
   const { client, requests } = await nodeThat(t, (ids, request) =>
     items(ids, (id) =>
       id === "b" && request < 3 ? { status: 429, error: { type: "busy", reason: "later" } } : created(),
@@ -160,7 +162,7 @@ test("what a person waits for is tried again, item by item", async (t) => {
   t.deepEqual(requests, [["a", "b", "c"], ["b"], ["b"]]);
 });
 
-test("what a person waits for in vain is an error that says why", async (t) => {
+test("writes of a user that keep failing end with an error that states the reason", async (t) => {
   const { client } = await nodeThat(t, (ids) =>
     items(ids, () => ({ status: 429, error: { type: "busy", reason: "later" } })),
   );
