@@ -2,17 +2,21 @@ import type { ExecutionContext } from "ava";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { ISocketFactory } from "kafkajs";
 
-/** A TCP proxy between a Kafka client and the broker, that can fail in the ways in which networks and brokers do. */
+/**
+ * A TCP proxy between a Kafka client and its broker that simulates failures of network and broker.
+ */
 export type Proxy = {
-  /** Makes every connection of a client go through here, whatever address the broker advertises. */
+  /**
+   * Routes every connection of a client through the proxy, whatever address the broker advertises.
+   */
   readonly socketFactory: ISocketFactory;
-  /** Connections stay open, and no byte moves in either direction until {@link Proxy.flow}. */
+  /** Keeps connections open and forwards no byte in either direction until {@link Proxy.flow}. */
   stall(): void;
-  /** The connections of now never move a byte again; new ones work. */
+  /** Forwards no byte on present connections again; new ones work. */
   blackHole(): void;
-  /** All connections break, and new ones are refused. */
+  /** Resets all connections and refuses new ones. */
   cut(): void;
-  /** Everything works again, except for what is in a black hole. */
+  /** Restores forwarding, except for connections in a black hole. */
   flow(): void;
 };
 

@@ -9,7 +9,7 @@ const trustedProxies = new BlockList();
 trustedProxies.addAddress("10.0.0.1", "ipv4");
 const guard = createBrowserGuard({ hosts: ["logs.example.org"], trustedProxies });
 
-/** "passes", or what the refusal is about. */
+/** Returns "passes", or the reason of the refusal. */
 function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1", url = "/1/logs"): "passes" | "site" | "host" {
   const request = { url, headers: { host: "localhost:8080", ...headers }, socket: { remoteAddress } };
   const refusal = guard.refusalOf(request as unknown as IncomingMessage);
@@ -20,7 +20,7 @@ function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1", url = 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const POWERSHELL = "Mozilla/5.0 (Windows NT 10.0; en-US) PowerShell/7.4.0";
 
-test("Sec-Fetch-Site decides where it is there, whatever its form", (t) => {
+test("Sec-Fetch-Site decides if present, whatever its value", (t) => {
   for (const site of ["same-origin", "none"]) t.is(judge({ "sec-fetch-site": site }), "passes", site);
   for (const site of ["cross-site", "same-site", "", "Same-Origin", "same-origin, cross-site", "null"])
     t.is(judge({ "sec-fetch-site": site }), "site", site);
@@ -28,7 +28,7 @@ test("Sec-Fetch-Site decides where it is there, whatever its form", (t) => {
   t.is(judge({ "sec-fetch-site": "same-site", origin: "http://localhost:8080" }), "site");
 });
 
-test("Origin decides where Sec-Fetch-Site is absent", (t) => {
+test("Origin decides if Sec-Fetch-Site is absent", (t) => {
   for (const [host, origin] of [
     ["localhost:8080", "http://localhost:8080"],
     ["LocalHost:8080", "http://localhost:8080"],
@@ -60,7 +60,7 @@ test("Origin decides where Sec-Fetch-Site is absent", (t) => {
     t.is(judge({ host, origin }), "site", `${host} ${origin}`);
 });
 
-test("JSONP by a browser that tells neither Sec-Fetch-Site nor Origin needs a Referer of this service", (t) => {
+test("JSONP from a browser without Sec-Fetch-Site and Origin needs a Referer of this service", (t) => {
   const of = (headers: IncomingHttpHeaders, query: string) => judge(headers, "127.0.0.1", `/1/logs?${query}`);
   const browser = { host: "192.0.2.7:8080", "user-agent": FIREFOX };
   for (const query of ["fmt=jsonp&callback=steal", "callback=steal&FMT=xml&fmt=JSONP", "fm%74=json%70&fmt=json"]) {
@@ -73,7 +73,7 @@ test("JSONP by a browser that tells neither Sec-Fetch-Site nor Origin needs a Re
   for (const query of ["fmt=json", "callback=jsonp", "fmt=json&fmt=jsonp"]) t.is(of(browser, query), "passes", query);
 });
 
-test("a browser's request is for a known name, or for an address", (t) => {
+test("a browser's Host must be a known name or an address", (t) => {
   const known = ["localhost:8080", "LOCALHOST", "localhost.", "app.localhost:8080", "192.0.2.7:8080", "[2001:db8::1]"];
   for (const host of [...known, `${hostname()}:8080`, "logs.example.org", "LOGS.example.org.:8080"])
     for (const headers of [{ "sec-fetch-site": "same-origin" }, { "user-agent": FIREFOX }])
@@ -88,13 +88,13 @@ test("a browser's request is for a known name, or for an address", (t) => {
       t.is(judge({ host, ...headers }), "host", host);
 });
 
-test("clients that are no browsers are asked for nothing", (t) => {
+test("clients other than browsers pass with any Host", (t) => {
   for (const host of ["evil.example:8080", "anything", ""])
     for (const headers of [{}, { "user-agent": "curl/8.14.1" }, { "user-agent": POWERSHELL }])
       t.is(judge({ host, ...headers }), "passes");
 });
 
-test("X-Forwarded-Host counts from a trusted proxy alone, and its last entry", (t) => {
+test("X-Forwarded-Host counts only from a trusted proxy, and only its last entry", (t) => {
   const behind = { host: "127.0.0.1:8080", origin: "https://logs.example.org" };
   const forwarded = "x-forwarded-host";
   t.is(judge({ ...behind, [forwarded]: "logs.example.org" }, "10.0.0.1"), "passes");

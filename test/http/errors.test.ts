@@ -6,13 +6,13 @@ import { LoggiaError } from "../../src/errors.ts";
 import { toFailure } from "../../src/http/errors.ts";
 import { render } from "../../src/http/formats.ts";
 
-/** A logger that keeps its lines. */
+/** Returns a logger and the lines that it has written. */
 function recorder() {
   const lines: string[] = [];
   return { lines, log: pino({}, { write: (line: string) => void lines.push(line) }) };
 }
 
-test("a foreseen failure is told as it is, in every format", (t) => {
+test("an expected failure is returned as it is, in every format", (t) => {
   const { lines, log } = recorder();
   const failure = toFailure(new LoggiaError("event_not_found", "no <such> event"), log);
   t.is(failure.status, 404);
@@ -32,7 +32,7 @@ test("a foreseen failure is told as it is, in every format", (t) => {
   t.deepEqual(lines, []);
 });
 
-test("401 says how to authenticate; 429 and 503 say when to come again", (t) => {
+test("401 says how to authenticate; 429 and 503 say when to retry", (t) => {
   const { log } = recorder();
   t.deepEqual(toFailure(new LoggiaError("unauthorized", "no"), log).headers, {
     "WWW-Authenticate": 'Basic realm="Loggia"',
@@ -43,7 +43,7 @@ test("401 says how to authenticate; 429 and 503 say when to come again", (t) => 
   t.deepEqual(toFailure(new LoggiaError("store_unavailable", "no"), log).headers, { "Retry-After": "1" });
 });
 
-test("where engines listen is not told to callers", (t) => {
+test("addresses of engines are not shown to callers", (t) => {
   const { lines, log } = recorder();
   const message =
     "Elasticsearch at http://127.0.0.1:9200 cannot be reached: connect ECONNREFUSED [::1]:9200, search-1.internal:9300";
@@ -53,7 +53,7 @@ test("where engines listen is not told to callers", (t) => {
   t.true(lines.join().includes("http://127.0.0.1:9200"), "the log has it");
 });
 
-test("where files of engines lie is not told to callers", (t) => {
+test("paths of engine files are not shown to callers", (t) => {
   const { lines, log } = recorder();
   const message = "The batches /srv/loggia-data/batches.sqlite cannot be used: database or disk is full";
   const { body } = toFailure(new LoggiaError("store_unavailable", message), log);
@@ -70,7 +70,7 @@ for (const fault of [
   null,
   { status: 200 },
 ]) {
-  test(`an unforeseen ${inspect(fault, { depth: 0 }).split("\n")[0]} is logged, and not shown`, (t) => {
+  test(`an unexpected ${inspect(fault, { depth: 0 }).split("\n")[0]} is logged and not shown`, (t) => {
     const { lines, log } = recorder();
     const failure = toFailure(fault, log);
     t.is(failure.status, 500);

@@ -24,7 +24,7 @@ for (const [form, expected] of [
   });
 }
 
-test("of a repeated field the first counts", (t) => {
+test("the first value of a repeated field counts", (t) => {
   t.is(parseForm("text=first&text=second").get("text"), "first");
 });
 
@@ -33,14 +33,14 @@ test("bytes that are not UTF-8 become U+FFFD", (t) => {
   t.is(parseForm(Buffer.from("t=né", "latin1")).get("t"), "n\ufffd");
 });
 
-test("no name means anything special", (t) => {
+test("no field name has a special meaning", (t) => {
   const form = parseForm("__proto__=x&constructor=y&hasOwnProperty=z&toString=w");
   t.deepEqual([form.get("__proto__"), form.get("constructor"), form.get("toString")], ["x", "y", "w"]);
   t.is(({} as Record<string, unknown>)["x"], undefined);
   t.is(parseForm("a=1").get("__proto__"), null);
 });
 
-test("what a browser encodes comes back, and nothing makes it throw", (t) => {
+test("the encoding of a browser is decoded, and no input throws", (t) => {
   fc.assert(
     fc.property(
       fc.string({ unit: "grapheme" }),

@@ -10,7 +10,7 @@ const body = {
   xml: () => ({ root: "results", content: { event: [{ ...event, tags: { tag: event.tags } }] } }),
 };
 
-test("JSON keeps the order of keys and escapes the slashes of moments alone", (t) => {
+test("JSON keeps the order of keys and escapes only the slashes of moments", (t) => {
   const { contentType, payload } = render({ kind: "json" }, body);
   t.is(contentType, "application/json; charset=utf-8");
   t.is(
@@ -20,7 +20,7 @@ test("JSON keeps the order of keys and escapes the slashes of moments alone", (t
   t.is((JSON.parse(payload) as { created: string }[])[0]?.created, "/Date(1308491673911)/");
 });
 
-test("XML says moments in ISO 8601, and an empty element for nothing", (t) => {
+test("XML has moments in ISO 8601 and an empty element for null", (t) => {
   const { contentType, payload } = render({ kind: "xml" }, body);
   t.is(contentType, "text/xml; charset=utf-8");
   t.is(
@@ -30,7 +30,7 @@ test("XML says moments in ISO 8601, and an empty element for nothing", (t) => {
   );
 });
 
-test("JSONP calls the callback with the JSON, in a script that older engines read too", (t) => {
+test("JSONP calls the callback with the JSON, in a script that older engines can parse", (t) => {
   const { contentType, payload } = render(
     { kind: "jsonp", callback: "page.show" },
     { ...body, json: jsonOf("a\u2028b\u2029c") },
@@ -75,14 +75,14 @@ test("fmt wins over Accept", (t) => {
   t.deepEqual(negotiate(new URLSearchParams("fmt=jsonp&callback=a.b"), "text/xml"), { kind: "jsonp", callback: "a.b" });
 });
 
-test("an unknown fmt is refused, and the refusal names what can be", (t) => {
+test("an unknown fmt is refused with an error that lists the formats", (t) => {
   const error = t.throws(() => negotiate(new URLSearchParams("fmt=yaml"), undefined), { instanceOf: LoggiaError });
   t.is(error.code, "bad_parameter");
   t.regex(error.message, /json, xml or jsonp/);
 });
 
 for (const callback of ["f", "$", "_x1", "jQuery18_3", "page.list.show", "été", "a".repeat(128)]) {
-  test(`the callback ${callback} is one`, (t) => {
+  test(`the callback ${callback} is valid`, (t) => {
     t.deepEqual(negotiate(new URLSearchParams({ fmt: "jsonp", callback }), undefined), { kind: "jsonp", callback });
   });
 }
@@ -102,7 +102,7 @@ for (const callback of [
   "<a",
   "a".repeat(129),
 ]) {
-  test(`the callback ${JSON.stringify(callback)} is none`, (t) => {
+  test(`the callback ${JSON.stringify(callback)} is invalid`, (t) => {
     const query = new URLSearchParams({ fmt: "jsonp", callback });
     t.is(t.throws(() => negotiate(query, undefined), { instanceOf: LoggiaError }).code, "bad_parameter");
   });

@@ -13,10 +13,10 @@ const log = pino({ level: "silent" });
 const listener = { name: "the test", setting: "TEST_ADDRESS" };
 const anyPort = { host: "127.0.0.1", port: 0 };
 
-/** Releases the answer to `/slow`; all other requests are answered at once. */
+/** `release` answers a request to `/slow`; all other requests are answered at once. */
 type Started = { readonly port: number; readonly release: () => void; readonly entered: Promise<void> };
 
-/** The two kinds of listener: of the API, and a bare one as for posting. */
+/** The two kinds of listener: the API's, and a plain one as for posting. */
 const LISTENERS: Record<string, (t: ExecutionContext, headersTimeout_ms?: number) => Promise<Started>> = {
   api: async (t, headersTimeout_ms = 20_000) => {
     const limiter = createRateLimiter();
@@ -65,7 +65,7 @@ function createRateLimiter() {
   return { release, entered, pass };
 }
 
-/** Sends exactly these bytes and gives back all that comes until the other side closes. */
+/** Sends exactly these bytes and returns what arrives until the other side closes. */
 async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -124,7 +124,7 @@ for (const [kind, start] of Object.entries(LISTENERS)) {
     });
   }
 
-  test(`${kind}: what can't be read behind a request waits until that is answered`, async (t) => {
+  test(`${kind}: malformed bytes after a request wait for its response`, async (t) => {
     const { port, entered, release } = await start(t);
     const answer = exchange(port, "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\nnonsense\r\n\r\n");
     await entered;
@@ -133,7 +133,7 @@ for (const [kind, start] of Object.entries(LISTENERS)) {
   });
 
   for (const what of ["CONNECT example.org:443 HTTP/1.1\r\nHost: a\r\n\r\n", "nonsense\r\n\r\n"]) {
-    test(`${kind}: a client that leaves while ${what.split(/\s/)[0]} waits for its answer harms nobody`, async (t) => {
+    test(`${kind}: a client that disconnects while ${what.split(/\s/)[0]} is unanswered affects nobody`, async (t) => {
       const { port, entered, release } = await start(t);
       const socket = connect(port, "127.0.0.1");
       await once(socket, "connect");
@@ -149,14 +149,14 @@ for (const [kind, start] of Object.entries(LISTENERS)) {
     });
   }
 
-  test(`${kind}: a body whose chunks can't be read is 400 for its own request`, async (t) => {
+  test(`${kind}: a body with malformed chunks is 400 for its own request`, async (t) => {
     const { port } = await start(t);
     const answer = await exchange(port, "POST /slow HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab");
     t.regex(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
     t.is(bodyOf(answer).error.code, "bad_request");
   });
 
-  test(`${kind}: whatever else is expected, the request is answered`, async (t) => {
+  test(`${kind}: a request with any Expect header is answered`, async (t) => {
     const { port } = await start(t);
     const headers = "Host: a\r\nExpect: wonders\r\nConnection: close\r\nContent-Length: 0";
     t.regex(await exchange(port, `POST /fast HTTP/1.1\r\n${headers}\r\n\r\n`), /^HTTP\/1\.1 200 .*"answered"/s);
@@ -170,14 +170,14 @@ test("a request of HTTP/1.1 without Host is 400 like any error, one of HTTP/1.0 
   t.regex(await exchange(port, "POST /fast HTTP/1.0\r\nContent-Length: 0\r\n\r\n"), /^HTTP\/1\.1 200 .*"answered"/s);
 });
 
-test("a request whose headers don't come in time is 408", async (t) => {
+test("a request whose headers do not arrive in time is 408", async (t) => {
   const { port } = await LISTENERS["posting"]!(t, 100);
   const answer = await exchange(port, "GET / HTTP/1.1\r\nHost: a\r\n");
   t.regex(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/);
   t.is(bodyOf(answer).error.code, "request_timeout");
 });
 
-test("a client that only leaves gets no answer", async (t) => {
+test("a client that only disconnects gets no response", async (t) => {
   const { port } = await LISTENERS["posting"]!(t);
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
@@ -188,7 +188,7 @@ test("a client that only leaves gets no answer", async (t) => {
   );
 });
 
-test("that Restify is loaded changes nothing about Node's responses", async (t) => {
+test("loading Restify does not change Node's responses", async (t) => {
   const { port } = await LISTENERS["posting"]!(t);
   t.is(ServerResponse.prototype.writeHead.name, "writeHead");
   t.regex(await exchange(port, "GET /fast HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), /200 OK.*"answered"/s);

@@ -6,9 +6,9 @@ import type { Service } from "../support/service.ts";
 import { shareService } from "../support/shared-service.ts";
 
 /**
- * Requests byte by byte, as clients of many languages and ages send them. `<FORM>` is a form that
- * is taken, `<LENGTH>` its length; the connection stays open unless a request or an answer says
- * otherwise, so what comes back is read up to the end of that answer.
+ * Requests byte by byte, as clients of many languages and ages send them. `<FORM>` stands for a
+ * valid form, `<LENGTH>` for its length. The connection stays open unless a request or response
+ * says otherwise, so a response is read up to its end.
  */
 const FORM = `apikey=${KEY}&text=hello`;
 const POST = `POST /1/logs/${LOG}/events HTTP/1.1\r\nHost: localhost`;
@@ -46,7 +46,10 @@ const TAKEN: Readonly<Record<string, string>> = {
 let service: Service;
 shareService((started) => (service = started));
 
-/** Sends these bytes, one or all at once, and reads the answers up to the given number of them, or up to the end. */
+/**
+ * Sends these bytes, in one piece or byte by byte, and reads the given number of responses, or up
+ * to the end.
+ */
 async function exchange(
   port: number,
   bytes: Buffer,
@@ -69,7 +72,7 @@ async function exchange(
   return received;
 }
 
-/** How many whole answers stand in a text; an interim one (100) counts for none. */
+/** Counts the complete responses in a text, except interim ones (100). */
 function countAnswers(text: string): number {
   let count = 0;
   let rest = text;
@@ -98,7 +101,7 @@ function bytesOf(template: string): Buffer {
 }
 
 for (const [client, template] of Object.entries(TAKEN)) {
-  test(`${client} is taken`, async (t) => {
+  test(`${client} is accepted`, async (t) => {
     const answer = await exchange(service.post?.port ?? 0, bytesOf(template));
     t.regex(answer, /^(HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 201 Created\r\n/);
     t.regex(answer, /[{(]"id":"[0-9a-f]{24}"\}/);
@@ -106,13 +109,13 @@ for (const [client, template] of Object.entries(TAKEN)) {
 }
 
 for (const client of ["curl -d", "a form in chunks"]) {
-  test(`${client} is taken byte after byte too`, async (t) => {
+  test(`${client} is accepted byte by byte too`, async (t) => {
     const answer = await exchange(service.post?.port ?? 0, bytesOf(TAKEN[client] ?? ""), { slowly: true });
     t.regex(answer, /^HTTP\/1\.1 201 Created\r\n/);
   });
 }
 
-test("three posts down one connection, not waiting for answers, get theirs in order", async (t) => {
+test("three pipelined posts on one connection are answered in order", async (t) => {
   const post = bytesOf(TAKEN["curl -d"] ?? "");
   const last = bytesOf(TAKEN["Python's urllib"] ?? "");
   const answer = await exchange(service.post?.port ?? 0, Buffer.concat([post, post, last]), { answers: 3 });
@@ -121,7 +124,7 @@ test("three posts down one connection, not waiting for answers, get theirs in or
   t.deepEqual(ids, ids.toSorted());
 });
 
-test("a connection is kept where the client wants it, and ended where not", async (t) => {
+test("a connection is kept alive or closed as the client asks", async (t) => {
   t.regex(await exchange(service.post?.port ?? 0, bytesOf(TAKEN["curl -d"] ?? "")), /\r\nConnection: keep-alive\r\n/);
   t.regex(
     await exchange(service.post?.port ?? 0, bytesOf(TAKEN["Python's urllib"] ?? "")),
@@ -137,7 +140,7 @@ test("a request of HTTP/1.1 without Host is refused at the posting address like 
   t.regex(answer, /^HTTP\/1\.1 400 .*"code":"bad_request","message":"The header Host/s);
 });
 
-/** The same for the API: what creates a log, and reads one. */
+/** Requests to the API: one that creates a log, and those that read it. */
 const FORM_OF_LOG = "display=A+log&key=";
 const READS: Readonly<Record<string, string>> = {
   "HTTP/1.0": `GET /1/logs HTTP/1.0\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`,
@@ -148,7 +151,7 @@ const READS: Readonly<Record<string, string>> = {
 };
 
 for (const [client, template] of Object.entries(READS)) {
-  test(`the API reads: ${client} is taken`, async (t) => {
+  test(`the API reads: ${client} is accepted`, async (t) => {
     const pair = `${ADMIN.email}:${ADMIN.password}`;
     const bytes = template.replace("<PAIR>", `${pair.length}\r\n\r\n${pair}`);
     const answer = await exchange(service.api?.port ?? 0, Buffer.from(bytes));
@@ -162,7 +165,7 @@ for (const [client, headers, body] of [
   ["a form without a type", "Content-Length: 27", (key: string) => `${FORM_OF_LOG}${key}`],
   ["a form behind Expect", "Expect: 100-continue\r\nContent-Length: 27", (key: string) => `${FORM_OF_LOG}${key}`],
 ] as const) {
-  test(`the API makes a log: ${client} is taken`, async (t) => {
+  test(`the API creates a log: ${client} is accepted`, async (t) => {
     const key = `log${Math.floor(100_000 + Math.random() * 900_000)}`;
     const head = `POST /1/logs HTTP/1.1\r\nHost: a\r\nAuthorization: ${AUTHORIZATION}\r\n${headers}\r\n\r\n`;
     const answer = await exchange(service.api?.port ?? 0, Buffer.from(head + body(key)));
@@ -172,7 +175,7 @@ for (const [client, headers, body] of [
 }
 
 for (const path of ["/1/../manage/1/accounts", "/1/%2E%2e/manage/1/accounts", "/1/./logs", "/manage/1/.."]) {
-  test(`${path} is the path that it spells, and leads nowhere`, async (t) => {
+  test(`${path} is not normalized and is 404`, async (t) => {
     const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`;
     const answer = await exchange(service.api?.port ?? 0, Buffer.from(request));
     t.regex(answer, /^HTTP\/1\.1 404 Not Found\r\n[\s\S]*"path_not_found"/);

@@ -33,7 +33,7 @@ async function start(t: ExecutionContext, routes: readonly Route[]) {
 }
 
 /**
- * Sends exactly these bytes and gives back what comes until the other side closes, or answers twice
+ * Sends exactly these bytes and returns what arrives until the other side closes, or two responses
  * for `answers: 2`.
  */
 async function exchange(port: number, bytes: string | Buffer): Promise<string> {
@@ -55,7 +55,7 @@ const echo = route("POST", "/1/body", async ({ request }) =>
 const byName = route("GET", "/1/logs/:log", ({ params }) => Promise.resolve(text(`log ${params["log"]}`)));
 const bookmarks = route("GET", "/1/logs/bookmarks", () => Promise.resolve(text("all bookmarks")));
 
-test("every answer carries the headers against keeping and guessing", async (t) => {
+test("every response has the headers against caching and content sniffing", async (t) => {
   const { url } = await start(t, [byName]);
   for (const path of ["/1/logs/shop", "/nothing", "/1/logs/shop?fmt=nothing"]) {
     const { headers } = await fetch(url + path);
@@ -66,7 +66,7 @@ test("every answer carries the headers against keeping and guessing", async (t) 
   }
 });
 
-test("a static part of a path wins over a named one; a slash at the end changes nothing", async (t) => {
+test("a static path segment wins over a parameter; a trailing slash changes nothing", async (t) => {
   const { url } = await start(t, [byName, bookmarks]);
   t.is(await (await fetch(`${url}/1/logs/bookmarks`)).json(), "all bookmarks");
   t.is(await (await fetch(`${url}/1/logs/bookmarks/`)).json(), "all bookmarks");
@@ -74,7 +74,7 @@ test("a static part of a path wins over a named one; a slash at the end changes 
   t.is(await (await fetch(`${url}/1/logs/${"a".repeat(200)}`)).json(), `log ${"a".repeat(200)}`);
 });
 
-test("an unknown path is 404, in the format asked for", async (t) => {
+test("an unknown path is 404 in the requested format", async (t) => {
   const { url } = await start(t, [byName]);
   const response = await fetch(`${url}/2/logs?fmt=xml`);
   t.is(response.status, 404);
@@ -82,7 +82,7 @@ test("an unknown path is 404, in the format asked for", async (t) => {
   t.regex(await response.text(), /<error><status>404<\/status><code>path_not_found<\/code>/);
 });
 
-test("a method that a path lacks is 405 and says which it has, also where a named path would have it", async (t) => {
+test("an unsupported method is 405 with the supported ones, also if a path with a parameter has it", async (t) => {
   const { url } = await start(t, [
     byName,
     bookmarks,
@@ -97,7 +97,7 @@ test("a method that a path lacks is 405 and says which it has, also where a name
   t.truthy(unknown.headers.get("Allow"));
 });
 
-test("HEAD has the headers of GET and no body; OPTIONS tells the methods", async (t) => {
+test("HEAD has the headers of GET and no body; OPTIONS lists the methods", async (t) => {
   const { url } = await start(t, [byName]);
   const head = await fetch(`${url}/1/logs/shop`, { method: "HEAD" });
   t.is(head.status, 200);
@@ -144,13 +144,13 @@ for (const bytes of [
   });
 }
 
-test("a request that asks for an upgrade is answered without one", async (t) => {
+test("a request for an upgrade is answered without one", async (t) => {
   const { port } = await start(t, [byName]);
   const headers = "Host: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket";
   t.regex(await exchange(port, `GET /1/logs/shop HTTP/1.1\r\n${headers}\r\n\r\n`), /^HTTP\/1\.1 200 .*"log shop"$/s);
 });
 
-test("long answers are compressed as the caller prefers, short ones never", async (t) => {
+test("long responses are compressed as the client prefers, short ones never", async (t) => {
   const long = "x".repeat(5000);
   const { host, port } = await start(t, [byName, route("GET", "/long", () => Promise.resolve(text(long)))]);
   const get = async (path: string, accepted: string) => {
@@ -172,7 +172,7 @@ test("long answers are compressed as the caller prefers, short ones never", asyn
   t.is((await get("/1/logs/shop", "gzip, br")).encoding, undefined);
 });
 
-test("a body is read up to its limit, and over it is 413, whose sender is heard out", async (t) => {
+test("a body is read up to its limit; above it the response is 413 and the rest is discarded", async (t) => {
   const { url } = await start(t, [echo]);
   const send = (size: number) => fetch(`${url}/1/body`, { method: "POST", body: "x".repeat(size) });
   t.is(await (await send(1000)).json(), "1000");
@@ -180,13 +180,13 @@ test("a body is read up to its limit, and over it is 413, whose sender is heard 
   t.is((await send(10_000)).status, 413);
 });
 
-test("a body that never comes is 400 after its deadline, and its connection ends", async (t) => {
+test("a body that never arrives is 400 after its deadline, and its connection is closed", async (t) => {
   const { port } = await start(t, [echo]);
   const answer = await exchange(port, "POST /1/body HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
   t.regex(answer, /^HTTP\/1\.1 400 .*Connection: close.*bad_body/s);
 });
 
-test("a body without end is cut off", async (t) => {
+test("the connection of an endless body is closed", async (t) => {
   const { port } = await start(t, [echo]);
   const chunk = `1000\r\n${"x".repeat(0x1000)}\r\n`;
   const answer = await exchange(
@@ -196,7 +196,7 @@ test("a body without end is cut off", async (t) => {
   t.regex(answer, /^HTTP\/1\.1 413 .*Connection: close/s);
 });
 
-test("compressed bodies are taken only where they are asked for, and their size counts when they are unpacked", async (t) => {
+test("compressed bodies are accepted only where allowed, and the limit applies to their decompressed size", async (t) => {
   const { url } = await start(t, [echo]);
   const send = (path: string, body: Buffer, encoding = "gzip") =>
     fetch(url + path, { method: "POST", body: new Uint8Array(body), headers: { "Content-Encoding": encoding } });
@@ -214,7 +214,7 @@ test("Expect: 100-continue is continued", async (t) => {
   t.regex(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 .*"3"$/s);
 });
 
-test("closing waits for the request in flight, ends its connection, and takes no more", async (t) => {
+test("closing waits for the request in flight, closes its connection, and accepts no more", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const slow = route("GET", "/slow", async () => {
@@ -234,7 +234,7 @@ test("closing waits for the request in flight, ends its connection, and takes no
   await server.close();
 });
 
-test("a caller who leaves, before the answer or within the body, harms nobody", async (t) => {
+test("a client that disconnects, before the response or within the body, affects nobody", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const { promise: cut, resolve: tellCut } = Promise.withResolvers<unknown>();
@@ -263,7 +263,7 @@ test("a caller who leaves, before the answer or within the body, harms nobody", 
   t.is((await fetch(`${url}/slow`)).status, 200);
 });
 
-test("an address that cannot be had is one line for the operator", async (t) => {
+test("an address that cannot be bound is reported in one line", async (t) => {
   const { port } = await start(t, []);
   for (const [address, reason] of [
     [{ host: "127.0.0.1", port }, "another process listens there"],

@@ -28,7 +28,7 @@ const recordsOf = (length: number): Record[] =>
 
 for (const format of FORMATS) {
   for (const length of [0, 1, 999, 1_000, 1_001, 2_703]) {
-    test(`${length} records as ${format.kind} are what they would be as one text`, async (t) => {
+    test(`${length} records as ${format.kind} equal the same list rendered at once`, async (t) => {
       const records = recordsOf(length);
       const expected = render(format, {
         json: jsonOf(records),
@@ -43,7 +43,7 @@ for (const format of FORMATS) {
 
 for (const format of FORMATS) {
   for (const lengths of [[], [0], [1], [0, 999, 0, 1_001, 3], [250, 250]]) {
-    test(`lists of ${lengths.join(", ")} records as ${format.kind} are what they would be as one text`, async (t) => {
+    test(`lists of ${lengths.join(", ")} records as ${format.kind} equal the same lists rendered at once`, async (t) => {
       const lists = lengths.map((length, i) => ({ head: { key: NASTY[i]! }, records: recordsOf(length) }));
       const expected = render(format, {
         json: jsonOf(lists.map(({ head, records }) => ({ ...head, counts: records }))),
@@ -64,7 +64,7 @@ for (const format of FORMATS) {
   }
 }
 
-test("others have their turn while lists in a list are written, and what nobody waits for is left out", async (t) => {
+test("nested lists are written with pauses for other work, and stop when the client disconnects", async (t) => {
   let shown = 0;
   const list = listOf(recordsOf(2_500), () => (shown += 1));
   const nested = { element: "log", field: "counts", lists: Array.from({ length: 8 }, () => ({ head: {}, list })) };
@@ -75,7 +75,7 @@ test("others have their turn while lists in a list are written, and what nobody 
   t.is(shown, 85);
 });
 
-test("while long lists are written, others have their turn, and the lists come one after the other", async (t) => {
+test("long lists are written one after the other, with pauses for other work", async (t) => {
   const order: string[] = [];
   const turns = await turnsDuring(() =>
     Promise.all(
@@ -100,7 +100,7 @@ test("a short list does not wait for the long ones", async (t) => {
   t.deepEqual(ended, ["short", "long", "longer"]);
 });
 
-test("a list that nobody waits for is not written, and one that fails holds up none behind it", async (t) => {
+test("a list without a client is not written, and one that fails delays none after it", async (t) => {
   let shown = 0;
   await writeLong(
     { kind: "json" },

@@ -6,7 +6,7 @@ import { renderXml } from "../../src/http/xml.ts";
 
 const HEAD = '<?xml version="1.0" encoding="utf-8"?>';
 
-test("lists become an element for each item, none for an empty list", (t) => {
+test("a list has an element for each item, and an empty list none", (t) => {
   t.is(
     renderXml({ root: "results", content: { log: [{ key: "a" }, { key: "b" }] } }),
     `${HEAD}<results><log><key>a</key></log><log><key>b</key></log></results>`,
@@ -14,7 +14,7 @@ test("lists become an element for each item, none for an empty list", (t) => {
   t.is(renderXml({ root: "results", content: { log: [] } }), `${HEAD}<results/>`);
 });
 
-test("numbers, truths and nothing are written as text", (t) => {
+test("numbers, booleans and null are written as text", (t) => {
   const content = { value: 0, data: false, none: null, empty: "", geo: { lat: -76.2944 } };
   t.is(
     renderXml({ root: "results", content }),
@@ -29,14 +29,14 @@ test("markup is escaped, and a carriage return survives a parser", (t) => {
   );
 });
 
-test("characters that XML forbids become U+FFFD; all others stay", (t) => {
+test("characters that XML forbids become U+FFFD; all others are kept", (t) => {
   t.is(
     renderXml({ root: "data", content: "a\u0000\u001f\u000b\ud800b\udc00\uffff😀\t" }),
     `${HEAD}<data>a\ufffd\ufffd\ufffd\ufffdb\ufffd\ufffd😀\t</data>`,
   );
 });
 
-test("whatever the text, a parser reads it back", async (t) => {
+test("a parser reads any text back unchanged", async (t) => {
   const characters = fc.string({ unit: "binary", maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.array(characters, { minLength: 1 }), async (texts) => {
@@ -46,7 +46,7 @@ test("whatever the text, a parser reads it back", async (t) => {
       };
       // oxlint-disable-next-line no-control-regex
       const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
-      // The parser gives "" for what is white space alone.
+      // The parser returns "" for text of white space alone.
       const expected = texts.map((text) => text.toWellFormed().replace(forbidden, "\ufffd"));
       t.deepEqual(
         parsed.results.text.map((text) => text.trim()),

@@ -8,7 +8,7 @@ import { uniqueName } from "../../support/temporary.ts";
 
 const declare = realEngines ? test : test.skip;
 
-declare("a connection on which nothing waits asks for no timer, which would be in the past", async (t) => {
+declare("an idle connection sets no timer in the past", async (t) => {
   const warnings: string[] = [];
   const note = ({ name }: Error): void => void warnings.push(name);
   process.on("warning", note);
@@ -20,7 +20,7 @@ declare("a connection on which nothing waits asks for no timer, which would be i
   });
   await bus.append("events", [record("key", "x")]);
   await bus.lag("events", "g");
-  // It would be each millisecond.
+  // A timer in the past would fire every millisecond.
   await sleep(50);
   t.deepEqual(warnings, []);
 });

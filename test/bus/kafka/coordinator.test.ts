@@ -15,7 +15,10 @@ const log = pino({ level: "silent" });
 const FIND_COORDINATOR = 10;
 const COORDINATOR_NOT_AVAILABLE = 15;
 
-/** Between a client and the broker, which while `isYoung` answers as one that has made no coordinator of groups yet. */
+/**
+ * Starts a proxy that, while `isYoung`, answers like a broker that has not created its group
+ * coordinator yet.
+ */
 async function startYoung(t: ExecutionContext, broker: string) {
   const young = { isYoung: false, refused: 0 };
   const server = createServer((client) => {
@@ -47,7 +50,10 @@ async function startYoung(t: ExecutionContext, broker: string) {
   return { young, socketFactory };
 }
 
-/** The answer to FindCoordinator, versions 1 and 2: size, correlation, throttle time, error, no message, no node. */
+/**
+ * The response to FindCoordinator, versions 1 and 2: size, correlation, throttle time, error, no
+ * message, no node.
+ */
 function refuse(request: Buffer): Buffer {
   const answer = Buffer.alloc(26);
   answer.writeInt32BE(22, 0);
@@ -61,7 +67,7 @@ function refuse(request: Buffer): Buffer {
 
 const declare = realEngines ? test : test.skip;
 
-declare("what is asked before a young cluster has its coordinator is answered once it has", async (t) => {
+declare("requests to a new cluster are answered once it has a group coordinator", async (t) => {
   const { young, socketFactory } = await startYoung(t, kafkaBrokers()[0]!);
   const namespace = uniqueName("bus");
   await using bus = await openKafkaBus({ brokers: kafkaBrokers(), namespace, socketFactory, partitions: 1, log });

@@ -15,8 +15,8 @@ function open(options: Partial<KafkaBusOptions> & { namespace: string }): Promis
   return openKafkaBus({ brokers: kafkaBrokers(), log, ...options });
 }
 
-test("a broker that cannot be reached is one line that names it", async (t) => {
-  // Port 1 of this machine: nobody listens there.
+test("an unreachable broker is reported in one line with its address", async (t) => {
+  // Nothing listens on port 1 of this machine.
   const error = await t.throwsAsync(openKafkaBus({ brokers: ["127.0.0.1:1"], namespace: "n", log }), {
     instanceOf: StartError,
   });
@@ -25,7 +25,7 @@ test("a broker that cannot be reached is one line that names it", async (t) => {
 });
 
 if (realEngines) {
-  test("credentials that the broker does not take are one line without the password", async (t) => {
+  test("refused credentials are reported in one line without the password", async (t) => {
     const sasl = { mechanism: "plain", username: "mallory", password: "open-sesame" } as const;
     const error = await t.throwsAsync(open({ namespace: uniqueName("bus"), sasl }), { instanceOf: StartError });
     t.regex(error.message, /^Kafka at [\w.:]+ cannot be used: \S/);
@@ -41,7 +41,7 @@ if (realEngines) {
       t.is((await bus.lag("dead-letters", "g")).length, 1);
       t.deepEqual(await bus.last("events"), []);
     }
-    // One key goes to the same partition whoever appends it.
+    // A key goes to the same partition from every process.
     for (const bus of buses) await bus.append("events", [record("one-key", "x")]);
     const used = (await at(buses, 0).lag("events", "g")).filter(({ end }) => end > 0);
     t.deepEqual(
@@ -50,7 +50,7 @@ if (realEngines) {
     );
   });
 
-  test("members of a group share its partitions, and one takes over where another dies without a word", async (t) => {
+  test("members of a group share its partitions, and one takes over from another that dies", async (t) => {
     const namespace = uniqueName("bus");
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     const doomed = await open({ namespace, partitions: 4, socketFactory: proxy.socketFactory });
@@ -81,7 +81,7 @@ if (realEngines) {
     await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged again" });
   });
 
-  test("a broker that stalls is an error at the deadline; when it moves again, so do appends and deliveries, in order", async (t) => {
+  test("appends to a stalled broker fail at their deadline; afterwards appends and deliveries continue in order", async (t) => {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
@@ -101,7 +101,8 @@ if (realEngines) {
     await waiting;
     await bus.append("events", [record("k", "4")]);
     await until(() => records.some(({ value }) => value.toString() === "4"), { what: "the last record" });
-    // The second may have been stored or not, and a retry may have stored one twice: the order holds.
+    // The second append may have been stored or not, and a retry may have stored a record twice;
+    // the order holds.
     const seen = [...new Set(texts(records))];
     t.deepEqual(
       seen.filter((text) => text !== "2"),
@@ -110,7 +111,7 @@ if (realEngines) {
     t.deepEqual(seen, seen.toSorted());
   });
 
-  test("a broker that is down is an error by the deadline, with the reason; when it is back, all goes on unaided", async (t) => {
+  test("appends to a stopped broker fail at their deadline with the reason, and recover without help", async (t) => {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
@@ -127,7 +128,7 @@ if (realEngines) {
     t.is(ping.code, "bus_unavailable");
     t.regex(ping.message, /^Kafka at [\w.:]+ could not be reached: \S/);
     const waiting = bus.append("events", [record("k", "2")], { deadline_ms: 60_000 });
-    // Long enough down for the consumer to crash and be built anew more than once.
+    // Long enough for the consumer to crash and be recreated more than once.
     await sleep(4000);
     proxy.flow();
     await waiting;
@@ -136,7 +137,7 @@ if (realEngines) {
     await bus.ping();
   });
 
-  test("connections that lead nowhere are given up and made anew", async (t) => {
+  test("connections that carry no data are closed and reopened", async (t) => {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
@@ -150,7 +151,7 @@ if (realEngines) {
     t.deepEqual([...new Set(texts(records))], ["1", "2"]);
   });
 
-  test("one partition's failing handler holds up no other partition", async (t) => {
+  test("a handler that fails for one partition delays no other", async (t) => {
     await using bus = await open({ namespace: uniqueName("bus"), partitions: 2 });
     const keys = await oneKeyAPartition(bus);
     const seen: string[] = [];
@@ -180,7 +181,7 @@ if (realEngines) {
     );
   });
 
-  test("a handler that works for longer than the session keeps its partition", async (t) => {
+  test("a handler that runs for longer than the session timeout keeps its partition", async (t) => {
     await using bus = await open({ namespace: uniqueName("bus"), partitions: 1 });
     let deliveries = 0;
     await bus.subscribe({ topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 }, async (batch) => {
@@ -196,7 +197,7 @@ if (realEngines) {
     t.is(deliveries, 1);
   });
 
-  test("beyond its limits the queue refuses at once", async (t) => {
+  test("a full queue refuses appends at once", async (t) => {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     proxy.stall();
@@ -212,7 +213,7 @@ if (realEngines) {
     await bus.append("events", [record("k", "fits again")]);
   });
 
-  test("a record larger than the broker takes is refused alone", async (t) => {
+  test("a record larger than the broker accepts is refused alone", async (t) => {
     await using bus = await open({ namespace: uniqueName("bus") });
     const appends = await Promise.allSettled([
       bus.append("events", [record("k", "small")]),
@@ -232,7 +233,7 @@ function at<T>(list: readonly T[], index: number): T {
   return found;
 }
 
-/** A key for each partition, found by appending. */
+/** Returns a key for each partition, found by appending. */
 async function oneKeyAPartition(bus: Bus): Promise<string[]> {
   const keys: string[] = [];
   for (let i = 0; ; i++) {

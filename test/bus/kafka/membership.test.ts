@@ -5,7 +5,7 @@ import { pino } from "pino";
 
 import { KafkaMembership } from "../../../src/bus/kafka/membership.ts";
 
-/** A member that has joined, on a broker that answers each request to leave so. */
+/** Creates a joined member on a broker that answers its requests to leave with these results. */
 function joined(answers: (Error | null)[]) {
   const membership = new KafkaMembership("group", pino({ level: "silent" }));
   const left: string[] = [];
@@ -24,7 +24,7 @@ function joined(answers: (Error | null)[]) {
   return { membership, left };
 }
 
-/** As errors of kafkajs say whether trying again is of use. */
+/** Errors of kafkajs state whether a retry can help. */
 const refusal = (retriable: boolean) => Object.assign(new Error("refused"), { retriable });
 const loading = () => refusal(true);
 const { signal } = new AbortController();
@@ -37,7 +37,7 @@ test("a member leaves once the returned broker has loaded the group", async (t) 
   t.is(left.length, 3, "it has left");
 });
 
-test("leaving is tried no longer than the session lasts, and not where trying again is of no use", async (t) => {
+test("leaving is retried at most for the session timeout, and only if a retry can help", async (t) => {
   const busy = joined(Array.from({ length: 100 }, loading));
   await busy.membership.leaveLast(300, signal);
   t.true(busy.left.length >= 1 && busy.left.length <= 2, String(busy.left.length));

@@ -10,7 +10,7 @@ import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
 const run = promisify(execFile);
 const HOUSE = resolve(import.meta.dirname, "../../..");
 
-/** Posts, takes and acknowledges a record after the client's files are gone. */
+/** Posts, receives and acknowledges a record after the client's files have been removed. */
 const UPGRADED = `
 import { rmSync } from "node:fs";
 import { openKafkaBus } from "./src/bus/kafka/kafka.ts";
@@ -34,7 +34,7 @@ await bus[Symbol.asyncDispose]();
 
 const declare = realEngines ? test : test.skip;
 
-declare("a process goes on where its files are replaced under it", async (t) => {
+declare("a process keeps working when its files are replaced", async (t) => {
   t.timeout(90_000);
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, "src"));

@@ -9,10 +9,10 @@ import { realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
 
 const real = realEngines ? test : test.skip;
-/** Of a consumer: the broker keeps members that left without a word for so long. */
+/** Session timeout of a consumer: how long the broker keeps members that vanished. */
 const SESSION_MS = 10_000;
 
-real("a group goes on as soon as its broker is back, before the sessions of its lost members end", async (t) => {
+real("a group resumes when its broker is back, before the sessions of its lost members expire", async (t) => {
   t.timeout(170_000);
   const engine = await startKafka();
   t.teardown(() => engine.stop());
@@ -37,7 +37,7 @@ real("a group goes on as soon as its broker is back, before the sessions of its 
   await until(() => members.every((member) => member.fault() === null), { what: "both to have joined" });
 
   await engine.kill();
-  // Each consumer gives up, and those that follow find no broker.
+  // Each consumer fails, and those created after it find no broker.
   await until(() => members.every((member) => member.fault() !== null), { what: "both consumers to end" });
   await engine.restart();
   const back_ms = performance.now();

@@ -2,8 +2,8 @@ import { pino } from "pino";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 
 /**
- * A process of its own for the tests of the embedded bus: appends "0", "1", "2", … to the file that
- * it is given, 16 at a time, and prints each number once its append has resolved.
+ * Process of its own for the tests of the embedded bus: appends "0", "1", "2", … to the given file,
+ * 16 at a time, and prints each number once its append has resolved.
  */
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error("name a file");

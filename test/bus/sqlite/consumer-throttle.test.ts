@@ -3,7 +3,7 @@ import { averageLoad, throttleLeft_ms } from "../../../src/bus/sqlite/consumer-t
 
 const QUIET = { worked_ms: 20, rested_ms: 0, busy: 0.3, appended_bytes_s: 100_000, behind_ms: 25 };
 
-test("a handler rests twice as long as it worked, and not for long", (t) => {
+test("a handler pauses twice as long as it worked, up to a limit", (t) => {
   t.is(throttleLeft_ms(QUIET), 40);
   t.is(throttleLeft_ms({ ...QUIET, rested_ms: 30 }), 10);
   t.is(throttleLeft_ms({ ...QUIET, rested_ms: 40 }), 0);
@@ -11,7 +11,7 @@ test("a handler rests twice as long as it worked, and not for long", (t) => {
   t.is(throttleLeft_ms({ ...QUIET, behind_ms: 60_000 }), 40, "however far it is behind");
 });
 
-test("where producers keep the thread busy it rests for as long as they do, until readers have waited for some seconds", (t) => {
+test("a handler pauses while producers keep the thread busy, until readers have waited for seconds", (t) => {
   const burst = { ...QUIET, rested_ms: 40, busy: 0.9, appended_bytes_s: 5_000_000 };
   t.is(throttleLeft_ms(burst), 100);
   t.is(throttleLeft_ms({ ...burst, rested_ms: 4_000, behind_ms: 4_999 }), 100);
@@ -26,7 +26,7 @@ test("where producers keep the thread busy it rests for as long as they do, unti
   t.is(throttleLeft_ms({ ...burst, rested_ms: 5_000, behind_ms: -3_600_000 }), 0, "the clock was set back");
 });
 
-test("a short rest says little about who else is at work", (t) => {
+test("a short pause counts little in the average load", (t) => {
   const before = { busy: 0.5, appended_bytes_s: 0 };
   const seen = { busy: 1, appended_bytes_s: 1_000 };
   t.deepEqual(averageLoad(before, seen, 50), { busy: 0.625, appended_bytes_s: 250 });
@@ -35,7 +35,7 @@ test("a short rest says little about who else is at work", (t) => {
   t.deepEqual(averageLoad(before, seen, 1_000), seen);
 });
 
-test("producers who fall silent are seen to be done sooner than others", (t) => {
+test("producers that stop are noticed sooner than those that slow down", (t) => {
   const before = { busy: 1, appended_bytes_s: 50_000_000 };
   const silent = { busy: 0.5, appended_bytes_s: 0 };
   t.deepEqual(averageLoad(before, silent, 25), silent);

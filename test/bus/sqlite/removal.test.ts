@@ -22,15 +22,15 @@ async function collectAll(bus: Bus, group: string, records: number): Promise<voi
 }
 
 /**
- * The number that the oldest record carries: offsets begin at 1, numbers at 0, and an unknown group
- * begins with it.
+ * Returns the number in the oldest record: offsets begin at 1, numbers at 0, and an unknown group
+ * reads from the oldest record.
  */
 async function oldest(bus: Bus): Promise<number> {
   const [lag] = await bus.lag("events", "unknown");
   return (lag?.next ?? 0) - 1;
 }
 
-test("old alerts go whether somebody reads them or not", async (t) => {
+test("old alerts are removed whether or not they were read", async (t) => {
   const file = place(t);
   const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
   await using bus = await openSqliteBus({ file, log, keep_ms: 0 });
@@ -55,12 +55,12 @@ test("old alerts go whether somebody reads them or not", async (t) => {
   await stuck.close();
 });
 
-test("what was removed can't be read from the file and its log any more", async (t) => {
+test("removed records cannot be read from the file or its write-ahead log", async (t) => {
   const file = place(t);
   const has = (bytes: string | Buffer) =>
     ["", "-wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(bytes));
   const [first, last] = [`first ${"text ".repeat(4_000)}`, "the last one"];
-  // The long one is kept compressed.
+  // The long one is stored compressed.
   const kept = Buffer.from(packValue(Buffer.from(first)));
   {
     await using bus = await openSqliteBus({ file, log });
@@ -74,10 +74,10 @@ test("what was removed can't be read from the file and its log any more", async 
   t.true(has(last));
 });
 
-test("records that every group has acknowledged go after the retention, but the last one", async (t) => {
+test("records that every group has acknowledged are removed after the retention, except the last one", async (t) => {
   const file = place(t);
   {
-    // Kept for a day: what only the fast group has read must be there for the slow one.
+    // Kept for a day, so records that only the fast group has read stay for the slow one.
     await using bus = await openSqliteBus({ file, log });
     await bus.append(
       "events",
@@ -102,7 +102,7 @@ test("records that every group has acknowledged go after the retention, but the 
   }
   {
     await using bus = await openSqliteBus({ file, log });
-    // Kept for a day: nothing more goes.
+    // Kept for a day, so nothing more is removed.
     await bus.append("events", [record("k", "2501")]);
     t.is((await bus.last("events"))[0]?.value.toString(), "2501");
     t.is(await oldest(bus), 1000);

@@ -24,10 +24,10 @@ function runSql(file: string, sql: string): void {
   db.close();
 }
 
-/** Brings a file to what the release before compression made. */
+/** Statements that turn a file into one of the release before compression. */
 const BEFORE = `PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 2`;
 
-test("records of many events take a fraction of their size in the file, and are delivered as they were", async (t) => {
+test("records of many events take a fraction of their size and are delivered unchanged", async (t) => {
   const file = place(t);
   const values = Array.from({ length: 40 }, (_, i) => `${i} ${LINE.repeat(500)}`);
   {
@@ -44,7 +44,7 @@ test("records of many events take a fraction of their size in the file, and are 
   t.true(statSync(file).size * 5 < values.join("").length);
 });
 
-test("records of a release that did not compress are delivered among others", async (t) => {
+test("uncompressed records of an earlier release are delivered among others", async (t) => {
   const file = place(t);
   await (await openSqliteBus({ file, log }))[Symbol.asyncDispose]();
   const old = `old ${LINE.repeat(100)}`;
@@ -58,7 +58,7 @@ test("records of a release that did not compress are delivered among others", as
 
 for (const isOld of [false, true]) {
   const release = isOld ? "an earlier release" : "this release";
-  test(`a file of ${release} gives space back once what it held has gone`, async (t) => {
+  test(`a file of ${release} shrinks once its records are removed`, async (t) => {
     const file = place(t);
     {
       await using bus = await openSqliteBus({ file, log });

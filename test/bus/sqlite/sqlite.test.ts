@@ -20,7 +20,7 @@ function place(t: ExecutionContext): string {
   return join(temporaryFolder(t), "bus.sqlite");
 }
 
-/** A process that appends to `file`, and the lines that it prints. */
+/** Starts a process that appends to `file`; returns the lines that it prints. */
 function startAppender(t: ExecutionContext, file: string): { lines: string[]; kill(): Promise<void> } {
   const child = spawn(process.execPath, [join(import.meta.dirname, "./appender.ts"), file], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -36,7 +36,7 @@ function startAppender(t: ExecutionContext, file: string): { lines: string[]; ki
   return { lines, kill };
 }
 
-test("a killed process leaves every record that it acknowledged, in order and once", async (t) => {
+test("a killed process leaves every record that it acknowledged, once and in order", async (t) => {
   const file = place(t);
   const appender = startAppender(t, file);
   await until(() => appender.lines.length > 2000, { what: "a few thousand acknowledged appends" });
@@ -54,7 +54,7 @@ test("a killed process leaves every record that it acknowledged, in order and on
   t.deepEqual(missing, []);
 });
 
-test("a file that another process or another bus has open is refused, and usable once that has ended", async (t) => {
+test("a file open in another process or bus is refused, and usable once that has closed it", async (t) => {
   const file = place(t);
   const appender = startAppender(t, file);
   await until(() => appender.lines.includes("open"), { what: "the other process" });
@@ -65,11 +65,11 @@ test("a file that another process or another bus has open is refused, and usable
   await using bus = await openSqliteBus({ file, log });
   await bus.ping();
   await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError, message: /has it open/ });
-  // The failed attempt took nothing from the one that holds it.
+  // The failed attempt does not affect the first bus.
   await bus.append("events", [record("k", "still ours")]);
 });
 
-test("files that are no bus of this version are refused in one line, and left as they are", async (t) => {
+test("files that are not a bus of this version are refused in one line and left unchanged", async (t) => {
   const folder = temporaryFolder(t);
   const notes = join(folder, "notes.txt");
   writeFileSync(notes, "just some text, more than a header long. ".repeat(50));
@@ -92,7 +92,7 @@ test("files that are no bus of this version are refused in one line, and left as
   t.true(readFileSync(notes, "utf8").startsWith("just some text"));
 });
 
-test("a file of the first version gets the topic it lacks, and keeps what it holds", async (t) => {
+test("a file of the first version gets the missing topic and keeps its records", async (t) => {
   const file = place(t);
   {
     await using bus = await openSqliteBus({ file, log });
@@ -107,7 +107,7 @@ test("a file of the first version gets the topic it lacks, and keeps what it hol
   }
 });
 
-test("on a full disk appends fail whole, readers go on, and it works again once there is room", async (t) => {
+test("on a full disk appends fail as a whole, readers continue, and appends work again with space", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log, keep_ms: 0, maxFile_bytes: 1024 * 1024 });
   const block = { key: "k", value: randomBytes(50_000) };
   let stored = 0;
@@ -120,13 +120,13 @@ test("on a full disk appends fail whole, readers go on, and it works again once 
   t.is(full.code, "bus_unavailable");
   t.regex(full.message, /disk is full/);
   t.is(full.retryAfter_s, 5);
-  // Many that share one transaction: none of it stays.
+  // Many appends share one transaction, so none of them is stored.
   const appends = await Promise.allSettled(Array.from({ length: 30 }, () => bus.append("events", [block])));
   t.true(appends.every(({ status }) => status === "rejected"));
   t.is(await behind(bus, "g"), stored);
   await bus.ping();
 
-  // An acknowledgement needs no room, also when it shares its transaction with an append that finds none.
+  // An acknowledgement needs no space, also if it shares its transaction with an append that fails.
   const records: BusRecord[] = [];
   const outcomes: string[][] = [];
   await bus.subscribe({ topic: "events", group: "g", maxRecords: 5, maxBytes: 1e6 }, async (batch) => {
@@ -136,7 +136,7 @@ test("on a full disk appends fail whole, readers go on, and it works again once 
   });
   await until(() => records.length === stored, { what: "all that was stored" });
   t.deepEqual(outcomes[0], ["fulfilled", "rejected"]);
-  // What was acknowledged is removed, at the latest when the next append finds no room.
+  // Acknowledged records are removed at the latest when an append finds no space.
   await until(
     () =>
       bus.append("events", [block]).then(
@@ -149,7 +149,7 @@ test("on a full disk appends fail whole, readers go on, and it works again once 
   t.true(records.every(({ value }) => value.equals(block.value)));
 });
 
-test("the last record is remembered across lives, and offsets are never given twice", async (t) => {
+test("the last record survives restarts, and no offset is assigned twice", async (t) => {
   const file = place(t);
   let offset = 0;
   {
@@ -167,7 +167,7 @@ test("the last record is remembered across lives, and offsets are never given tw
   t.is(last?.position.offset, offset + 1);
 });
 
-test("a store that is ahead of a lost bus file misses nothing", async (t) => {
+test("a store whose position is ahead of a new bus file misses no record", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
   await bus.append("events", [record("k", "before the store asked")]);
   const { records } = await collect(bus, { group: "g", from: async () => 5000 });
@@ -197,7 +197,7 @@ test("a subscription to a damaged file rejects `done`", async (t) => {
   await t.throwsAsync(subscription.done, { message: /malformed/ });
 });
 
-test("beyond its limits the queue refuses, and takes again what comes later", async (t) => {
+test("a full queue refuses appends and accepts later ones", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
   const many = Array.from({ length: 50_000 }, () => record("k", "x"));
   const first = bus.append("events", many);
@@ -218,7 +218,7 @@ test("an append whose deadline has passed before its turn is not stored", async 
   t.is(await behind(bus, "g"), 0);
 });
 
-test("what comes while a commit is under way is stored behind it, in order", async (t) => {
+test("appends made during a commit are stored after it, in order", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
   const { records } = await collect(bus, { group: "g" });
   const large = bus.append("events", [record("k", "x".repeat(8_000_000))]);
@@ -238,7 +238,7 @@ function runSql(file: string, sql: string): void {
   db.close();
 }
 
-test("a copy that is asked for amid a commit waits for its end, and holds what was committed before", async (t) => {
+test("a copy requested during a commit waits for its end and contains the earlier records", async (t) => {
   const folder = temporaryFolder(t);
   const bus = openBusFile(join(folder, "bus.sqlite"), 0);
   t.teardown(() => bus.close());
@@ -250,7 +250,7 @@ test("a copy that is asked for amid a commit waits for its end, and holds what w
     const before = bus.end("events") - 1;
     const file = join(folder, `copy-${i}.sqlite`);
     const copied = bus.copyTo(file, new Map());
-    // Another thread copies: this one commits before it can begin, or while it begins.
+    // Another thread copies; this commit runs before the copy begins or while it begins.
     commit();
     await copied;
     const copy = new DatabaseSync(file);
@@ -260,7 +260,7 @@ test("a copy that is asked for amid a commit waits for its end, and holds what w
   }
 });
 
-test("values that are transient are whole at each delivery, and empty once the handler has settled", async (t) => {
+test("transient values are complete at each delivery and empty once the handler has settled", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
   await bus.append("events", [record("a", "first"), record("b", "second")]);
   const seen: string[][] = [];
@@ -286,7 +286,7 @@ test("values that are transient are whole at each delivery, and empty once the h
   );
 });
 
-test("what was read ahead is left where a batch comes again, and nothing is lost", async (t) => {
+test("records read ahead are discarded when a batch is redelivered, and none is lost", async (t) => {
   await using bus = await openSqliteBus({ file: place(t), log });
   const all = Array.from({ length: 40 }, (_, i) => `${i} ${"x".repeat(1_000)}`);
   await bus.append(
@@ -295,7 +295,7 @@ test("what was read ahead is left where a batch comes again, and nothing is lost
   );
   const seen: string[] = [];
   let batches = 0;
-  // Batches that are full, so that each is read while the one before is handled.
+  // Full batches, so that each is read while the one before is handled.
   const options = { topic: "events", group: "g", maxRecords: 8, maxBytes: 1e6 } as const;
   const subscription = await bus.subscribe(options, async (batch) => {
     batches += 1;

@@ -7,7 +7,7 @@ import { packValue, unpackedLength, unpackValue } from "../../../src/bus/sqlite/
 const MARKED = Buffer.from([0x00, 0x7a, 0x73, 0x74]);
 const LINE = JSON.stringify({ id: "66361c9c000001b53f928e6e", text: "GET /orders answered 200", tags: ["http"] });
 
-test("a value comes back as it was, whatever it is and however long", (t) => {
+test("a value of any content and length is returned unchanged", (t) => {
   const part = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant(Buffer.from(LINE)), fc.constant(MARKED));
   const values = fc
     .tuple(part, fc.nat(300))
@@ -22,13 +22,13 @@ test("a value comes back as it was, whatever it is and however long", (t) => {
   t.pass();
 });
 
-test("many events in one value take a fraction of what they are, one event or what is random no more", (t) => {
+test("many events in one value are compressed; one event or random bytes do not grow", (t) => {
   const many = Buffer.from(Array.from({ length: 100 }, (_, i) => LINE.replace("200", String(i))).join("\n"));
   t.true(packValue(many).length < many.length / 5);
   for (const value of [Buffer.from(LINE), randomBytes(9_000)]) t.is(packValue(value), value);
 });
 
-test("what only looks compressed, or was damaged, comes as it is", (t) => {
+test("a value that only looks compressed, or is damaged, is returned unchanged", (t) => {
   const packed = packValue(Buffer.from(LINE.repeat(200)));
   const wrongFrame = Buffer.from(packed);
   wrongFrame[20]! ^= 0xff;
@@ -44,7 +44,7 @@ test("what only looks compressed, or was damaged, comes as it is", (t) => {
   }
 });
 
-test("memory of a value is its own, so that it can be given to another thread", (t) => {
+test("a value has memory of its own, so that it can be transferred to another thread", (t) => {
   for (const times of [60, 2_000]) {
     const { buffer } = unpackValue(packValue(Buffer.from(LINE.repeat(times))));
     t.notThrows(() => structuredClone(buffer, { transfer: [buffer as ArrayBuffer] }));

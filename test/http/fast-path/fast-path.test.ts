@@ -17,15 +17,15 @@ type Served = AsyncDisposable & { readonly server: Server; readonly port: number
 
 const HEADERS = { "Content-Type": "text/plain" } as const;
 
-/** Resolves when a server takes no more connections. */
+/** Resolves when a server stops accepting connections. */
 function onceClosing(server: Server): Promise<unknown> {
   return until(() => !server.listening, { what: "the server is closing", interval_ms: 1 });
 }
 
 /**
- * A server that tells how much it was sent, with the fast path before it or without. What says
- * `slow` takes its time; on the fast path `held` is answered a moment after the server has begun to
- * close, and `swept` just before it looks for idle connections.
+ * Starts a server that answers with the size of the body, with or without the fast path. The body
+ * `slow` is answered after a delay. On the fast path, `held` is answered a moment after the server
+ * has begun to close, and `swept` just before it looks for idle connections.
  */
 async function serve(
   fast: boolean,
@@ -54,7 +54,7 @@ async function serve(
           if (body.toString() === "not mine") return false;
           taken += 1;
           const plain = { status: 201, headers: answerOf(body), payload: String(body.length) };
-          // As where the process was held up: timers that are due run one after the other.
+          // As in a process that was blocked, where due timers run one after the other.
           const answerJustBeforeSweep = async (): Promise<void> => {
             await onceClosing(server);
             answer(plain);
@@ -83,7 +83,7 @@ async function serve(
   };
 }
 
-/** As with a release of Node that has no other way. */
+/** Simulates a release of Node without the faster way to read. */
 function readAsStream(socket: Socket): void {
   const { _handle: handle } = socket as unknown as { _handle: { useUserBuffer: unknown } };
   handle.useUserBuffer = undefined;
@@ -97,7 +97,9 @@ function request(body: string, ...headers: string[]): string {
 
 const CHUNKED = "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
 
-/** Sends the pieces one by one, and hears all that comes until there are so many answers, or the connection ends. */
+/**
+ * Sends the pieces one by one and reads until this many responses arrived or the connection ends.
+ */
 async function answers(port: number, pieces: readonly string[], count: number): Promise<string> {
   const socket = await open(port);
   socket.setNoDelay(true);
@@ -113,7 +115,7 @@ async function answers(port: number, pieces: readonly string[], count: number): 
   return (await heard).text.replaceAll(/Date: .*\r\n/g, "Date: now\r\n");
 }
 
-/** The same on one connection, each request after the answer to the one before. */
+/** Sends the requests on one connection, each after the response to the one before. */
 async function inTurn(port: number, requests: readonly string[]): Promise<string> {
   const socket = await open(port);
   let text = "";
@@ -128,7 +130,7 @@ async function inTurn(port: number, requests: readonly string[]): Promise<string
   return text.replaceAll(/Date: .*\r\n/g, "Date: now\r\n");
 }
 
-test("a plain request is taken, and its answer is the server's own to the byte", async (t) => {
+test("a plain request is handled, and its response equals the server's own to the byte", async (t) => {
   await using fast = await serve(true);
   await using slow = await serve(false);
   const requests = [request("hello"), request(""), request("größer"), request("slow")];
@@ -141,7 +143,7 @@ test("a plain request is taken, and its answer is the server's own to the byte",
   t.is(fast.taken(), 4);
 });
 
-test("the moment of an answer is one that HTTP knows", async (t) => {
+test("the Date header is a valid HTTP date", async (t) => {
   await using fast = await serve(true);
   const response = await fetch(`http://127.0.0.1:${fast.port}/`, { method: "POST", body: "x" });
   t.is(response.status, 201);
@@ -183,10 +185,10 @@ const anything = test.macro(async (t, asStreams: boolean) => {
     { numRuns: 60 },
   );
 });
-test("whatever comes, and in whatever pieces, is answered as the server alone would", anything, false);
-test("so it is where connections are read as streams", anything, true);
+test("any bytes in any pieces get the response of the server alone", anything, false);
+test("responses are the same if connections are read as streams", anything, true);
 
-test("what many send at once, in pieces, is not mixed up", async (t) => {
+test("requests of many clients that arrive at once, in pieces, are not mixed up", async (t) => {
   const server = createServer((incoming, response) => {
     void buffer(incoming).then((body) => response.writeHead(201, { "Content-Length": body.length }).end(body));
   });
@@ -202,7 +204,7 @@ test("what many send at once, in pieces, is not mixed up", async (t) => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const rounds = Array.from({ length: 30 }, async (_, i) => {
-    // Some are the server's after a while, as they come or while they come, and others never.
+    // Some go to the server, after a while or amid the request, and others never.
     const kinds = ["a", "b", ["c", "other", "large"][i % 3]!, "d"];
     const bodies = kinds.map((kind) => `${kind} ${i} `.repeat(kind === "large" ? 9_000 : 300));
     const socket = await open(port);
@@ -223,14 +225,14 @@ test("what many send at once, in pieces, is not mixed up", async (t) => {
   await closeGracefully(server, 1_000);
 });
 
-test("after something else the connection is the server's, and goes on", async (t) => {
+test("after another request the connection belongs to the server and stays open", async (t) => {
   await using fast = await serve(true);
   const heard = await inTurn(fast.port, [request("hello"), CHUNKED, request("hello")]);
   t.is([...heard.matchAll(/201 Created/g)].length, 3);
   t.is(fast.taken(), 1);
 });
 
-test("a server that makes something else of a connection has it as any other", async (t) => {
+test("a server that upgrades a connection has full control of it", async (t) => {
   await using fast = await serve(true);
   fast.server.on(
     "upgrade",
@@ -247,19 +249,19 @@ test("a server that makes something else of a connection has it as any other", a
   t.is(heard.join(""), "HTTP/1.1 101 Go\r\n\r\nsaid");
 });
 
-test("what waits for its turn is not written over by what others send meanwhile", async (t) => {
+test("bytes that wait are not overwritten by those of other connections", async (t) => {
   await using fast = await serve(true);
   const impatient = await open(fast.port);
   const heard = hear(impatient, { until: /(?:HTTP\/1\.1 [^]*?\r\n\r\n\d[^]*){2}/, timeout_ms: 10_000 });
   impatient.write(request("slow"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the first is in hand" });
-  // Of nine bytes; what others send there is of 3,000.
+  // Nine bytes wait; the other connection sends 3,000.
   impatient.write(request("my second"));
   while (fast.taken() === 1) t.regex(await inTurn(fast.port, [request("x".repeat(3_000))]), /3000$/);
   t.regex((await heard).text, /\r\n\r\n4HTTP[^]*\r\n\r\n9$/);
 });
 
-test("what ends amid a request is told so; what never speaks, or no more, is let go", async (t) => {
+test("an incomplete request gets 400, and silent and idle connections are closed", async (t) => {
   await using fast = await serve(true, { keepAlive_ms: 150 });
   await using hasty = await serve(true, { first_ms: 100 });
   const half = await open(fast.port);
@@ -273,7 +275,7 @@ test("what ends amid a request is told so; what never speaks, or no more, is let
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*5$/);
 });
 
-test("who leaves before the refusal of what came half harms nobody", async (t) => {
+test("a client that disconnects before the refusal of its incomplete request affects nobody", async (t) => {
   await using fast = await serve(true);
   for (let i = 0; i < 20; i++) {
     const half = await open(fast.port);
@@ -283,7 +285,7 @@ test("who leaves before the refusal of what came half harms nobody", async (t) =
   t.regex(await inTurn(fast.port, [request("hello")]), /201 Created/);
 });
 
-test("closing lets what is in hand be answered, and ends what is idle", async (t) => {
+test("closing waits for requests in flight and closes idle connections", async (t) => {
   const fast = await serve(true);
   const idle = await open(fast.port);
   const busy = await open(fast.port);
@@ -294,7 +296,7 @@ test("closing lets what is in hand be answered, and ends what is idle", async (t
   t.deepEqual([gone.text, gone.closed], ["", true]);
 });
 
-test("closing leaves who has just been answered the time to read it", async (t) => {
+test("closing leaves a client that has just been answered time to read the response", async (t) => {
   const fast = await serve(true);
   const socket = await open(fast.port);
   let text = "";
@@ -305,12 +307,12 @@ test("closing leaves who has just been answered the time to read it", async (t) 
   t.regex(text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n5$/);
 });
 
-test("closing answers what is in hand, and nothing that was sent behind it", async (t) => {
+test("closing answers requests in flight and none sent after them", async (t) => {
   const fast = await serve(true);
   const socket = await open(fast.port);
   let text = "";
   socket.on("data", (chunk) => {
-    // As soon as it is answered, and told that this was the last.
+    // Sent as soon as the response with Connection: close has arrived.
     if (text === "") socket.write(request("third"));
     text += chunk.toString("latin1");
   });

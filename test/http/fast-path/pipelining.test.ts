@@ -11,7 +11,10 @@ import { until } from "../../support/until.ts";
 const GET = (path: string, last = false) =>
   `GET /${path} HTTP/1.1\r\nHost: x\r\n${last ? "Connection: close\r\n" : ""}\r\n`;
 
-/** A listener that tells which request it answers, in so many bytes, and counts those that it was handed. */
+/**
+ * Starts a listener that answers with the requested path, padded to the given size, and records the
+ * requests that it handles.
+ */
 async function start(t: ExecutionContext, size_bytes = 1) {
   const handled: string[] = [];
   const server = createServer(({ url = "" }, response) => {
@@ -28,7 +31,7 @@ async function start(t: ExecutionContext, size_bytes = 1) {
   return { port: (server.address() as AddressInfo).port, handled };
 }
 
-test("what a client sends ahead is answered, all of it and in order", async (t) => {
+test("all pipelined requests are answered in order", async (t) => {
   const { port } = await start(t);
   const paths = Array.from({ length: 100 }, (_, i) => String(i));
   const { text, closed } = await exchange(port, paths.map((path) => GET(path, path === "99")).join(""));
@@ -39,19 +42,19 @@ test("what a client sends ahead is answered, all of it and in order", async (t) 
   );
 });
 
-test("no more is handled than a few requests whose answers the client has not taken", async (t) => {
+test("only a few requests with unread responses are handled per connection", async (t) => {
   const { port, handled } = await start(t, 8 * 1024 * 1024);
   const socket = await open(port);
   t.teardown(() => socket.destroy());
   socket.pause();
   socket.write(Array.from({ length: 200 }, (_, i) => GET(String(i))).join(""));
   await until(() => Promise.resolve(handled.length > 0), { what: "the first" });
-  // Another client is answered meanwhile, so there was time for more.
+  // Another client is answered meanwhile, so there was time to handle more.
   for (let i = 0; i < 5; i++) t.regex((await exchange(port, GET("other", true))).text, /^HTTP\/1\.1 200 /);
   t.true(handled.filter((url) => url !== "/other").length <= 9, handled.join(" "));
 });
 
-test("of a thousand requests that arrive in one piece, others have their turns in between", async (t) => {
+test("other clients are answered between a thousand requests that arrive in one piece", async (t) => {
   const { port, handled } = await start(t);
   const requests = Array.from({ length: 1_000 }, (_, i) => GET(String(i), i === 999)).join("");
   const ahead = exchange(port, requests);

@@ -6,7 +6,7 @@ import test from "ava";
 import { readInto } from "../../../src/http/fast-path/read-into.ts";
 import { until } from "../../support/until.ts";
 
-test("what comes is read to the start of the buffer, and from then on as a stream", async (t) => {
+test("bytes are read to the start of the buffer at first, and then as a stream", async (t) => {
   await using server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -21,7 +21,7 @@ test("what comes is read to the start of the buffer, and from then on as a strea
   t.not(reading, null, "this release of Node reads into a buffer");
   client.write("one");
   await comes(1);
-  // As much as the buffer holds, and the rest after it.
+  // The first read fills the buffer; the rest follows.
   client.write("a good deal more than");
   await comes(3);
   t.deepEqual(pieces, ["one", "a good deal more", " than"]);
@@ -34,7 +34,7 @@ test("what comes is read to the start of the buffer, and from then on as a strea
   socket.destroy();
 });
 
-test("where there is no way to, nothing is done", (t) => {
+test("nothing changes if the runtime has no such way to read", (t) => {
   const socket = new Socket();
   t.is(
     readInto(socket, Buffer.alloc(16), () => {}),

@@ -5,7 +5,7 @@ import { parseRequestHead } from "../../../src/http/fast-path/request-head.ts";
 const head = (...lines: string[]): string =>
   ["POST /1/logs/shop/events HTTP/1.1", "Host: localhost", "Content-Length: 12", ...lines].join("\r\n");
 
-test("a plain head", (t) => {
+test("reads a plain head", (t) => {
   const read = parseRequestHead(head("Content-Type:text/plain", "X-Empty:", "Connection: Keep-Alive"));
   t.is(read?.method, "POST");
   t.is(read?.target, "/1/logs/shop/events");
@@ -22,7 +22,7 @@ test("a plain head", (t) => {
   );
 });
 
-test("whatever can be understood in two ways, or changes what follows, is not plain", (t) => {
+test("a head that is ambiguous or changes the following bytes is not plain", (t) => {
   for (const text of [
     "",
     "POST / HTTP/1.0\r\nHost: a\r\nContent-Length: 1",

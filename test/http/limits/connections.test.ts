@@ -18,7 +18,7 @@ import { until } from "../../support/until.ts";
 const MB = 1024 * 1024;
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
 
-/** A listener that answers each request with so many bytes. */
+/** Starts a listener that answers each request with this many bytes. */
 async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
   const cuts: Cut[] = [];
   const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
@@ -34,7 +34,7 @@ async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, siz
   return { port, cuts, ended: () => Promise.resolve(ended), asked: () => Promise.resolve(asked) };
 }
 
-/** A connection that asks, so many times ahead, and reads nothing of what comes. */
+/** Opens a connection that sends this many requests and reads no response. */
 async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): Promise<void> {
   const socket = await open(port);
   t.teardown(() => socket.destroy());
@@ -42,7 +42,7 @@ async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): 
   socket.write(`${GET}\r\n`.repeat(times));
 }
 
-test("where a listener is full, those leave who never had an answer, and not who comes or who works", async (t) => {
+test("a full listener closes connections without a response first, not new or active ones", async (t) => {
   const { port, cuts } = await start(t, { connections: 20 });
   const worker = await open(port);
   const answers = hear(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
@@ -61,7 +61,7 @@ test("where a listener is full, those leave who never had an answer, and not who
   t.deepEqual([...new Set(cuts)], ["crowd"]);
 });
 
-test("where all had an answer, the oldest leaves", async (t) => {
+test("a full listener of answered connections closes the oldest", async (t) => {
   const { port } = await start(t, { connections: 5 });
   const sockets: Socket[] = [];
   for (let i = 0; i < 5; i++) {
@@ -75,7 +75,7 @@ test("where all had an answer, the oldest leaves", async (t) => {
   t.true(sockets.slice(1).every(({ closed }) => !closed));
 });
 
-test("a flood of connections that each had an answer leaves a new one the time to ask", async (t) => {
+test("a flood of answered connections leaves a new one time for its request", async (t) => {
   const { port } = await start(t, { connections: 40 });
   const arrive = async (): Promise<Socket> => {
     const socket = await open(port);
@@ -93,7 +93,7 @@ test("a flood of connections that each had an answer leaves a new one the time t
   }
 });
 
-test("clients that have read nothing for 5 s make room for others", async (t) => {
+test("connections that have read nothing for 5 s are closed to make room", async (t) => {
   const { port, cuts, asked } = await start(t, { connections: 5 }, 20 * MB);
   for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
   await until(async () => (await asked()) === 5, { what: "five requests" });
@@ -103,7 +103,7 @@ test("clients that have read nothing for 5 s make room for others", async (t) =>
   t.true(cuts.includes("crowd"));
 });
 
-test("of answers that nobody reads, no more is kept than there is room for: the oldest go", async (t) => {
+test("unread responses are limited in total: the oldest connections are closed", async (t) => {
   const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
   await until(async () => (await ended()) === 3, { what: "three that left" });
@@ -111,7 +111,7 @@ test("of answers that nobody reads, no more is kept than there is room for: the 
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
 });
 
-test("a connection with many answers that nobody reads is one that leaves, and spares all others", async (t) => {
+test("a connection with many unread responses is closed, and no other", async (t) => {
   const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   await askAndLeaveUnread(t, port, 3);
   await askAndLeaveUnread(t, port);
@@ -120,14 +120,14 @@ test("a connection with many answers that nobody reads is one that leaves, and s
   t.deepEqual(cuts, ["unread"]);
 });
 
-test("an answer of which nothing is read is not kept for ever", async (t) => {
+test("a response of which nothing is read is dropped after a timeout", async (t) => {
   const { port, cuts, ended } = await start(t, { stalled_ms: 300 }, 20 * MB);
   await askAndLeaveUnread(t, port);
   await until(async () => (await ended()) === 1, { what: "the end of the connection" });
   t.deepEqual(cuts, [], "which is not for others");
 });
 
-test("headers that come byte by byte have no more time than is said", async (t) => {
+test("headers that arrive byte by byte must arrive within the timeout", async (t) => {
   const { port } = await start(t, { headersTimeout_ms: 300 });
   const { text, took_ms } = await exchange(port, "GET / HTTP/1.1\r\nHo");
   t.regex(text, /^HTTP\/1\.1 408 /);
@@ -136,7 +136,10 @@ test("headers that come byte by byte have no more time than is said", async (t) 
 
 const FORM = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
 
-/** A listener of ten connections that answers on `release`, with the fast path or without. */
+/**
+ * Starts a listener with a limit of ten connections that answers on `release`, with or without the
+ * fast path.
+ */
 async function startHeld(t: ExecutionContext, isFast: boolean) {
   const held: (() => void)[] = [];
   const cuts: Cut[] = [];
@@ -169,7 +172,7 @@ async function startHeld(t: ExecutionContext, isFast: boolean) {
 
 for (const isFast of [true, false]) {
   const way = isFast ? "the fast path" : "node:http";
-  test(`whose request is being answered by ${way} is not cut for others`, async (t) => {
+  test(`a connection whose request ${way} is handling is not closed for new ones`, async (t) => {
     const { port, held, cuts, release } = await startHeld(t, isFast);
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 9; i++) {
@@ -177,7 +180,7 @@ for (const isFast of [true, false]) {
       answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
       socket.write(`${FORM}a`);
     }
-    // One that is still being sent is none.
+    // A connection whose request is incomplete is closed.
     const half = await open(port);
     half.resume().write(FORM);
     await until(() => Promise.resolve(held.length === 9 + (isFast ? 0 : 1)), { what: "all requests" });
@@ -188,7 +191,7 @@ for (const isFast of [true, false]) {
     for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
   });
 
-  test(`where all are being answered by ${way}, a new connection is closed`, async (t) => {
+  test(`a new connection is closed while ${way} is handling requests of all others`, async (t) => {
     const { port, held, cuts, release } = await startHeld(t, isFast);
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 10; i++) {
@@ -204,13 +207,13 @@ for (const isFast of [true, false]) {
   });
 }
 
-test("where the process is short of descriptors, the oldest idle connection leaves, however few there are", async (t) => {
+test("if descriptors run out, the oldest idle connection is closed, however few there are", async (t) => {
   const { port, cuts } = await start(t, { descriptors: 1 });
   for (let i = 0; i < 3; i++) t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^$/);
   t.deepEqual(cuts, ["descriptors", "descriptors", "descriptors"]);
 });
 
-test("that a connection can't be taken is counted, and ends nothing", async (t) => {
+test("a connection that cannot be accepted is counted and affects no other", async (t) => {
   const cuts: Cut[] = [];
   const server = createServer((_, response) => response.end("x"));
   limitConnections(server, DEFAULT_CONNECTION_LIMITS, (reason) => void cuts.push(reason));

@@ -20,7 +20,7 @@ function share(openFiles: number) {
   return { connections: [api.connections, post.connections, monitoring.connections], limits, lines };
 }
 
-test("where there are descriptors enough, each listener has all its connections, and nothing is said", (t) => {
+test("with enough descriptors each listener has all its connections, and nothing is logged", (t) => {
   for (const openFiles of [Number.POSITIVE_INFINITY, 1_048_576, 20_356]) {
     const { connections, lines } = share(openFiles);
     t.deepEqual(connections, [10_000, 10_000, 100]);
@@ -28,7 +28,7 @@ test("where there are descriptors enough, each listener has all its connections,
   }
 });
 
-test("where there are fewer, the listeners share them, files keep a reserve, and the log says so", (t) => {
+test("with fewer descriptors the listeners share them, files keep a reserve, and a warning is logged", (t) => {
   for (const openFiles of [256, 257, 1_024, 2_048, 20_355]) {
     const { connections, limits, lines } = share(openFiles);
     const [api, post, monitoring] = connections as [number, number, number];
@@ -42,12 +42,12 @@ test("where there are fewer, the listeners share them, files keep a reserve, and
   }
 });
 
-test("too few are an error of one line, which says how to raise them", (t) => {
+test("too few descriptors stop startup with a one-line error that says how to raise the limit", (t) => {
   for (const openFiles of [20, 64, 255])
     t.throws(() => share(openFiles), { instanceOf: StartError, message: /^ulimit -n allows \d+ open files.*256.*$/ });
 });
 
-test("the limit is read from the system, and elsewhere from Node's report", (t) => {
+test("the limit is read from the system, or else from Node's report", (t) => {
   const file = join(temporaryFolder(t), "limits");
   for (const [line, expected] of [
     ["Max open files            1024                 524288               files", 1_024],
@@ -61,7 +61,7 @@ test("the limit is read from the system, and elsewhere from Node's report", (t) 
   t.true(reported > 100);
 });
 
-test("connections that are cut are all counted, and logged once a minute", (t) => {
+test("all closed connections are counted, and logged once a minute", (t) => {
   let now_ms = 5;
   let counted = 0;
   const lines: unknown[] = [];
