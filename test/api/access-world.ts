@@ -7,16 +7,19 @@ import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
-/** Callers of every kind, and records that each of them calls for. */
+/** Callers of every kind, and the records that their calls need. */
 export type World = {
   readonly apiUrl: string;
   readonly postUrl: string;
   readonly callers: Readonly<Record<string, { readonly authorization?: string; readonly apikey?: string }>>;
-  /** Begins a session of a caller who is a person. @returns its cookie */
+  /**
+   * Signs in as a caller with an account.
+   * @returns the session cookie
+   */
   signIn(caller: string): Promise<string>;
   /**
-   * What the parameters of a route's path stand for: records that are there, new ones where the
-   * call takes them away.
+   * Returns values for the parameters of a route's path: existing records, new ones if the call
+   * removes them.
    */
   recordsFor(method: string, route: string): Promise<Readonly<Record<string, string>>>;
 };
@@ -57,7 +60,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
     catalog.createSession({ account: person, password: catalog.passwordMark(person.id)!, address: "", agent: "" });
 
   const nextId = createIdSource();
-  /** An event that everybody bookmarked and was alerted of. */
+  /** Returns an event that every account has bookmarked and was alerted of. */
   const newEvent = async (): Promise<string> => {
     const { id, created } = nextId();
     const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
@@ -102,7 +105,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
       if (route.includes("sessions/:id")) records["id"] = (await newSession(user)).session.id;
       else if (route.includes("apiKeys/:id")) records["id"] = (await catalog.createApiKey(log, "read-only")).id;
       else if (route.includes(":id") || route.endsWith("/:log/bookmarks")) {
-        // Some caller may have removed all their alerts.
+        // A previous caller may have deleted all of their alerts.
         records["id"] = changes || route.includes("/alerts/") ? await newEvent() : kept.event;
       }
       if (route.includes("queries/:name")) records["name"] = changes ? await newQuery() : kept.query;

@@ -147,7 +147,7 @@ test("every route has a row, and every row a route", (t) => {
 });
 
 for (const kind of KINDS) {
-  test(`${kind}: every caller gets from every route what the table says`, async (t) => {
+  test(`${kind}: every route answers every caller with the status in the table`, async (t) => {
     t.timeout(120_000);
     const world = await createWorld(await serviceOf(t, kind));
     const actual = new Map<string, string>();
@@ -164,7 +164,7 @@ for (const kind of KINDS) {
   });
 }
 
-/** What only a session opens. */
+/** Statuses of routes that only a session can call. */
 const BY_SESSION: Readonly<Record<string, number>> = {
   "GET /1/session": 200,
   "DELETE /1/session": 204,
@@ -173,7 +173,7 @@ const BY_SESSION: Readonly<Record<string, number>> = {
 const PEOPLE = ["foreign", "user", "admin", "root"] as const;
 
 for (const kind of KINDS) {
-  test(`${kind}: with a session people get what they get by e-mail and password`, async (t) => {
+  test(`${kind}: a session gives the same access as e-mail and password`, async (t) => {
     t.timeout(120_000);
     const world = await createWorld(await serviceOf(t, kind));
     for (const [row, statuses] of EXPECTED) {
@@ -187,10 +187,7 @@ for (const kind of KINDS) {
   });
 }
 
-/**
- * Calls a route in the name of a caller, with input that is right, on records that are there; and
- * answers with the status.
- */
+/** Calls a route as a caller, with valid input on existing records, and returns the status. */
 async function call(world: World, row: string, caller: string | { readonly cookie: string }): Promise<number> {
   const [method = "", route = ""] = row.split(" ");
   const toPost = route.startsWith("post:");
@@ -213,13 +210,13 @@ async function call(world: World, row: string, caller: string | { readonly cooki
   if (hasJson) headers["Content-Type"] = "application/json";
   const body = hasJson ? JSON.stringify(Object.fromEntries(input)) : new URLSearchParams(input as string[][]);
   const response = await fetch(url, { method, headers, ...(method !== "GET" && input.length > 0 && { body }) });
-  // A tail has no end.
+  // A tail never ends.
   if (route.endsWith("/tail")) await response.body?.cancel();
   else await response.arrayBuffer();
   return response.status;
 }
 
-/** What the body of a call holds: new keys and addresses each time, so that nothing is taken. */
+/** Returns the body of a call, with new keys and addresses each time so that none is taken. */
 function inputOf(row: string, records: Readonly<Record<string, string>>): [string, string | boolean | undefined][] {
   const inputs: Readonly<Record<string, Record<string, string | boolean | undefined>>> = {
     "PUT /1/logs/alerts": { seen: true },
@@ -233,7 +230,7 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "PUT /manage/1/accounts/:email": { password: "correct horse" },
     "POST /manage/1/deadletters/redrive": { all: true },
     "POST /manage/1/replay": { from: "start" },
-    // What is right differs between engines; what is wrong is refused by all.
+    // Valid input differs between engines; this invalid input is refused by both.
     "POST /manage/1/backup": { to: "here" },
     "PATCH /manage/1/logs/:log": { display: "A log" },
     "PUT /manage/1/logs/:log/shares/:email": { role: "user" },

@@ -11,7 +11,7 @@ import { evaluateList } from "../reference/evaluate.ts";
 const SHOP = "shop" as LogKey;
 const ask = <T>(work: () => Promise<T>): Promise<T> => work();
 
-/** The pages that a plan is read in. */
+/** Returns the pages in which a plan is read. */
 async function pages(attributes: string, count: number, sort: ListPlan["sort"], skip = 0): Promise<number[]> {
   const events = Array.from({ length: count }, (_, i) => event(SHOP, { created: 1_700_000_000_000 + i, attributes }));
   const plan: ListPlan = {

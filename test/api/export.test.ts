@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 
 type Event = { readonly id: string; readonly created: string; readonly text: string; readonly tags: readonly string[] };
 
-/** More than two of the questions that an export asks the store. */
+/** More than two of the pages that an export requests from the store. */
 const COUNT = 10_500;
 
 async function fill(service: Service, count: number): Promise<void> {
@@ -24,7 +24,7 @@ async function fill(service: Service, count: number): Promise<void> {
         text: `line ${from + i}`,
         source: i % 3 === 0 ? "web" : "db",
         tags: ["a", "b"],
-        // Some share a moment, so that pages end among equals.
+        // Some events share a moment, so that pages end between equal ones.
         created: 1_700_000_000_000 + Math.floor((from + i) / 7),
       }),
     );
@@ -70,7 +70,7 @@ function parseLines(text: string): unknown[] {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: an export holds all that is found, once, in order`, async (t) => {
+  test(`${kind}: an export contains every match once, in order`, async (t) => {
     t.timeout(240_000);
     const service = await serviceOf(t, kind);
     await fill(service, COUNT);
@@ -129,7 +129,7 @@ async function isCompressed(t: ExecutionContext, service: Service): Promise<void
   t.is(lines.at(-1), `{"complete":true,"count":${COUNT}}`);
 }
 
-test("the next page of an export is read while one is written, and none is read ahead of that", async (t) => {
+test("an export reads one page ahead while it writes, and no further", async (t) => {
   const service = await serviceOf(t, "embedded");
   await fill(service, 8_000);
   const { store } = service.ports;
@@ -161,7 +161,7 @@ test("the next page of an export is read while one is written, and none is read 
   t.is(asked, events.length, "no page is read that is not written");
 });
 
-test("groups are exported with their keys, and values that may hold blanks as JSON", async (t) => {
+test("groups are exported with their keys, and values that may contain blanks as JSON", async (t) => {
   const service = await serviceOf(t, "embedded");
   await post(service, [
     { text: "a", source: "web 1", tags: ["x", "y"], attributes: { codes: ["a b", 2], one: [1] } },
@@ -187,7 +187,7 @@ test("groups are exported with their keys, and values that may hold blanks as JS
   );
 });
 
-test("an export tells of names that the log does not have, and takes a query or filters, but not both", async (t) => {
+test("an export reports unknown names, and takes a query or filters, but not both", async (t) => {
   const service = await serviceOf(t, "embedded");
   await post(service, [{ text: "a", attributes: { took: 1 } }]);
   const hint = "No event has @tok; did you mean @took?";
@@ -213,7 +213,7 @@ test("an export tells of names that the log does not have, and takes a query or 
   }
 });
 
-test("an export is written as format, fmt or Accept say, in this order", async (t) => {
+test("the format of an export is chosen by format, fmt or Accept, in this order", async (t) => {
   const service = await serviceOf(t, "embedded");
   await post(service, [{ text: "a" }]);
   const asked = (query: string, accept: string): Promise<Response> =>
@@ -253,14 +253,14 @@ test("an export is written as format, fmt or Accept say, in this order", async (
   t.regex(await (await asked("fmt=xml&pagesize=0&text=(", "*/*")).text(), /^<\?xml.*<error>/s);
 });
 
-test("an export that the store ends amid is cut off, and not ended as if it were whole", async (t) => {
+test("an export that the store interrupts is aborted, not ended as if it were complete", async (t) => {
   const service = await serviceOf(t, "embedded");
   await fill(service, 12_500);
   const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/export`, { headers: { Authorization: AUTHORIZATION } });
   t.is(response.status, 200);
   const reader = response.body!.getReader();
   await reader.read();
-  // Unread, the stream stands still before its last question, which the closing service refuses.
+  // The stream is not read, so it stops before its last page, which the closing service refuses.
   const closed = service.close();
   await t.throwsAsync(async () => {
     while (!(await reader.read()).done);
@@ -268,7 +268,7 @@ test("an export that the store ends amid is cut off, and not ended as if it were
   await closed;
 });
 
-test("cells that a spreadsheet would run begin with an apostrophe, and numbers don't", (t) => {
+test("cells that a spreadsheet would execute begin with an apostrophe, and numbers do not", (t) => {
   t.is(csvLine(["=1+1", "-5", "+4.25", "-5a", "@x", "-", "a=b"]), "'=1+1,-5,+4.25,'-5a,'@x,'-,a=b\r\n");
   const hidden = ["\t=1", "\r=1", " @x", "\ufeff+a", "\u00a0-a", "\u200b=1", "\0=1", "\n\t -x"];
   t.is(csvLine(hidden), hidden.map((cell) => (/[\r\n]/.test(cell) ? `"'${cell}"` : `'${cell}`)).join(",") + "\r\n");

@@ -9,7 +9,7 @@ import { fixedZone } from "../../src/query/zone.ts";
 const SHOP = "shop" as LogKey;
 const zone = fixedZone(0);
 
-/** Attributes of these logs, and how often a log's names were read. */
+/** Returns the known attributes of these logs, and counts how often a log's names were read. */
 function knownAttributes(logs: Readonly<Record<string, readonly string[]>>) {
   const counter = { reads: 0 };
   const known = new KnownAttributes({
@@ -25,7 +25,7 @@ function knownAttributes(logs: Readonly<Record<string, readonly string[]>>) {
   return { known, ask, counter };
 }
 
-test("an attribute that no event has is told, wherever it stands, with the one that was likely meant", async (t) => {
+test("an attribute that no event has is reported anywhere in a query, with the likely spelling", async (t) => {
   const { ask } = knownAttributes({ shop: ["http.status", "took"] });
   const hint = "No event has @htp.status; did you mean @http.status?";
   for (const query of [
@@ -48,7 +48,7 @@ test("an attribute that no event has is told, wherever it stands, with the one t
   t.deepEqual(await knownAttributes({ shop: ["http.status"] }).known.hints(filters), [hint]);
 });
 
-test("names mind case; a field is no attribute; what is like none is told without a suggestion", async (t) => {
+test("names are case-sensitive; fields are not attributes; a name without a similar one gets no suggestion", async (t) => {
   const { ask } = knownAttributes({ shop: ["http.status"] });
   t.deepEqual(await ask("GET events WHERE @HTTP.Status = 1"), [
     "No event has @HTTP.Status; did you mean @http.status?",
@@ -63,7 +63,7 @@ test("names mind case; a field is no attribute; what is like none is told withou
   ]);
 });
 
-test("names that are known cost the store nothing more, others are looked up each time", async (t) => {
+test("known names cost no further read of the store, unknown ones are looked up each time", async (t) => {
   const names: string[] = ["took"];
   const { ask, counter } = knownAttributes({ shop: names, attic: ["other"] });
   for (let i = 0; i < 3; i++) t.deepEqual(await ask("GET events WHERE @took > 1"), []);
@@ -77,13 +77,13 @@ test("names that are known cost the store nothing more, others are looked up eac
   t.deepEqual(await ask("GET events WHERE @other = 1", [SHOP, "attic" as LogKey]), []);
 });
 
-test("a store that can't tell names is no reason to refuse an answer", async (t) => {
+test("a query is answered even if the store cannot list the names", async (t) => {
   const known = new KnownAttributes({ attributeNames: () => Promise.reject(new Error("away")) });
   const question = planQuery("GET events WHERE @a = 1", { logs: [SHOP], now_ms: 0, zone });
   t.deepEqual(question.kind === "list" ? await known.hints(question) : null, []);
 });
 
-test("the names of many logs are not all remembered", async (t) => {
+test("the number of logs whose names are cached is limited", async (t) => {
   const many = Array.from({ length: 60_000 }, (_, i) => `name${i}`);
   const { ask, counter } = knownAttributes({ a: many, b: many, c: many, d: many });
   for (const log of ["a", "b", "c", "d", "d", "a"]) await ask("GET events WHERE @name5 = 1", [log as LogKey]);

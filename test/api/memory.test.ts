@@ -22,7 +22,7 @@ import { AUTHORIZATION, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "show" }];
-/** By how many bytes they take in UTF-8. */
+/** Letters by their number of bytes in UTF-8. */
 const LETTERS = ["a", "é", "€", "\u{1f600}"];
 
 function rowOf(i: number, text: string): EventRow {
@@ -52,7 +52,7 @@ const BY_SOURCE = planQuery("GET events GROUPBY source", {
 }) as GroupQuestion;
 
 for (const format of FORMATS) {
-  test(`what is counted for a page as ${format.kind} holds its rows and what is written of them`, (t) => {
+  test(`the memory counted for a page as ${format.kind} covers its rows and their output`, (t) => {
     for (const letter of LETTERS) {
       for (const length of [1, 500, 5_000]) {
         const rows = Array.from({ length: 100 }, (_, i) => rowOf(i, letter.repeat(length / letter.length)));
@@ -64,7 +64,7 @@ for (const format of FORMATS) {
     }
   });
 
-  test(`what is counted for groups as ${format.kind} holds them and what is written of them`, async (t) => {
+  test(`the memory counted for groups as ${format.kind} covers them and their output`, async (t) => {
     for (const letter of LETTERS) {
       const groups = Array.from({ length: 2_000 }, (_, i) => {
         const key = `${i} ${letter.repeat(190 / letter.length)}`;
@@ -79,7 +79,7 @@ for (const format of FORMATS) {
   });
 }
 
-test("bookmarks and alerts of many people count for the page that shows them", (t) => {
+test("bookmarks and alerts of many users count for the page that shows them", (t) => {
   const row = rowOf(1, "one");
   const users = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(16, "0") as UserId);
   const marks = new Map([[row.id, { bookmarks: users, alerts: [] }]]);
@@ -100,7 +100,7 @@ test("attributes count for the page that shows them", (t) => {
 });
 
 for (const method of ["GET", "POST"] as const) {
-  test(`a ${method} that fails, and one that is answered, give back the memory of their answers`, async (t) => {
+  test(`a failed ${method} and an answered one both release the memory of their responses`, async (t) => {
     const { ports } = await serviceOf(t, "embedded");
     const limiter = createRateLimiter();
     const body = { limit_bytes: 1_000, deadline_ms: 10_000 };

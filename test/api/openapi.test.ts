@@ -37,7 +37,7 @@ type Document = {
   readonly components: Record<"schemas" | "securitySchemes" | "headers", Json>;
 };
 
-/** Routes are made without anything behind them: nobody calls them here. */
+/** Routes without services behind them: the tests do not call them. */
 const routes = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Context);
 const document = JSON.parse(JSON.stringify(describeApi(routes))) as unknown as Document;
 const METHODS = ["get", "post", "put", "patch", "delete"];
@@ -48,7 +48,7 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     .map(([method, operation]) => ({ path, method, operation: operation as Described, elsewhere: "servers" in item })),
 );
 
-/** Every object of a JSON value, with where it stands. */
+/** Yields every object of a JSON value with its path. */
 function* objectsOf(value: unknown, place = "#"): Generator<readonly [string, Json]> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value)) yield [place, value as Json];
@@ -62,7 +62,7 @@ function resolve(reference: string): unknown {
     .reduce<unknown>((parent, name) => (parent as Json | undefined)?.[name], document);
 }
 
-test("every route of the router is described, and none more", (t) => {
+test("every route of the router is described, and no other", (t) => {
   const described = operations.filter(({ elsewhere }) => !elsewhere);
   const names = described.map(({ path, method }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}`);
   const routed = routes.map(({ method, path }) => `${method} ${path}`);
@@ -71,13 +71,13 @@ test("every route of the router is described, and none more", (t) => {
   t.is(operations.length - described.length, Object.keys(POSTING).length);
 });
 
-test("a route that is described nowhere is told by name", (t) => {
+test("a route without a description is reported by name", (t) => {
   t.throws(() => describeApi([...routes, { method: "GET", path: "/1/new", formats: "all" }]), {
     message: /GET \/1\/new/,
   });
 });
 
-test("the document has what OpenAPI 3.1 asks for, and nothing else at its top", (t) => {
+test("the document has the top-level fields of OpenAPI 3.1 and no others", (t) => {
   t.regex(document.openapi, /^3\.1\.\d+$/);
   t.truthy(document.info.title && document.info.version);
   t.deepEqual(Object.keys(document).toSorted(), ["components", "info", "openapi", "paths", "servers", "tags"]);
@@ -92,13 +92,13 @@ test("the document has what OpenAPI 3.1 asks for, and nothing else at its top", 
   }
 });
 
-test("no two paths differ in the names of their parameters alone", (t) => {
+test("no two paths differ in parameter names alone", (t) => {
   const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, "{}"));
   t.is(new Set(shapes).size, shapes.length);
 });
 
 for (const { path, method, operation } of operations) {
-  test(`${method} ${path} is described by the rules`, (t) => {
+  test(`the description of ${method} ${path} follows the rules`, (t) => {
     const parameters = operation.parameters ?? [];
     const inPath = parameters.filter((parameter) => parameter.in === "path");
     t.deepEqual(
@@ -126,13 +126,13 @@ for (const { path, method, operation } of operations) {
   });
 }
 
-test("operation ids are unique, and names that code can have", (t) => {
+test("operation ids are unique and valid identifiers", (t) => {
   const ids = operations.map(({ operation }) => operation.operationId);
   t.is(new Set(ids).size, ids.length);
   for (const id of ids) t.regex(id, /^[a-z][A-Za-z]+$/);
 });
 
-test("every reference resolves, and every component is referred to", (t) => {
+test("every reference resolves, and every component is referenced", (t) => {
   const references = [...objectsOf(document)].flatMap(([place, value]) =>
     typeof value["$ref"] === "string" ? [{ place, to: value["$ref"] }] : [],
   );
@@ -145,7 +145,7 @@ test("every reference resolves, and every component is referred to", (t) => {
   }
 });
 
-test("schemas use words of JSON Schema alone, with types and patterns that are some", (t) => {
+test("schemas use only keywords of JSON Schema, with valid types and patterns", (t) => {
   const types = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
   for (const [place, value] of objectsOf(document)) {
     if (!/\/(schema|schemas\/\w+)(\/|$)/.test(place) || place.endsWith("/properties")) continue;
@@ -175,7 +175,7 @@ test("records have the fields that plans know, in their order", (t) => {
   );
 });
 
-/** Values of parameters, some good and some bad. */
+/** Valid and invalid values of parameters. */
 const SAMPLES: Readonly<Record<keyof typeof ListQuery.shape, readonly string[]>> = {
   pagenum: ["1", "2", "2000000", "2000001", "0", "-1", "1.5", "x"],
   pagesize: ["1", "100", "500", "501", "0", "-1", "0.5", "all"],
@@ -190,7 +190,7 @@ const SAMPLES: Readonly<Record<keyof typeof ListQuery.shape, readonly string[]>>
 };
 
 for (const [name, samples] of Object.entries(SAMPLES)) {
-  test(`the parameter ${name} is described as it is read`, (t) => {
+  test(`the description of parameter ${name} accepts what the parser accepts`, (t) => {
     const schema = ListQuery.shape[name as keyof typeof SAMPLES];
     for (const sample of samples) {
       const list = { from: { kind: "events" as const }, logs: [parseLogKey("shop") as LogKey] };
@@ -200,15 +200,15 @@ for (const [name, samples] of Object.entries(SAMPLES)) {
   });
 }
 
-test("the parameter tz is described as it is read", (t) => {
+test("the description of parameter tz accepts what the parser accepts", (t) => {
   for (const tz of ["0", "-12", "14", "5.75", "14.5", "-12.5", "x"]) {
     t.is(accepts(LqlQuery.shape.tz, tz), !throws(() => parseZone(tz)), tz);
   }
 });
 
 /**
- * Whether a parameter's schema takes a text of an address, which stands for a number where the
- * schema speaks of one.
+ * Returns whether a parameter's schema accepts the text of a query string, which is read as a
+ * number if the schema has one.
  */
 function accepts(schema: z.ZodType, text: string): boolean {
   const { type } = z.toJSONSchema(schema, { io: "input" });
@@ -224,7 +224,7 @@ function throws(run: () => unknown): boolean {
   }
 }
 
-test("the document is there for everybody, in JSON whatever is asked for", async (t) => {
+test("the document is public, and JSON whatever format is requested", async (t) => {
   const { apiUrl } = await serviceOf(t, "embedded");
   const response = await fetch(`${apiUrl}/openapi.json?fmt=xml`, { headers: { Accept: "text/xml" } });
   t.is(response.status, 200);

@@ -11,7 +11,10 @@ const REACHED_WITHIN_MS = 2_000;
 const CLASS = `/logs/${LOG}/classFilters/failure`;
 const FILTER = { display: "Failure", color: "red", tag: "error", weight: 1 };
 
-/** Two processes that share nothing but the engines: people set up things here, events are classified there. */
+/**
+ * Starts two processes that share only the engines: settings change in one, events are classified
+ * in the other.
+ */
 async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Service }> {
   const environment = environmentOf("cluster", temporaryFolder(t));
   const here = await startService({ ...environment, LOGGIA_ROLES: "api,post" });
@@ -22,7 +25,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
 }
 
 (realEngines ? test : test.skip)(
-  "what is changed of classes and options reaches other processes within 2 s",
+  "changes of classes and options take effect in other processes within 2 s",
   async (t) => {
     t.timeout(120_000);
     const { here, there } = await startTwo(t);
@@ -41,7 +44,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
       await until(isThere, { what });
       took_ms.push(performance.now() - start_ms - 2 * (await readingTime(there)));
     };
-    /** Waits for an event with this tag to be of the class, and to have raised so many alerts. */
+    /** Waits until an event with this tag has the class and has raised this many alerts. */
     const happens = async (tag: string, expected: { class: string | null; alerts: number }): Promise<void> => {
       const { body } = await post(here, { text: `about ${tag}`, tags: tag });
       const path = `/1/logs/${LOG}/events/${body.id}`;
@@ -49,7 +52,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
         (await get(there, path)) as { status: number; body: { class: unknown; alerts: unknown[] | null } };
       await until(async () => (await read()).status === 200, { what: "the event" });
       t.is((await read()).body.class, expected.class);
-      // A record is read as it is, what points at it as of the last refresh.
+      // A record is read in its present state, and its annotations as of the last refresh.
       await until(async () => (await read()).body.alerts?.length === (expected.alerts || undefined), {
         what: `alerts about ${tag}`,
       });
@@ -78,7 +81,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
     await reaches("that a class is gone", async () => (await get(there, `/1${CLASS}`)).status === 404);
     await happens("fatal", { class: null, alerts: 0 });
 
-    // All go the same way. On a busy machine the fastest tells how long that is.
+    // The fastest of several attempts shows the delay even on a busy machine.
     t.log(`reached after ${took_ms.map(Math.round).join(", ")} ms`);
     t.true(Math.min(...took_ms) < REACHED_WITHIN_MS);
   },

@@ -14,7 +14,7 @@ import { until } from "../support/until.ts";
 const log = pino({ level: "silent" });
 const ACCEPT_MS = 200;
 
-test("the read watermark stands still while something on the bus is not indexed, and goes on once it is", async (t) => {
+test("the read watermark stops at an event that is not indexed yet, and moves on afterwards", async (t) => {
   const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
   t.teardown(() => bus[Symbol.asyncDispose]());
   const now = createSteadyClock();
@@ -57,7 +57,7 @@ test("the read watermark stands still while something on the bus is not indexed,
 /** Longer than any test waits. */
 const FOR_EVER_MS = 24 * 3_600_000;
 
-test("the read watermark goes as far as the posting processes say that all is on the bus, and no further", async (t) => {
+test("the read watermark moves up to the watermarks of the posting processes and no further", async (t) => {
   const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
   t.teardown(() => bus[Symbol.asyncDispose]());
   const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "posting.sqlite"), name: "posting" });
@@ -95,7 +95,7 @@ test("the read watermark goes as far as the posting processes say that all is on
   t.is(await watermarkReader(documents)(Date.now()), null);
 });
 
-test("what is indexed is seen once a refresh that began later is over, and not before", async (t) => {
+test("an indexed event is visible after the next refresh that started later, and not before", async (t) => {
   const bus = await openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log });
   t.teardown(() => bus[Symbol.asyncDispose]());
   const refreshes: PromiseWithResolvers<void>[] = [];

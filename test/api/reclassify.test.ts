@@ -58,7 +58,7 @@ async function stored(service: Service, count: number): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: stored events get today's classes from a moment on, written in any of its forms`, async (t) => {
+  test(`${kind}: stored events from a moment on get today's classes, with the moment in any format`, async (t) => {
     t.timeout(180_000);
     const service = await serviceOf(t, kind);
     for (const from of ["yesterday", "9/19/2011", "2011-13-01", 1.5, 1e17, true, {}]) {
@@ -69,7 +69,7 @@ for (const kind of KINDS) {
     t.deepEqual((await told(service)).state, "none");
     await post(service, { text: "disk full" });
     await service.ports.catalog.createClassFilter(log, classFilter("full", { text: "disk" }));
-    // It is not stored yet, perhaps, and was classified before the filter was there.
+    // It may not be stored yet and was classified before the filter existed.
     const first = await order(service);
     t.is(first.status, 202);
     t.like(await ended(service), { state: "done", total: 1, done: 1, from: null });
@@ -91,7 +91,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`${kind}: posts, marks and deletions go on beside it, and none is lost`, async (t) => {
+  test(`${kind}: posts, annotations and deletions run beside it, and none is lost`, async (t) => {
     t.timeout(240_000);
     const service = await serviceOf(t, kind);
     const { catalog } = service.ports;
@@ -135,7 +135,7 @@ for (const kind of KINDS) {
     t.log({ posted: posted.length, marked: marked.length, deleted: deleted.length });
   });
 
-  test(`${kind}: the command waits for the end, or does not`, async (t) => {
+  test(`${kind}: the command waits for the end only if asked to`, async (t) => {
     t.timeout(120_000);
     const service = await serviceOf(t, kind);
     await post(service, { text: "disk full" });

@@ -8,10 +8,10 @@ import { AUTHORIZATION, get, KEY, KINDS, LOG, post, serviceOf } from "../support
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** A reader that stands still for longer than this is slow. */
+/** A reader that stands still for longer than this is too slow. */
 const TOO_SLOW_MS = 6_000;
 
-/** An open tail: what came of it so far. */
+/** An open tail and what it has received. */
 type Reading = { readonly text: () => string; readonly ended: Promise<void>; close(): void; readonly status: number };
 
 async function open(
@@ -35,7 +35,7 @@ async function open(
   return { text: () => text, ended, close: () => controller.abort(), status: response.status };
 }
 
-/** The texts of the events that came, in order. */
+/** Returns the texts of the received events, in order. */
 function textsIn(stream: string): string[] {
   return [...stream.matchAll(/^data: (.*)$/gm)].map(([, json = ""]) => (JSON.parse(json) as { text: string }).text);
 }
@@ -48,7 +48,7 @@ async function say(t: ExecutionContext, service: Service, text: string, more: Re
   t.is((await post(service, { text, ...more })).status, 201);
 }
 
-/** Until the log is known to be complete up to so many events, as a reader by `sinceid` sees it. */
+/** Waits until a reader by `sinceid` sees this many events of the log. */
 async function stored(service: Service, count: number): Promise<void> {
   const path = `/1/logs/${LOG}/events?pagesize=1&total=exact&sinceid=${"0".repeat(24)}`;
   await until(async () => (await get(service, path)).headers.get("x-total-count") === String(count), {
@@ -57,7 +57,7 @@ async function stored(service: Service, count: number): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a tail sends the last events, and each new one once, and goes on after the last that was seen`, async (t) => {
+  test(`${kind}: a tail sends the last events, each new one once, and continues after the last one seen`, async (t) => {
     t.timeout(180_000);
     const service = await serviceOf(t, kind);
     for (const text of ["one", "two", "three"]) await say(t, service, text);
@@ -94,7 +94,7 @@ for (const kind of KINDS) {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a reader whose tail breaks again and again while many post gets each event once`, async (t) => {
+  test(`${kind}: a reader that reconnects again and again under load gets each event once`, async (t) => {
     t.timeout(180_000);
     const service = await serviceOf(t, kind);
     await say(t, service, "first");
@@ -113,7 +113,7 @@ for (const kind of KINDS) {
       tail.close();
       await tail.ended;
       const ids = idsIn(tail.text());
-      // A client counts what came whole.
+      // A client counts complete lines only.
       const texts = textsIn(tail.text().slice(0, tail.text().lastIndexOf("\n\n") + 2));
       seen.push(...texts);
       last = ids[texts.length - 1] ?? last;
@@ -123,7 +123,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a tail that can't be is refused before it begins", async (t) => {
+test("an invalid tail request is refused before the stream starts", async (t) => {
   const service = await serviceOf(t, "embedded");
   const wrong = [
     "last=501",
@@ -144,7 +144,7 @@ test("a tail that can't be is refused before it begins", async (t) => {
   });
 });
 
-test("a tail ends with the right to read, and with the service", async (t) => {
+test("a tail ends when the reader loses access, and at shutdown", async (t) => {
   t.timeout(120_000);
   const service = await serviceOf(t, "embedded");
   const { catalog } = service.ports;
@@ -170,7 +170,7 @@ test("a tail ends with the right to read, and with the service", async (t) => {
   await last.ended;
 });
 
-test("a reader that is too slow is told how many events it did not get, and goes on with the newest", async (t) => {
+test("a reader that is too slow is told how many events it missed, and continues with the newest", async (t) => {
   t.timeout(240_000);
   const service = await serviceOf(t, "embedded");
   const { hostname, port } = new URL(service.apiUrl);
@@ -179,7 +179,7 @@ test("a reader that is too slow is told how many events it did not get, and goes
   const head = `GET /1/logs/${LOG}/tail HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${AUTHORIZATION}\r\n`;
   socket.write(`${head}\r\n`);
   await once(socket, "readable");
-  // More than lies between two sockets while nothing is read.
+  // More than the socket buffers hold.
   const count = 40_000;
   const fields = { link: "l".repeat(190), user: "u".repeat(190), source: "s".repeat(190) };
   for (let from = 0; from < count; from += 2_500) {
@@ -194,7 +194,7 @@ test("a reader that is too slow is told how many events it did not get, and goes
   await until(() => text.includes(`"line ${count - 1}"`), { what: "the newest event" });
   const skipped = [...text.matchAll(/event: skipped\ndata: \{"count":(\d+)\}/g)].map(([, n]) => Number(n));
   t.true(skipped.length > 0);
-  // Chunks of the transfer may part a line, but no event is written twice.
+  // HTTP chunks may split a line, but no event is written twice.
   const texts = new Set([...text.replaceAll(/\r\n[0-9a-f]+\r\n/g, "").matchAll(/"text":"(line \d+)"/g)].map(([, line]) => line)); // prettier-ignore
   t.is(texts.size + skipped.reduce((sum, n) => sum + n, 0), count);
 });

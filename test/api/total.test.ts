@@ -24,7 +24,7 @@ async function fill(service: Service): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: totals are exact up to 10,000, and beyond where total=exact asks for it`, async (t) => {
+  test(`${kind}: totals are exact up to 10,000, and beyond with total=exact`, async (t) => {
     t.timeout(120_000);
     const service = await serviceOf(t, kind);
     await fill(service);

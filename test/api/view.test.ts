@@ -26,7 +26,7 @@ for (const [number, expected] of [
   });
 }
 
-test("any number is a plain decimal of at most fifteen digits, and the nearest such", (t) => {
+test("any number is formatted as the nearest plain decimal of at most fifteen digits", (t) => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, min: -1e308, max: 1e308 }), (number) => {
       const text = formatNumber(number);
@@ -42,7 +42,7 @@ test("any number is a plain decimal of at most fifteen digits, and the nearest s
   );
 });
 
-test("the groups of a number are keyed by plain decimals too, and absence by nothing", (t) => {
+test("keys of number groups are plain decimals too, and the key of absent values is empty", (t) => {
   const by = [{ kind: "field", field: "value" }] as const;
   const columns = [{ name: "key", shows: "key" }] as const;
   const plan = groupPlan(newLog(), { by });
@@ -55,7 +55,7 @@ test("the groups of a number are keyed by plain decimals too, and absence by not
 
 const NASTY = 'a "quote", a \\ and a \u2028, \n\ud800 \\/ /Date(1)/ "created":"/Date(2)/"';
 
-test("the JSON of events has the fields that are asked for, in one order, and escapes the slashes of moments alone", (t) => {
+test("the JSON of events has the requested fields in a fixed order, and escapes only the slashes of moments", (t) => {
   const event = stored(newLog(), { created: -1, text: NASTY, tags: ["a", NASTY], user: NASTY, value: -0.5, data: "d" });
   const plain = row(stored(newLog(), { created: MORNING }));
   const marked = { bookmarks: [newUser(), newUser()], alerts: [newUser()] };
@@ -109,7 +109,7 @@ for (const [attributes, json, xml] of SHAPES) {
   });
 }
 
-test("columns show single attributes by their names, and the pattern", (t) => {
+test("columns show single attributes by name, and the pattern", (t) => {
   const one = row(stored(newLog(), { text: "took 5 ms", attributes: '{"__proto__":[1],"http.status":500}' }));
   const columns = ["text", "pattern", "@http.status", "@__proto__", "@none"] as const;
   const shown = showEvents([one], new Map(), { columns, attributes: false });

@@ -24,7 +24,10 @@ import { until } from "../support/until.ts";
 const SILENT = pino({ level: "silent" });
 const SHOP = parseLogKey("shop")!;
 
-/** A bus and keys in files of a test's own, and any number of posting processes on them. */
+/**
+ * Creates a bus and an idempotency store in files of the test's own; `start` adds a posting process
+ * on them.
+ */
 async function house(t: ExecutionContext, settle_ms = 0) {
   const folder = temporaryFolder(t);
   const bus = await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT });
@@ -67,7 +70,7 @@ async function idsOn(bus: Bus): Promise<EventId[]> {
   return (await eventsOn(bus)).map(({ id }) => id);
 }
 
-/** A bus that dies before it takes anything, or after. */
+/** A bus whose process dies before an append is stored, or after. */
 const dying = (when: "before" | "after", bus: Bus): Pick<Bus, "append"> => ({
   async append(topic, records, options) {
     if (when === "after") await bus.append(topic, records, options);
@@ -75,7 +78,7 @@ const dying = (when: "before" | "after", bus: Bus): Pick<Bus, "append"> => ({
   },
 });
 
-test("a batch that was stored is not stored again, by whichever process", async (t) => {
+test("a stored batch is not stored again by any process", async (t) => {
   const { bus, start } = await house(t);
   const [one, two] = [start(), start()];
   const first = await one("k", ["a", "b"]);
@@ -86,7 +89,7 @@ test("a batch that was stored is not stored again, by whichever process", async 
   t.is((await idsOn(bus)).length, 4);
 });
 
-test("of many that come at once one is stored, and all hear of it", async (t) => {
+test("of many identical batches at once one is stored, and all get its response", async (t) => {
   const { bus, start } = await house(t);
   const one = start();
   const answers = await Promise.all(Array.from({ length: 20 }, () => one("k", ["a", "b"])));
@@ -94,7 +97,7 @@ test("of many that come at once one is stored, and all hear of it", async (t) =>
   t.is((await idsOn(bus)).length, 2);
 });
 
-test("a key is for one body", async (t) => {
+test("an idempotency key is valid for one body", async (t) => {
   const { start } = await house(t);
   const one = start();
   const running = one("k", ["a"]);
@@ -108,7 +111,7 @@ test("a key is for one body", async (t) => {
   await running;
 });
 
-test("a key belongs to the API key that it came with", async (t) => {
+test("an idempotency key belongs to the API key that it was sent with", async (t) => {
   const { bus, start } = await house(t);
   const [one, two] = [start(), start()];
   const first = await one("k", ["a"], "web");
@@ -121,10 +124,10 @@ test("a key belongs to the API key that it came with", async (t) => {
   t.is((await idsOn(bus)).length, 3);
 });
 
-/** The document that releases kept whose keys belonged to a log. */
+/** The document id of releases whose idempotency keys belonged to a log. */
 const nameOfOld = (key: string): string => createHash("sha256").update(`shop\n${key}`).digest("base64url");
 
-test("a batch that an earlier release stored is known for a day, and no conflict to others", async (t) => {
+test("a batch stored by an earlier release is recognized for a day and conflicts with no other", async (t) => {
   const { bus, documents, clock, start } = await house(t);
   const one = start();
   const stored = await one("before", ["a", "b"]);
@@ -140,7 +143,7 @@ test("a batch that an earlier release stored is known for a day, and no conflict
   t.is((await idsOn(bus)).length, 5);
 });
 
-test("one that an earlier release reserved and never stored is stored now, once", async (t) => {
+test("a batch that an earlier release reserved and never stored is stored once now", async (t) => {
   const { bus, documents, clock, start } = await house(t);
   const [one, two] = [start(), start()];
   const { first } = await one("other", ["c"]);
@@ -151,7 +154,7 @@ test("one that an earlier release reserved and never stored is stored now, once"
   t.is((await idsOn(bus)).length, 2);
 });
 
-test("a batch that was stored by a process which died before it could tell is found on the bus", async (t) => {
+test("a batch stored by a process that died before its response is found on the bus", async (t) => {
   const { bus, start } = await house(t);
   await t.throwsAsync(start(dying("after", bus))("k", ["a", "b"]));
   const before = await idsOn(bus);
@@ -161,7 +164,7 @@ test("a batch that was stored by a process which died before it could tell is fo
   t.deepEqual(await idsOn(bus), before);
 });
 
-test("one that was never stored gets new ids, later than all that was posted meanwhile", async (t) => {
+test("a batch that was never stored gets new ids, after those of later posts", async (t) => {
   const { bus, clock, start } = await house(t);
   await t.throwsAsync(start(dying("before", bus))("k", ["a", "b"]));
   clock.now_ms += 1_000;
@@ -173,7 +176,7 @@ test("one that was never stored gets new ids, later than all that was posted mea
   t.is((await one("k", ["a", "b"])).first, first);
 });
 
-test("while an append of another process may still arrive, a repeat is asked to come again", async (t) => {
+test("a repeat is told to retry while the append of another process may still arrive", async (t) => {
   const { bus, clock, start } = await house(t, 40_000);
   await t.throwsAsync(start(dying("before", bus))("k", ["a"]));
   const one = start();
@@ -187,7 +190,7 @@ test("while an append of another process may still arrive, a repeat is asked to 
   t.is((await idsOn(bus)).length, 1);
 });
 
-test("of a batch that is there in part, the rest comes under the ids it was given", async (t) => {
+test("the missing part of a partly stored batch is stored under the ids reserved for it", async (t) => {
   const { bus, start } = await house(t);
   const half: Pick<Bus, "append"> = {
     async append(topic, [record]) {
@@ -203,7 +206,7 @@ test("of a batch that is there in part, the rest comes under the ids it was give
   t.is([...ids].toSorted()[0], first);
 });
 
-test("a deletion goes along behind an event that a repeat of its batch brings once more", async (t) => {
+test("a deletion is appended again after an event that a repeated batch appends again", async (t) => {
   const { bus, store, start } = await house(t);
   const half: Pick<Bus, "append"> = {
     async append(topic, [record]) {
@@ -221,7 +224,7 @@ test("a deletion goes along behind an event that a repeat of its batch brings on
   t.like(lines, [{ kind: "deletion", deletion: { log: SHOP, event: stored, alertOf: null } }]);
 });
 
-test("after a day a key means nothing any more, and goes", async (t) => {
+test("an idempotency key expires after a day and is removed", async (t) => {
   const { bus, documents, clock, start } = await house(t);
   const one = start();
   const { first } = await one("k", ["a"]);
@@ -257,7 +260,7 @@ async function post(
   return { status: response.status, ids: items.map(({ id }) => id) };
 }
 
-/** The ids that a list shows, once it shows so many. */
+/** Returns the ids that a list shows once it has this many. */
 async function stored(service: Service, count: number): Promise<string[]> {
   return until(
     async () => {
@@ -288,7 +291,7 @@ for (const kind of KINDS) {
 }
 
 if (KINDS.includes("cluster")) {
-  test("cluster: of one batch at two processes at once, one is stored", async (t) => {
+  test("cluster: of a batch sent to two processes at once, one is stored", async (t) => {
     const environment = environmentOf("cluster", "");
     const one = await startService(environment);
     t.teardown(() => one.close());

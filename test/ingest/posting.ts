@@ -26,7 +26,8 @@ export type Listed = {
 export type Posted = { readonly status: number; readonly headers: Headers; readonly text: string };
 
 /**
- * Sends a body to the posting address, with the key of the first log unless the headers have one.
+ * Sends a body to the posting address, with the key of the first log unless the headers contain
+ * one.
  */
 export async function send(
   service: Pick<Service, "postUrl">,
@@ -43,7 +44,7 @@ export async function send(
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** All events of the first log, newest first, once there are so many. */
+/** Returns the events of the first log, newest first, once there are this many. */
 export async function eventsOf(service: Service, count: number, query = ""): Promise<readonly Listed[]> {
   return await until(
     async () => {
@@ -61,15 +62,15 @@ export async function eventsOf(service: Service, count: number, query = ""): Pro
   );
 }
 
-/** The `data` of an event. */
+/** Returns the `data` of an event. */
 export async function dataOf(service: Service, id: string): Promise<string> {
   const url = `${service.apiUrl}/1/logs/${LOG}/events/${id}/data`;
   return (await (await fetch(url, { headers: { Authorization: AUTHORIZATION } })).json()) as string;
 }
 
 /**
- * A posting listener of its own for the logs of a service, whose appends a test takes the place of.
- * @param submitLines takes lines, as the write coalescer does
+ * Starts a posting listener for the logs of a service, whose appends the test replaces.
+ * @param submitLines takes lines in place of the write coalescer
  */
 export async function listenWith(
   t: ExecutionContext,

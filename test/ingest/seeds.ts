@@ -1,14 +1,14 @@
 import { encodePush } from "./protocols/loki-proto.ts";
 import { encodeRequest } from "./protocols/otlp-proto.ts";
 
-/** A request of a protocol that is understood: what fuzzing starts from. */
+/** A valid request of a protocol, from which fuzzing starts. */
 export type Seed = {
   readonly method?: string;
   readonly path: string;
   readonly type: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a hook that was made: what becomes of a body. */
+  /** The template of a hook that has one. */
   readonly template?: Readonly<Record<string, unknown>>;
 };
 
@@ -38,7 +38,7 @@ const OTLP = {
   ],
 };
 
-/** Bodies of webhooks, and a template that reaches into them. */
+/** Bodies of webhooks, and a template that refers to their fields. */
 const HOOKS: readonly Seed[] = [
   {
     path: "/hooks/github",

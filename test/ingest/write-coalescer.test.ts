@@ -34,7 +34,7 @@ function openBus(t: ExecutionContext): Promise<Bus> {
   return openSqliteBus({ file: join(temporaryFolder(t), "bus.sqlite"), log: pino({ level: "silent" }) });
 }
 
-test("events and visits that arrive together share one append and one record of their log, with ids in the order of arrival", async (t) => {
+test("events and visits that arrive together share one append and one record per log, with ids in order", async (t) => {
   await using bus = await openBus(t);
   const appended: (readonly NewRecord[])[] = [];
   const counting: Pick<Bus, "append"> = {
@@ -68,7 +68,7 @@ test("events and visits that arrive together share one append and one record of 
   await coalescer.drain();
 });
 
-test("who is told by a call hears the same, once: the id when it is durable, a refusal at once, a failure of the bus", async (t) => {
+test("each callback is called once: with the id when durable, at once when refused, or with a bus failure", async (t) => {
   await using bus = await openBus(t);
   const limiter = Promise.withResolvers<void>();
   let fails = false;
@@ -107,7 +107,7 @@ test("who is told by a call hears the same, once: the id when it is durable, a r
   submit("fourth");
   await coalescer.drain();
   t.deepEqual(told.slice(3), [["fourth", "bus_unavailable"]]);
-  // All room is given back.
+  // All reserved room is released.
   fails = false;
   submit("fifth");
   submit("sixth");
@@ -119,7 +119,7 @@ test("who is told by a call hears the same, once: the id when it is durable, a r
   t.true(told.slice(4).every(([, id]) => /^[0-9a-f]{24}$/.test(id)));
 });
 
-test("two appends are under way at a time: what comes meanwhile shares the next one", async (t) => {
+test("two appends run at a time; posts that arrive meanwhile share the next one", async (t) => {
   await using bus = await openBus(t);
   const sizes: number[] = [];
   const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
@@ -146,7 +146,7 @@ test("two appends are under way at a time: what comes meanwhile shares the next 
   t.deepEqual(sizes, [1, 1, 3]);
 });
 
-test("drained it is once all is answered, also what came while the last append was under way", async (t) => {
+test("drain waits until every post is answered, also those that arrive during the last append", async (t) => {
   await using bus = await openBus(t);
   const begun: PromiseWithResolvers<void>[] = [];
   const slow: Pick<Bus, "append"> = {
@@ -174,7 +174,7 @@ test("drained it is once all is answered, also what came while the last append w
   t.deepEqual(ended, ["first", "second", "drained"]);
 });
 
-test("large posts share an append only up to a bound: two appends of all that may wait would be more than the bus lets wait", async (t) => {
+test("large posts share an append up to a limit, so that two appends fit the queue of the bus", async (t) => {
   await using bus = await openBus(t);
   const sizes: number[] = [];
   const noting: Pick<Bus, "append"> = {
@@ -199,7 +199,7 @@ test("large posts share an append only up to a bound: two appends of all that ma
   t.deepEqual(sizes, [300, 300, 150]);
 });
 
-test("what was given ids first comes to the bus first, also where it has to be reserved", async (t) => {
+test("posts reach the bus in the order of their ids, also if one is reserved first", async (t) => {
   await using bus = await openBus(t);
   const appended: EventId[] = [];
   const noting: Pick<Bus, "append"> = {
@@ -229,7 +229,7 @@ test("what was given ids first comes to the bus first, also where it has to be r
   t.deepEqual(appended, appended.toSorted());
 });
 
-test("a log whose producers send all that may wait leaves room for others, and not for itself", async (t) => {
+test("a log that fills the queue leaves room for others, not for itself", async (t) => {
   await using bus = await openBus(t);
   const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100 });
   const outcomes = (log: typeof SHOP, count: number) =>
@@ -244,11 +244,11 @@ test("a log whose producers send all that may wait leaves room for others, and n
   t.is(await taken(shop), 100);
   t.is(await taken(attic), 5);
   t.deepEqual([...new Set(await Promise.all([...shop, ...attic]))], ["taken", "overloaded"]);
-  // What has gone makes room again.
+  // Appended events free their room.
   t.is(await taken(outcomes(SHOP, 100)), 100);
 });
 
-test("logs of one person share what is left to those who wait for little", async (t) => {
+test("logs of one owner share the room left to those with few waiting events", async (t) => {
   await using bus = await openBus(t);
   const personOf = (log: string) => (log === ATTIC ? "other" : "one");
   const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100, personOf });
@@ -260,10 +260,10 @@ test("logs of one person share what is left to those who wait for little", async
   t.deepEqual(counts, [100, 0, 0, 5]);
 });
 
-test.serial("where many wait for an append that takes a moment, the thread stays awake", async (t) => {
+test.serial("the thread busy-polls while many posts wait for a short append", async (t) => {
   /**
-   * How much of the time the thread sleeps in which so many posts wait again and again for an
-   * append that takes so long.
+   * Returns the share of time that the thread sleeps while this many posts wait for appends that
+   * take this long.
    */
   const sleeping = async (posts: number, append_ms: number, staysAwake: boolean): Promise<number> => {
     const bus = { append: () => new Promise<void>((resolve) => setTimeout(resolve, append_ms)) };
@@ -276,13 +276,14 @@ test.serial("where many wait for an append that takes a moment, the thread stays
   };
   let [usual, awake] = [0, 1];
   const before_ms = busyPolled_ms();
-  // Who has no processor neither sleeps nor works: on a busy machine one look says little.
+  // A process without a processor neither sleeps nor works, so one measurement on a busy machine
+  // says little.
   for (let looks = 0; looks < 10 && awake >= usual / 2; looks++) {
     [usual, awake] = [await sleeping(64, 1, false), await sleeping(64, 1, true)];
   }
   t.true(awake < usual / 2, `sleeps ${awake} of the time, ${usual} otherwise`);
   t.true(busyPolled_ms() - before_ms > 5);
-  // The last turn of those before is over.
+  // Waits for the last turn of the posts before.
   await new Promise(setImmediate);
   const idle_ms = busyPolled_ms();
   t.true((await sleeping(8, 1, true)) > usual / 2, "few are worth no waking");
@@ -291,7 +292,7 @@ test.serial("where many wait for an append that takes a moment, the thread stays
   t.true(busyPolled_ms() - idle_ms < 20);
 });
 
-test("ids count as unsettled until the bus has them, and where it fails for as long as they may still arrive", async (t) => {
+test("ids are unsettled until the bus has them, and after a failure for as long as they may still arrive", async (t) => {
   const appends: PromiseWithResolvers<void>[] = [];
   const held: Pick<Bus, "append"> = {
     append: () => {

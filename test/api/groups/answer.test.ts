@@ -37,7 +37,7 @@ async function answer(query: string, given: readonly Given[], tz?: string): Prom
 
 const took = (ms: number | string): Partial<StoredEvent> => ({ attributes: JSON.stringify({ took: ms }) });
 
-test("one key is shown as ever; several also all together, wherever KEY is", async (t) => {
+test("one key is shown as before; several also as a list, wherever KEY is", async (t) => {
   const given: Given[] = [
     ["2026-11-23T10:10Z", { source: "a", value: 2 }],
     ["2026-11-23T10:40Z", { source: "b" }],
@@ -77,7 +77,7 @@ test("columns are named as written, in lower case without blanks, or by AS", asy
   t.deepEqual(await answer("GET events COLUMNS(COUNT AS __proto__)", given), JSON.parse('[{"__proto__":"3"}]'));
 });
 
-test("bands are shown by their bounds, and what has no number by nothing", async (t) => {
+test("bands are shown by their bounds, and the group without a number by an empty key", async (t) => {
   const given = [-1, 0, 9, 10.5, 100].map((ms): Given => ["2026-11-23T10:10Z", took(ms)]);
   t.deepEqual(
     await answer("GET events GROUPBY BANDS(@took, 0, 10.5) COLUMNS(KEY, COUNT)", [...given, ["2026-11-23"]]),
@@ -90,7 +90,7 @@ test("bands are shown by their bounds, and what has no number by nothing", async
   );
 });
 
-test("groups of time are those of the calendar, across a change of daylight saving too", async (t) => {
+test("groups of time follow the calendar, also across a change of daylight saving time", async (t) => {
   const given: Given[] = [
     ["2026-10-24T21:59Z"],
     ["2026-10-25T00:10Z"],
@@ -165,7 +165,7 @@ test("FILL adds the groups of time without events, for each combination of the o
   });
 });
 
-test("FILL knows hours that the clock leaves out, and those that it shows twice", async (t) => {
+test("FILL handles hours that a clock change skips or repeats", async (t) => {
   const keys = async (range: string): Promise<string[]> => {
     const found = await answer(`GET events GROUPBY HOUR FILL OCCURS(${range})`, [], "Europe/Berlin");
     return (found as { key: string }[]).map(({ key }) => key.replace(/^\S+ /, ""));
@@ -176,7 +176,7 @@ test("FILL knows hours that the clock leaves out, and those that it shows twice"
   t.is((days as unknown[]).length, 3);
 });
 
-test("RATE is the count in each step, over the length of a group of time or over the range", async (t) => {
+test("RATE is the count per step, over the length of a group of time or of the range", async (t) => {
   const given: Given[] = Array.from({ length: 30 }, () => ["2026-11-23T10:10Z"]);
   t.deepEqual(await answer("GET events GROUPBY HOUR COLUMNS(KEY, RATE(MINUTES(1)))", given), [
     { key: "11/23/2026 10:00", "rate(minutes(1))": "0.5" },
@@ -185,7 +185,7 @@ test("RATE is the count in each step, over the length of a group of time or over
     { hourly: "15" },
   ]);
   const quiet: Given[] = [["2026-10-25T10:10Z"], ["2026-10-26T10:10Z"]];
-  // The first of the days has an hour more.
+  // The first of the days has 25 hours.
   t.deepEqual(await answer("GET events GROUPBY DAY COLUMNS(RATE(DAYS(1)) AS r, KEY) SORT r", quiet, "Europe/Berlin"), [
     { key: "10/25/2026", r: "0.96" },
     { key: "10/26/2026", r: "1" },
@@ -193,7 +193,7 @@ test("RATE is the count in each step, over the length of a group of time or over
   t.deepEqual(await answer("GET events GROUPBY HOUR COLUMNS(KEY) HAVING RATE(MINUTES(1)) > 0.5", given), []);
 });
 
-test("COMPARE shows beside each group the same one of so much earlier", async (t) => {
+test("COMPARE shows beside each group the same group of an earlier time", async (t) => {
   const given: Given[] = [
     ["2026-11-15T10:00Z", { source: "a" }],
     ["2026-11-16T09:10Z", { source: "a", value: 4 }],
@@ -221,7 +221,7 @@ test("COMPARE shows beside each group the same one of so much earlier", async (t
   ]);
 });
 
-test("COMPARE moves the calendar: a day that is longer, and months of any length", async (t) => {
+test("COMPARE moves by the calendar, with longer days and months of any length", async (t) => {
   const given: Given[] = [
     ["2026-10-18T22:30Z"],
     ["2026-10-25T22:30Z"],
@@ -230,7 +230,7 @@ test("COMPARE moves the calendar: a day that is longer, and months of any length
     ["2026-03-31T12:00Z"],
   ];
   const daily = "GET events OCCURS(10/25/2026) GROUPBY HOUR COMPARE(DAYS(7)) COLUMNS(KEY, COUNT)";
-  // On the clock of Berlin it is 23:30 now, and was 00:30 a week before, of the next day.
+  // In Berlin it is 23:30 now, and 00:30 of the next day a week before.
   t.deepEqual(await answer(daily, given, "Europe/Berlin"), [
     { key: "10/25/2026 23:00", count: "1", previous: { count: "0" } },
   ]);
@@ -243,7 +243,7 @@ test("COMPARE moves the calendar: a day that is longer, and months of any length
   ]);
 });
 
-test("the groups of before are sought by the keys of now", async (t) => {
+test("COMPARE selects the earlier groups by the keys of the present ones", async (t) => {
   const sources = ["Web-1", ""];
   const given = sources.flatMap((source): Given[] => [
     ["2026-11-16T09:10Z", { source }],
@@ -267,7 +267,7 @@ test("the groups of before are sought by the keys of now", async (t) => {
   t.true(JSON.stringify(plans[1]).includes('{"kind":"in","field":"source","values":["","web-1"]}'));
 });
 
-test("in XML, keys are elements of a list, and a name that is none of an element stands in an attribute", async (t) => {
+test("XML lists keys as elements, with an attribute for a name that is not a valid element name", async (t) => {
   const question = ask("GET events GROUPBY source, user COLUMNS(KEY, COUNT, AVG(@took), COUNT AS _) COMPARE(DAYS(1))");
   const events = eventsOf([["2026-11-23T10:10Z", { source: "<a>", ...took(2) }]]);
   const found = await answerGroups({ group: async (plan) => evaluateGroup(plan, events) }, question);

@@ -11,7 +11,7 @@ import { evaluateGroup } from "../../reference/groups.ts";
 
 const SHOP = "shop" as LogKey;
 const NOW = Date.parse("2012-03-02T10:00Z");
-/** Fixed clocks, and one that is set within what is asked for. */
+/** Fixed offsets, and a time zone that changes its offset within the range. */
 const CLOCKS = ["0", "5.75", "-5", "Europe/Berlin"] as const;
 const RANGES = [
   ["2/27/2012", "3/3/2012"],
@@ -33,7 +33,7 @@ const asked = fc.record({
 
 const AGGREGATES = "COUNT, MIN(value), LAST(text), COUNT(created < 1/1/2012)";
 
-test("what is compared with is the answer to the same question about an earlier time", async (t) => {
+test("the earlier values of COMPARE equal the same query about the earlier time", async (t) => {
   const property = fc.asyncProperty(
     asked,
     fc.constantFrom("DAYS(7)", "WEEKS(2)", "HOURS(5)", "MINUTES(90)", "MONTHS(1)"),
@@ -51,7 +51,7 @@ test("what is compared with is the answer to the same question about an earlier 
   await t.notThrowsAsync(fc.assert(property, { numRuns: 200 }));
 });
 
-test("groups of time are compared with those whose time is that much earlier", async (t) => {
+test("groups of time are compared with those of exactly that much earlier", async (t) => {
   const property = fc.asyncProperty(
     asked.filter(({ tz }) => tz !== "Europe/Berlin"),
     fc.constantFrom(["DAYS(7)", 7 * 24] as const, ["HOURS(5)", 5] as const, ["WEEKS(1)", 7 * 24] as const),
@@ -70,7 +70,7 @@ test("groups of time are compared with those whose time is that much earlier", a
   await t.notThrowsAsync(fc.assert(property, { numRuns: 200 }));
 });
 
-test("FILL leaves the groups that are there as they are, and leaves no time out", async (t) => {
+test("FILL keeps the present groups unchanged and leaves no gap", async (t) => {
   const property = fc.asyncProperty(
     asked,
     fc.constantFrom<readonly [string, number]>(
@@ -88,7 +88,7 @@ test("FILL leaves the groups that are there as they are, and leaves no time out"
         plain,
       );
       const keys = filled.map((group) => Number(group.keys[0]));
-      // The clock leaves out an hour, or shows it again, whose keys are a little larger.
+      // A clock change skips an hour, or repeats it with slightly larger keys.
       const gaps = keys.slice(1).map((key, i) => key - keys[i]!);
       t.true(gaps.every((gap) => gap <= length_ms + 3_600_000));
       t.true(keys.length > 0 && new Set(keys).size === keys.length);

@@ -18,7 +18,7 @@ async function connectFrom(port: number, localAddress: string): Promise<Socket> 
   return socket;
 }
 
-test("while the bus is full a TCP client waits, and no line is lost or out of order", async (t) => {
+test("a TCP client waits while the bus is full, and no line is lost or reordered", async (t) => {
   const { context, bus } = await contextOf(t);
   const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
   bus.isFull = true;
@@ -42,7 +42,7 @@ test("while the bus is full a TCP client waits, and no line is lost or out of or
   await listening.close();
 });
 
-test("UDP drops what finds no room, counts it, and takes more afterwards", async (t) => {
+test("UDP drops and counts datagrams without room, and accepts later ones", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const listening = await listenForSyslog(socketFor("udp"), context);
   bus.isFull = true;
@@ -67,7 +67,7 @@ test("UDP drops what finds no room, counts it, and takes more afterwards", async
   t.is(counts.get("stored"), bus.texts.length);
 });
 
-test("one address sends so many datagrams a second, and others are not held up", async (t) => {
+test("datagrams are limited per address and second", async (t) => {
   const { context, bus, counts } = await contextOf(t, { datagrams_s: 10 });
   const listening = await listenForSyslog(socketFor("udp"), context);
   await sendDatagrams(
@@ -79,7 +79,7 @@ test("one address sends so many datagrams a second, and others are not held up",
   t.true(bus.texts.length < 100);
 });
 
-test("a slow sender is cut off, and what it sent is kept", async (t) => {
+test("a slow sender is disconnected, and its messages are kept", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
   const [silent, slow, idle] = [
@@ -105,7 +105,7 @@ test("a slow sender is cut off, and what it sent is kept", async (t) => {
   await listening.close();
 });
 
-test.serial("a client that has been silent for a day loses nothing, before its first message and later", async (t) => {
+test.serial("a client silent for a day loses no message, before its first one or later", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const listening = await listenForSyslog(socketFor("tcp"), context);
   const [first, later] = [await connectTo(listening.port), await connectTo(listening.port)];
@@ -124,7 +124,7 @@ test.serial("a client that has been silent for a day loses nothing, before its f
   await listening.close();
 });
 
-test("a flood of connections keeps out neither those who send nor those who come", async (t) => {
+test("a flood of connections keeps out neither active nor new clients", async (t) => {
   const connections = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
   const { context, bus } = await contextOf(t, { connections });
   const listening = await listenForSyslog(socketFor("tcp"), context, { ...TIMES, first_ms: 60_000 });
@@ -149,7 +149,7 @@ test("a flood of connections keeps out neither those who send nor those who come
   await listening.close();
 });
 
-test("bytes without meaning and frames without end are text, and end nothing", async (t) => {
+test("random bytes and endless frames become text and break nothing", async (t) => {
   const { context, bus } = await contextOf(t);
   const listening = await listenForSyslog(socketFor("tcp"), context, TIMES);
   const noise = Buffer.from(Array.from({ length: 50_000 }, (_, i) => (i * 7919) % 256));

@@ -15,10 +15,13 @@ import type { RouteSettings, SocketSettings, Transport } from "../../../src/sett
 import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
 
-/** A bus that is full, or not, as a test says, and that keeps the texts it was given. */
+/** A bus that the test can mark as full, and the texts that it has received. */
 export type Bus = { isFull: boolean; readonly texts: string[]; readonly logs: Set<string>; refusals: number };
 
-/** What a listener needs, with the catalog of a real service and a bus that a test can fill. */
+/**
+ * Returns the context of a listener: the catalog of a real service and a bus that the test can
+ * fill.
+ */
 export async function contextOf(
   t: ExecutionContext,
   given: Partial<ListenerContext> = {},
@@ -62,7 +65,7 @@ export async function contextOf(
   return { context, bus, counts };
 }
 
-/** A socket whose senders all post to the first log. */
+/** Returns a socket whose senders all post to the first log. */
 export function socketFor(transport: Transport, route: Partial<RouteSettings> = {}): SocketSettings {
   const all: RouteSettings = { log: parseLogKey(LOG), from: null, tags: [], zone: UTC, year: null, sharedKey: null };
   return { host: "127.0.0.1", port: 0, transport, routes: [{ ...all, ...route }] };

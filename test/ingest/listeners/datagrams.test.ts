@@ -12,7 +12,7 @@ import { contextOf, socketFor } from "./context.ts";
 import { connectTo, sendDatagrams } from "./sockets.ts";
 
 const BURST = 20_000;
-/** Sends as fast as the system takes them, from a process of its own. */
+/** Sends as fast as the system allows, in a process of its own. */
 const SENDER = `
   import { createSocket } from "node:dgram";
   const [port, count] = process.argv.slice(1).map(Number);
@@ -26,7 +26,7 @@ const SENDER = `
   });
 `;
 
-test("of a burst of datagrams each is stored or counted as dropped, and TCP goes on meanwhile", async (t) => {
+test("each datagram of a burst is stored or counted as dropped, and TCP continues meanwhile", async (t) => {
   const counts = new Map<string, number>();
   const system: (() => number)[] = [];
   const tallyOf = (name: string) => ({
@@ -77,7 +77,7 @@ test("of a burst of datagrams each is stored or counted as dropped, and TCP goes
   t.true(longest < datagrams / 2, `${longest} of ${datagrams} datagrams were stored without a line in between`);
 });
 
-test("the first route that fits a sender takes its datagrams", async (t) => {
+test("the first route that matches a sender receives its datagrams", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const networks = (network: string): BlockList => {
     const list = new BlockList();

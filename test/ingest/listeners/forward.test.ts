@@ -26,13 +26,13 @@ function eventTime(seconds: number, nanoseconds: number): ExtData {
 
 const packed = (...entries: unknown[]): Buffer => Buffer.concat(entries.map((entry) => encode(entry)));
 
-/** Answers of a connection, one after the other. */
+/** Returns a function that reads the next response of a connection. */
 function answersOf(socket: Socket): () => Promise<unknown> {
   const answers = decodeMultiStream(socket);
   return async () => (await answers.next()).value;
 }
 
-test("all modes arrive with their times, tags and types", async (t) => {
+test("all modes are received with their times, tags and types", async (t) => {
   const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?tags=fluent` });
   const time = eventTime(TIME_S, 123_456_789);
   const record = (log: string, more: object = {}) => ({ log, level: "warn", n: 7, half: 0.5, ok: true, ...more });
@@ -87,7 +87,7 @@ test("all modes arrive with their times, tags and types", async (t) => {
   t.is(await metricOf(service, "events_total", "forward"), 11);
 });
 
-test("what is acknowledged is stored, and a chunk that comes again is stored once", async (t) => {
+test("an acknowledged chunk is stored, and a repeated one is stored once", async (t) => {
   const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` };
   const service = await startService(environment);
   const chunk = (id: string) =>
@@ -114,7 +114,7 @@ test("what is acknowledged is stored, and a chunk that comes again is stored onc
   t.is(new Set(texts).size, 150);
 });
 
-test("nothing is acknowledged that the bus does not hold", async (t) => {
+test("nothing is acknowledged before it is on the bus", async (t) => {
   const { context, bus } = await contextOf(t, {
     once: {
       post: async (_batch, append) => ({
@@ -143,7 +143,7 @@ test("nothing is acknowledged that the bus does not hold", async (t) => {
   await listening.close();
 });
 
-test("a shared key has to be known, and is shown by neither side", async (t) => {
+test("a shared key is required and revealed by neither side", async (t) => {
   const key = "a shared secret";
   const service = await listeningService(t, {
     LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?shared_key=${key.replaceAll(" ", "+")}`,
@@ -184,7 +184,7 @@ test("a shared key has to be known, and is shown by neither side", async (t) => 
   t.is(await metricOf(service, "refused_total", "forward"), 3);
 });
 
-test("broken, nested and endless messages end their connection; what came whole before them is stored", async (t) => {
+test("malformed, nested and endless messages close their connection; complete ones before them are stored", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const times = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
   const listening = await listenForForward(socketFor("tcp"), context, times);
@@ -222,7 +222,7 @@ test("broken, nested and endless messages end their connection; what came whole 
   await listening.close();
 });
 
-test("an entry that cannot be read is kept as text, and those beside it are whole", async (t) => {
+test("an unreadable entry is kept as text, and those beside it are complete", async (t) => {
   const { context, bus, counts } = await contextOf(t);
   const listening = await listenForForward(socketFor("tcp"), context);
   const bomb = gzipSync(Buffer.alloc(50_000_000, 0xc0));

@@ -19,7 +19,7 @@ const message = (text: string) => ({
   _service: "shop",
 });
 
-/** The chunks of a message, of so many bytes. */
+/** Splits a message into chunks of this many bytes. */
 function chunksOf(bytes: Buffer, size: number, id = "12345678"): Buffer[] {
   const count = Math.ceil(bytes.length / size);
   return Array.from({ length: count }, (_, i) =>
@@ -32,7 +32,7 @@ function chunksOf(bytes: Buffer, size: number, id = "12345678"): Buffer[] {
   );
 }
 
-test("messages arrive by UDP and TCP, compressed or not, whole or in chunks in any order", async (t) => {
+test("messages are received by UDP and TCP, compressed or not, whole or in chunks in any order", async (t) => {
   const service = await listeningService(t, { LOGGIA_GELF: `udp://127.0.0.1:0/${LOG} tcp://127.0.0.1:0/${LOG}` });
   const json = (text: string) => Buffer.from(JSON.stringify(message(text)));
   const long = Buffer.from(JSON.stringify({ ...message("many"), _pad: "x".repeat(2_000) }));
@@ -68,7 +68,7 @@ test("messages arrive by UDP and TCP, compressed or not, whole or in chunks in a
   }
 });
 
-test("what is no message is kept as text, and bombs are not unpacked", async (t) => {
+test("malformed messages are kept as text, and compression bombs are not unpacked", async (t) => {
   const service = await listeningService(t, { LOGGIA_GELF: `udp://127.0.0.1:0/${LOG} tcp://127.0.0.1:0/${LOG}` });
   const bomb = gzipSync(Buffer.alloc(30_000_000, "x"));
   await sendDatagrams(portOf(service, "udp"), [
@@ -87,7 +87,7 @@ test("what is no message is kept as text, and bombs are not unpacked", async (t)
   t.is(await metricOf(service, "malformed_total", "gelf_tcp"), 1);
 });
 
-test("chunks that never end are forgotten, and take bounded memory", (t) => {
+test("incomplete chunks expire and take bounded memory", (t) => {
   let now_ms = 0;
   let lost = 0;
   const chunks = new Chunks(
@@ -136,7 +136,7 @@ function uint32(value: number): Buffer {
   return bytes;
 }
 
-test("a flood of chunks leaves room for whole messages", async (t) => {
+test("a flood of chunks leaves room for complete messages", async (t) => {
   const service = await listeningService(t, { LOGGIA_GELF: `udp://127.0.0.1:0/${LOG}` });
   const port = portOf(service, "udp");
   const flooding = createSocket("udp4");

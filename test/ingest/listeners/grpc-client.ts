@@ -5,7 +5,7 @@ import { KEY } from "../../support/service.ts";
 
 export const PATH = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
 
-/** A message as gRPC frames it. */
+/** Frames a message as gRPC does. */
 export function framed(message: Buffer, flag = 0): Buffer {
   const head = Buffer.alloc(5);
   head[0] = flag;
@@ -21,7 +21,7 @@ export type Answer = {
   readonly headers: IncomingHttpHeaders;
 };
 
-/** A call of the export service that has begun, with the key of the first log. */
+/** Starts a call of the export service with the key of the first log. */
 export function begin(session: ClientHttp2Session, headers: OutgoingHttpHeaders): ClientHttp2Stream {
   const stream = session.request({
     ":method": "POST",
@@ -34,7 +34,7 @@ export function begin(session: ClientHttp2Session, headers: OutgoingHttpHeaders)
   return stream.on("error", () => {});
 }
 
-/** A whole call of it. */
+/** Makes a complete call of the export service. */
 export async function call(
   session: ClientHttp2Session,
   body: Buffer,
@@ -48,7 +48,7 @@ export async function call(
   stream.end(body);
   const pieces: Buffer[] = [];
   stream.on("data", (piece: Buffer) => pieces.push(piece));
-  // It also ends with its connection.
+  // Waits for the close, which also comes if the connection ends.
   await new Promise((resolve) => stream.once("close", resolve));
   const all = { ...head, ...trailers };
   return {

@@ -41,7 +41,7 @@ test("records are stored before the call is answered, compressed or not", async 
   t.deepEqual(events.find(({ text }) => text === "with proto")!.tags, ["error", "grpc"]);
 });
 
-test("what cannot be taken is answered with the code that clients act upon", async (t) => {
+test("a refused call gets the status code that clients act upon", async (t) => {
   const service = await listeningService(t, { LOGGIA_OTLP_GRPC: "127.0.0.1:0" });
   const reading = await service.ports.catalog.createApiKey(LOG as never, "read-only");
   await service.ports.catalog.refresh();
@@ -75,7 +75,7 @@ test("what cannot be taken is answered with the code that clients act upon", asy
   t.is((await eventsOf(service, 1)).length, 1);
 });
 
-test("where there is no room a client is told when to come again", async (t) => {
+test("a full queue tells the client when to retry", async (t) => {
   const { context, bus } = await contextOf(t, {
     limiter: createRateLimiter({ rates: { ...DEFAULT_RATES, caller: 1 } }),
   });
@@ -95,7 +95,7 @@ test("where there is no room a client is told when to come again", async (t) => 
   await listening.close();
 });
 
-test("slow messages, silent connections and other protocols are ended", async (t) => {
+test("slow messages, silent connections and other protocols are closed", async (t) => {
   const times = { message_ms: 1_000, first_ms: 1_000, idle_ms: 60_000, drain_ms: 500 };
   const { context, bus, counts } = await contextOf(t);
   const listening = await listenForGrpc(socketFor("tcp"), context, times);

@@ -20,7 +20,7 @@ function attempts() {
   return { abandoned, options, lines, counted, given };
 }
 
-test("a full bus is asked again until it takes, and each attempt counts for the owner", async (t) => {
+test("appends to a full bus are retried, and each attempt counts for the owner", async (t) => {
   const { options, lines, counted, given } = attempts();
   let n = 0;
   const stored = await appendWithRetry(() => {
@@ -35,7 +35,7 @@ test("a full bus is asked again until it takes, and each attempt counts for the 
   t.deepEqual([lines, given], [[], []], "a full bus is no news");
 });
 
-test("a failure that nobody foresaw is logged, and what is stored is tried again", async (t) => {
+test("an unexpected failure is logged, and the append is retried", async (t) => {
   const { options, lines } = attempts();
   let n = 0;
   const stored = await appendWithRetry(() => {
@@ -47,7 +47,7 @@ test("a failure that nobody foresaw is logged, and what is stored is tried again
   t.regex(lines[0]!, /events of a test could not be stored/);
 });
 
-test("at the end of the service, and where nobody waits, it gives up with the last failure", async (t) => {
+test("retries end with the last failure at shutdown, or when nobody waits", async (t) => {
   const ending = attempts();
   const full = new LoggiaError("bus_unavailable", "away");
   let n = 0;

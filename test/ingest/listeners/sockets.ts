@@ -9,7 +9,7 @@ import { environmentOf, startService } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
-/** A service with listeners, for the length of a test. */
+/** Starts a service with listeners for the duration of a test. */
 export async function listeningService(
   t: ExecutionContext,
   settings: Record<string, string>,
@@ -20,7 +20,7 @@ export async function listeningService(
   return service;
 }
 
-/** The port of a listener. */
+/** Returns the port of a listener. */
 export function portOf({ listeners }: Pick<Service, "listeners">, transport: "tcp" | "udp" = "tcp"): number {
   return listeners.find((listener) => listener.transport === transport)!.port;
 }
@@ -33,14 +33,14 @@ export async function connectTo(port: number): Promise<Socket> {
 }
 
 /**
- * Resolves once a connection is closed, also where it is reset: `once` of `node:events` rejects
- * then, and whether a reset comes before the end is up to the system.
+ * Resolves once a connection is closed, also by a reset: `once` of `node:events` would reject then,
+ * and whether a reset precedes the end depends on the system.
  */
 export async function closed(socket: Duplex): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
 }
 
-/** Sends bytes over a connection, and waits until the other side has ended it. */
+/** Sends bytes over a connection and waits until the other side has closed it. */
 export async function sendStream(port: number, ...pieces: readonly (string | Uint8Array)[]): Promise<void> {
   const socket = await connectTo(port);
   socket.resume();
@@ -62,7 +62,7 @@ export async function sendDatagrams(port: number, datagrams: readonly (string | 
   }
 }
 
-/** A metric of a listener. */
+/** Returns a metric of a listener. */
 export async function metricOf(service: Pick<Service, "apiUrl">, name: string, listener: string): Promise<number> {
   const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
   const found = new RegExp(`^loggia_listener_${name}\\{listener="${listener}"\\} (\\S+)$`, "m").exec(text);

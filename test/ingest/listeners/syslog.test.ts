@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { connectTo, listeningService, metricOf, portOf, sendDatagrams, sendStream } from "./sockets.ts";
 
-test("messages by TCP and UDP become events, each form of them", async (t) => {
+test("messages of every format become events, by TCP and UDP", async (t) => {
   const service = await listeningService(t, {
     LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}?tags=net, udp://127.0.0.1:0/${LOG}?zone=2`,
   });
@@ -41,7 +41,7 @@ test("messages by TCP and UDP become events, each form of them", async (t) => {
   t.is(await metricOf(service, "events_total", "syslog_udp"), 2);
 });
 
-test("a message of any length is cut, marked and counted", async (t) => {
+test("a message above the limit is cut, marked and counted", async (t) => {
   const service = await listeningService(t, { LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}` });
   await sendStream(portOf(service), `<11>${"é".repeat(3_000)}\n`, `<11>${"y".repeat(1_000_000)}\n`, "<11>after\n");
   const events = await eventsOf(service, 3);
@@ -54,7 +54,7 @@ test("a message of any length is cut, marked and counted", async (t) => {
   t.is(await metricOf(service, "cut_total", "syslog_tcp"), 2);
 });
 
-test("a key in structured data chooses the log where the address names none", async (t) => {
+test("a key in structured data selects the log if the address has no route", async (t) => {
   const service = await listeningService(t, { LOGGIA_SYSLOG: "tcp://127.0.0.1:0 udp://127.0.0.1:0" });
   const log = parseLogKey(LOG)!;
   const { secret } = await service.ports.catalog.createApiKey(log, "write-only");
@@ -71,7 +71,7 @@ test("a key in structured data chooses the log where the address names none", as
   });
 });
 
-test("addresses lead to logs, and those without one are refused", async (t) => {
+test("addresses are routed to logs, and those without a log are refused", async (t) => {
   const settings = `tcp://127.0.0.1:0/${LOG}?from=10.0.0.0/8 tcp://127.0.0.1:0/${LOG}?from=127.0.0.0/8&tags=local`;
   const service = await listeningService(t, { LOGGIA_SYSLOG: settings });
   t.is(service.listeners.length, 1, "one socket for both");
@@ -82,7 +82,7 @@ test("addresses lead to logs, and those without one are refused", async (t) => {
   t.is(await metricOf(closed, "refused_total", "syslog_tcp"), 1);
 });
 
-test("settings that cannot be stop the start with one line", async (t) => {
+test("invalid settings stop startup with one line", async (t) => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ["tcp://127.0.0.1:0/nothing-there", /^LOGGIA_SYSLOG names the log nothing-there/],
     ["http://127.0.0.1:0/first", /^LOGGIA_SYSLOG holds "http:.*begin with tcp:\/\/ or udp:\/\/$/],
@@ -101,7 +101,7 @@ test("settings that cannot be stop the start with one line", async (t) => {
   }
 });
 
-test("what was read is stored when the service ends, with the clients still connected", async (t) => {
+test("messages read before shutdown are stored, with clients still connected", async (t) => {
   const environment = {
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG},udp://127.0.0.1:0/${LOG}`,
@@ -122,7 +122,7 @@ test("what was read is stored when the service ends, with the clients still conn
   t.true(texts.has("without its end"));
 });
 
-test("a client that sends and does not end is cut off at the end of the service", async (t) => {
+test("a client that keeps sending is disconnected at shutdown", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}`,

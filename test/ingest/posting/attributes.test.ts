@@ -14,7 +14,7 @@ function read(given: unknown, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
   return { attributes, faults };
 }
 
-/** The attributes of a form, or its faults. */
+/** Returns the attributes of a form, or its faults. */
 function ofForm(form: string): string | null | readonly string[] {
   const result = validateEvent(new URLSearchParams(`text=x&${form}`), DEFAULT_LIMITS, () => KEEPS);
   return result.kind === "valid" ? result.valid.attributes : result.faults;
@@ -22,7 +22,7 @@ function ofForm(form: string): string | null | readonly string[] {
 
 const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, i]));
 
-test("limits are held at their edges, in characters and in bytes", (t) => {
+test("limits hold exactly, in characters and in bytes", (t) => {
   t.deepEqual(read(named(256)).faults, []);
   t.deepEqual(read(named(257)).faults, ["there are more attributes than the 256 that are allowed"]);
   t.deepEqual(read({ ["😀".repeat(200)]: 1, ["é".repeat(200)]: "😀".repeat(4_096) }).faults, []);
@@ -43,12 +43,12 @@ test("limits are held at their edges, in characters and in bytes", (t) => {
   t.deepEqual(read({ a: 1 }, { attributes: 1, attributeName: 1, attributeValue: 1, attributesBytes: 2 }).faults, []);
 });
 
-test("each limit that is broken is one fault, however often it is", (t) => {
+test("each exceeded limit is one fault, however often it is exceeded", (t) => {
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${"n".repeat(200)}${i}`, "v".repeat(5_000)]));
   t.is(read(many).faults.length, 4);
 });
 
-test("a form has them as JSON, as pairs, or both", (t) => {
+test("a form has attributes as JSON, as pairs, or both", (t) => {
   t.is(ofForm("attr.a=1&attr.b=&attr.c.d=x+y"), '{"a":"1","b":"","c.d":"x y"}');
   t.is(ofForm("attributes=%7B%22a%22:1%7D&attr.a=2"), '{"a":[1,"2"]}');
   t.is(ofForm("attr.a=1&attr.a=2"), '{"a":"1"}', "the first of a repeated field counts");
@@ -65,7 +65,7 @@ test("a form has them as JSON, as pairs, or both", (t) => {
   }
 });
 
-test("a number that no number can hold is named as one", (t) => {
+test("a number outside the range of a double is reported as one", (t) => {
   for (const json of ['{"big":1e400}', '{"big":[1,-1e400]}', '{"big":[[1],1e400]}']) {
     t.deepEqual(read(JSON.parse(json)).faults, ['attribute "big" holds a number beyond 1.7976931348623157e+308'], json);
   }
@@ -74,7 +74,7 @@ test("a number that no number can hold is named as one", (t) => {
   ]);
 });
 
-test("what is nested deeper than calls can be is a bad event, and no more", async (t) => {
+test("attributes nested too deeply for the call stack make a bad event and nothing worse", async (t) => {
   const deep = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
   const events = [
     `{"text":"attributes","attributes":${deep(200_000)}}`,

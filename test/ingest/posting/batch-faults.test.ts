@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 
 const FIRST = "6b01546226800000168a1671";
 
-/** What a body of lines comes to, sent as it is unless its size on the way is given. */
+/** Reads a body of lines, uncompressed unless its size on the wire is given. */
 async function batchOf(lines: readonly string[], sent_bytes?: number) {
   const body = Buffer.from(lines.join("\n"));
   const keeps = { read_ms: Date.now(), believed_ms: Date.now(), retentionDays: null };
@@ -20,7 +20,7 @@ async function batchOf(lines: readonly string[], sent_bytes?: number) {
 type Fields = { text: string; tags: string[]; data?: string };
 const fieldsOf = (line: { fields: string }): Fields => JSON.parse(`{${line.fields.replace(/}$/, "")}}`) as Fields;
 
-test("a batch leaves a hundred error events, and one that counts the rest", async (t) => {
+test("a batch leaves a hundred error events and one that counts the rest", async (t) => {
   const lines = Array.from({ length: 250 }, (_, n) => (n % 2 === 0 ? `{"text":"event ${n}"}` : `[${n}]`));
   const batch = await batchOf([...lines, ...Array.from({ length: 50 }, () => "0")]);
   t.like(batch, { accepted: 125, rejected: 175 });
@@ -33,17 +33,17 @@ test("a batch leaves a hundred error events, and one that counts the rest", asyn
   t.deepEqual(fieldsOf(batch.lines.at(-1)!).tags, ["error", "bad-event"]);
 });
 
-test("every event of such a batch is answered with its own id", async (t) => {
+test("every event of a batch with many faults is returned with its own id", async (t) => {
   const lines = Array.from({ length: 250 }, (_, n) => (n < 140 ? "0" : `{"text":"event ${n}"}`));
   const batch = await batchOf(lines);
   const { items } = JSON.parse(batchJson({ ...batch, first: FIRST as never })) as { items: { id?: string }[] };
   const counter = (n: number) => parseInt(items[n]!.id!.slice(11, 16), 16);
-  // The first event lies behind the hundred error events of which each has an id.
+  // The first event follows the hundred error events, each of which has an id.
   t.is(counter(140) - parseInt(FIRST.slice(11, 16), 16), 100);
   t.is(counter(249) - counter(140), 109);
 });
 
-test("a batch without any event is one error event, with the first hundred of its faults", async (t) => {
+test("a batch without a valid event becomes one error event with its first hundred faults", async (t) => {
   const batch = await batchOf(Array.from({ length: 3_000 }, (_, n) => `{"text":${n}}`));
   t.like(batch, { accepted: 0, rejected: 3_000 });
   t.is(batch.items.length, 100);
@@ -58,21 +58,21 @@ test("a batch without any event is one error event, with the first hundred of it
   t.deepEqual(shown[99], { fault: "text is 99, a string is expected", posted: '{"text":99}' });
 });
 
-test("the error event of such a batch fits the bus, whatever it holds", async (t) => {
+test("the error event of a batch without a valid event fits the bus, whatever it contains", async (t) => {
   const line = `{"text":"${"\\u0001".repeat(20_000)}"}`;
   const batch = await batchOf(Array.from({ length: 100 }, () => line));
   t.is(batch.lines.length, 1);
   t.true(batch.lines[0]!.fields.length < 900_000, `${batch.lines[0]!.fields.length}`);
 });
 
-test("compressed bytes may come to a hundred events, and one more for each of them", async (t) => {
+test("a compressed body may have a hundred events and one more for each byte", async (t) => {
   const lines = Array.from({ length: 149 }, () => '{"text":"x"}');
   await t.throwsAsync(() => batchOf(lines, 48), { message: /at most 148 events.*one for each.*it holds 149/ });
   t.is((await batchOf(lines.slice(1), 48)).accepted, 148);
   t.is((await batchOf(lines)).accepted, 149);
 });
 
-test("so may an array of them", async (t) => {
+test("a compressed array has the same limit of events", async (t) => {
   const keeps = { read_ms: Date.now(), believed_ms: Date.now(), retentionDays: null };
   const read = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
@@ -95,7 +95,7 @@ async function post(service: Service, body: Buffer) {
   return { status: response.status, text: await response.text() };
 }
 
-test("a few bytes of gzip add little to a log and to the answer", async (t) => {
+test("a few bytes of gzip add little to a log and to the response", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const line of ["1\n", '{"text":"x"}\n', "{}\n"]) {
     const body = gzipSync(line.repeat(5_000), { level: 9 });
@@ -103,16 +103,16 @@ test("a few bytes of gzip add little to a log and to the answer", async (t) => {
     t.is(status, 413, line);
     t.true(text.length < 500, text);
   }
-  // Less than a hundred times as large, and still more events than bytes.
+  // Expands less than a hundredfold, and still has more events than bytes.
   const events = gzipSync(randomBytes(400).toString("hex") + "\n1".repeat(3_000), { level: 9 });
   const refused = await post(service, events);
   t.is(refused.status, 413);
   t.regex(refused.text, /one for each compressed byte/);
-  // Few events, and more than a hundred times as large.
+  // Few events, and expands more than a hundredfold.
   const wide = await post(service, gzipSync(`{"text":"x","pad":"${"x".repeat(1_000_000)}"}`, { level: 9 }));
   t.is(wide.status, 413);
   t.regex(wide.text, /more than 100 times as many/);
-  // As many as such bytes may hold.
+  // As many events as its compressed bytes allow.
   const body = gzipSync("1\n".repeat(120), { level: 9 });
   const { status, text } = await post(service, body);
   t.is(status, 201);

@@ -12,7 +12,7 @@ const NOW_MS = Date.UTC(2026, 10, 22);
 const KEEPS = { read_ms: NOW_MS, believed_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
-/** What a body of lines comes to: the fault of each, and the event that the pipeline gets. */
+/** Reads a body of lines; returns the fault of each line, and the events that the pipeline gets. */
 async function outcomes(body: string) {
   const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, KEEPS);
   const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
@@ -20,7 +20,7 @@ async function outcomes(body: string) {
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));
 }
 
-/** A body as it was sent. */
+/** Returns an uncompressed body. */
 function plain(text: string): BatchBody {
   const body = Buffer.from(text);
   return { body, sent_bytes: body.length };
@@ -92,9 +92,9 @@ const LINES: readonly string[] = [
   "null",
 ];
 
-test("a line is the same event, or has the same fault, whichever way it is read", async (t) => {
+test("a line gives the same event or fault from the scanner as from JSON.parse", async (t) => {
   for (const line of LINES) {
-    // A blank at its start has it read as a whole.
+    // A leading blank makes the reader parse the line as a whole.
     const [[read], [expected]] = [await outcomes(line), await outcomes(` ${line}`)];
     t.deepEqual(read, expected!, line);
     t.deepEqual(await outcomes(`${line}\r\n`), [expected!], `${line} of another system`);
@@ -104,7 +104,7 @@ test("a line is the same event, or has the same fault, whichever way it is read"
   t.deepEqual(all, (await Promise.all(LINES.map((line) => outcomes(line)))).flat());
 });
 
-test("attributes that are no JSON spoil their line", async (t) => {
+test("attributes that are not valid JSON make their line a bad event", async (t) => {
   for (const line of [
     '{"text":"x","attributes":{"a":]}}',
     '{"attributes":{"a":1},"text":"x"',
@@ -115,19 +115,19 @@ test("attributes that are no JSON spoil their line", async (t) => {
   }
 });
 
-test("blank lines are no events, wherever they stand", async (t) => {
+test("blank lines are not events, wherever they are", async (t) => {
   const line = usual({});
   t.is((await outcomes(`\n\n${line}\r\n \n\t\r\n${line}\n\u00a0\n\n`)).length, 2);
   await t.throwsAsync(() => outcomes("\n \r\n"), { message: /at least one event/ });
 });
 
-test("a byte order mark is no part of the first line", async (t) => {
+test("a byte order mark is not part of the first line", async (t) => {
   const [read, ...more] = await outcomes(`\uFEFF${usual({})}\n\uFEFF${usual({})}`);
   t.is(read?.fault, null);
   t.regex(more[0]?.fault ?? "", /the line is no JSON/);
 });
 
-test("what is posted besides events is nothing to them", async (t) => {
+test("blank lines in a body do not change its events", async (t) => {
   const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
   const beside = await readBatch(
     "lines",
@@ -138,7 +138,7 @@ test("what is posted besides events is nothing to them", async (t) => {
   t.deepEqual(beside, alone);
 });
 
-test("others have their turn while lines are read, also blank ones", async (t) => {
+test("reading lines yields to other work, also for blank lines", async (t) => {
   for (const line of [usual({}), ""]) {
     const turns = await turnsDuring(async () => {
       await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
@@ -147,7 +147,7 @@ test("others have their turn while lines are read, also blank ones", async (t) =
   }
 });
 
-test("too many events are told with their number", async (t) => {
+test("too many events are refused with their number", async (t) => {
   const body = `${usual({})}\n\n`.repeat(5_003);
   await t.throwsAsync(() => outcomes(body), { message: /at most 5000 events; it holds 5003/ });
 });

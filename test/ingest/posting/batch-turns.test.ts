@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import { turnsDuring } from "../../support/turns.ts";
 
-test("a small batch is read at once, and large ones one after the other, with turns for others", async (t) => {
+test("a small batch is read at once, large ones one after the other, yielding to other work", async (t) => {
   const ended: string[] = [];
   const bodyOf = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, (_, i) => ({ text: `${i}`.repeat(50) }))));

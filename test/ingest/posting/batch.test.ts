@@ -32,7 +32,7 @@ async function postBatch(
   return { status: response.status, body: (await response.json()) as Answer["body"] };
 }
 
-/** The texts that a log holds, once there are so many. */
+/** Returns the texts of a log once it has this many. */
 async function texts(service: Service, count: number): Promise<string[]> {
   return until(
     async () => {
@@ -50,10 +50,10 @@ async function faultOf(service: Service, event: unknown): Promise<string> {
   return body.items[0]?.error?.message ?? "";
 }
 
-/** A line of so many bytes. */
+/** Returns a line of this many bytes. */
 const wide = (bytes: number) => `{"text":"wide","pad":"${"x".repeat(bytes - 25)}"}\n`;
 
-test("limits are held at their edges, compressed or not", async (t) => {
+test("limits hold exactly, compressed or not", async (t) => {
   const service = await serviceOf(t, "embedded");
   const line = '{"text":"x"}\n';
   t.like(await postBatch(service, line.repeat(5_000)), { status: 201, body: { accepted: 5_000 } });
@@ -69,12 +69,12 @@ test("limits are held at their edges, compressed or not", async (t) => {
     status: 400,
     body: { error: { code: "bad_body" } },
   });
-  // None of those that were refused left anything, and the service goes on.
+  // The refused batches stored nothing, and the service continues.
   t.like(await postBatch(service, line), { status: 201 });
   t.is((await texts(service, 5_005)).length, 500);
 });
 
-test("a batch from somebody without a key is refused before it is taken", async (t) => {
+test("a batch without a valid key is refused before it is read", async (t) => {
   const service = await serviceOf(t, "embedded");
   const big = '{"text":"x"}\n'.repeat(300_000);
   const stranger = { Authorization: "Bearer nobody-knows-me" };
@@ -127,7 +127,7 @@ const FAULTS: readonly [unknown, string][] = [
   [null, "it is null, a JSON object is expected"],
 ];
 
-test("every fault of an event is told in its outcome", async (t) => {
+test("the outcome of an event lists all of its faults", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { status, body } = await postBatch(
     service,
@@ -146,7 +146,7 @@ test("every fault of an event is told in its outcome", async (t) => {
   t.regex(late.items[0]?.error?.message ?? "", /created is Infinity, a time such as/);
 });
 
-test("a text of a million characters is a bad event like another, and its error event fits the bus", async (t) => {
+test("a text of a million characters is a bad event whose error event fits the bus", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { body } = await postBatch(service, [{ text: "\u0001".repeat(600_000) }, { text: "beside it" }]);
   t.deepEqual([body.accepted, body.rejected], [1, 1]);
@@ -155,7 +155,7 @@ test("a text of a million characters is a bad event like another, and its error 
   t.true(found.includes("Bad event: text has 600000 characters, at most 500 are allowed"));
 });
 
-test("created may be a little ahead of the clock, and no more", async (t) => {
+test("created may be slightly ahead of the clock", async (t) => {
   const service = await serviceOf(t, "embedded");
   const now_ms = Date.now();
   const { body } = await postBatch(service, [

@@ -19,7 +19,7 @@ function faults(form: string): readonly string[] {
   return result.kind === "bad" ? result.faults : [];
 }
 
-test("a full form becomes a validated event", (t) => {
+test("a complete form becomes a validated event", (t) => {
   const form =
     "apikey=k&text=Sale+of+3&tags=shop%20%20sale%09shop&source=web&user=ann&value=-12.50&geo=40.1203,-76.2944&link=http://x/&data=%40html%0A<b>";
   t.deepEqual(read(form), {
@@ -39,13 +39,13 @@ test("a full form becomes a validated event", (t) => {
   });
 });
 
-test("text alone is enough; what is absent is empty or null", (t) => {
+test("text alone is sufficient; absent fields are empty or null", (t) => {
   const result = read("text=x");
   const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: null };
   t.deepEqual(result, { kind: "valid", valid: { text: "x", ...absent }, created: null });
 });
 
-test("an address stands for a place", (t) => {
+test("an IP address is a valid place", (t) => {
   for (const ip of ["203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9"]) {
     const result = read(`text=x&geo=ip:${ip}`);
     t.deepEqual(result.kind === "valid" && result.valid.geo, { ip });
@@ -98,11 +98,11 @@ test("a character is a code point", (t) => {
   t.regex(faults(`text=${"😀".repeat(501)}`)[0] ?? "", /501 characters/);
 });
 
-test("every fault is named", (t) => {
+test("every fault is reported", (t) => {
   t.is(faults("value=x&geo=y").length, 3);
 });
 
-test("the error event tells the faults and keeps what was posted, without the key", (t) => {
+test("an error event lists the faults and keeps the posted form without its key", (t) => {
   const valid = errorEvent(
     "event",
     ["value is bad"],

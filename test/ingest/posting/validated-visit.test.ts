@@ -8,7 +8,7 @@ function read(form: string) {
   return validateVisit(parseForm(form), DEFAULT_LIMITS);
 }
 
-test("user, e-mail and page are taken as they are posted, and the last two may be left out", (t) => {
+test("user, e-mail and page are read as posted, and the last two are optional", (t) => {
   const full = read("apikey=x&user=Ann+%C3%85&email=ann%40example.org&page=%2Fcart");
   t.deepEqual(full, { kind: "valid", valid: { user: "Ann Å", email: "ann@example.org", page: "/cart" } });
   t.deepEqual(read("user=ann&email=&text=ignored"), { kind: "valid", valid: { user: "ann", email: "", page: "" } });

@@ -7,7 +7,7 @@ import { eventsOf, send } from "../posting.ts";
 const PATH = "/api/v2/logs";
 const HEADERS = { "DD-API-KEY": KEY, "Content-Type": "application/json" };
 
-test("logs arrive with tags, status and time", async (t) => {
+test("logs are stored with tags, status and time", async (t) => {
   const service = await serviceOf(t, "embedded");
   const log = {
     message: "order failed",
@@ -49,7 +49,7 @@ test("logs arrive with tags, status and time", async (t) => {
   t.is(events.filter(({ text, source }) => text === "second" && source === "q").length, 1);
 });
 
-test("the probe is answered and stores nothing; what is no log is refused", async (t) => {
+test("a probe is answered and stores nothing; a malformed log is refused", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const body of ["{}", "[]", "[{}]"])
     t.is((await send(service, PATH, body, { headers: HEADERS })).status, 202, body);

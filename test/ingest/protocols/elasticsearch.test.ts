@@ -78,7 +78,7 @@ test("each action has an item in order, under its own name", async (t) => {
   t.like(events.get("last"), { attributes: { _id: "7", n: "12345678901234567890" } });
 });
 
-test("an event that comes again under its id is stored once", async (t) => {
+test("a repeated event with the same id is stored once", async (t) => {
   const folder = temporaryFolder(t);
   const environment = environmentOf("embedded", folder);
   let service = await startService(environment);
@@ -155,7 +155,7 @@ test("documents of the Collector's exporter have text, severity and source in ea
   t.like(events.get("no word"), { source: "box", tags: ["info"], user: "u1" });
 });
 
-test("what cannot be understood as a whole leaves nothing", async (t) => {
+test("a malformed request stores nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   const good = lines({ index: {} }, { message: "good" });
   const wrong = [
@@ -177,7 +177,7 @@ test("what cannot be understood as a whole leaves nothing", async (t) => {
     t.is(headers.get("x-elastic-product"), "Elasticsearch");
     t.like(JSON.parse(text) as object, { status: 400, error: { type: "illegal_argument_exception" } });
   }
-  // More than one append, broken at its end.
+  // More than one append, malformed at its end.
   t.is((await send(service, "/_bulk", `${good.repeat(25_000)}{"index":{}}`, { headers: NDJSON })).status, 400);
   t.is((await send(service, "/_bulk", good.repeat(3), { method: "PUT", headers: NDJSON })).status, 200);
   t.is((await eventsOf(service, 3)).length, 3);
@@ -207,7 +207,7 @@ test("a large request is answered action by action, in pieces", async (t) => {
   t.like(JSON.parse(filtered.text) as object, { errors: false, items: [{ index: { status: 201 } }] });
 });
 
-test("actions that are refused by the thousand cost little, and each has its item", async (t) => {
+test("thousands of refused actions cost little, and each has its item", async (t) => {
   const service = await serviceOf(t, "embedded");
   const count = 30_000;
   const { status, answer } = await bulk(service, '{"delete":{}}\n{"index":{}}\n1\n'.repeat(count));
@@ -222,7 +222,7 @@ test("actions that are refused by the thousand cost little, and each has its ite
   t.false((await bulk(service, '{"delete":{}}\n')).answer.errors, "what is not there is no error");
 });
 
-test("clients find what they ask for before they post", async (t) => {
+test("endpoints that clients query before posting are answered", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_ELASTICSEARCH_VERSION: "9.1.0",

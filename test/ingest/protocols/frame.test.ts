@@ -13,7 +13,7 @@ import { eventsOf, listenWith, send } from "../posting.ts";
 
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-test("the key alone chooses the log, wherever a client can put it", async (t) => {
+test("the key alone selects the log, wherever a client puts it", async (t) => {
   const service = await serviceOf(t, "embedded");
   const base64 = Buffer.from(`id:${KEY}`).toString("base64");
   const ways: readonly (readonly [string, Record<string, string>])[] = [
@@ -37,7 +37,7 @@ test("the key alone chooses the log, wherever a client can put it", async (t) =>
   t.is((await eventsOf(service, ways.length)).length, ways.length);
 });
 
-test("a key that may not post is refused before its body is read, and the connection goes on", async (t) => {
+test("a key that may not post is refused before its body is read, and the connection stays open", async (t) => {
   const service = await serviceOf(t, "embedded");
   const log = parseLogKey(LOG)!;
   const reading = await service.ports.catalog.createApiKey(log, "read-only");
@@ -52,7 +52,7 @@ test("a key that may not post is refused before its body is read, and the connec
   t.is((await eventsOf(service, 1)).length, 1);
 });
 
-test("wrong keys count as guesses with all others of their address", async (t) => {
+test("wrong keys count towards the limit of guesses per address", async (t) => {
   const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_RATE_FAILURES: "5" });
   t.teardown(() => service.close());
   const statuses: number[] = [];
@@ -69,7 +69,7 @@ test("wrong keys count as guesses with all others of their address", async (t) =
   t.is(response.status, 429, "and by the form");
 });
 
-test("what is no request of a protocol is answered as before", async (t) => {
+test("requests of no protocol are answered as before", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const path of ["/nothing", "/1/logs", `/1/logs/${LOG}`, `/keys/${KEY}`, "/lines/x"]) {
     const { status, text } = await send(service, path, "x");
@@ -79,7 +79,7 @@ test("what is no request of a protocol is answered as before", async (t) => {
   t.is((await send(service, "/lines", null, { method: "GET" })).status, 404);
 });
 
-test("bodies that are bombs, broken or of an unknown encoding are refused, and leave nothing", async (t) => {
+test("compression bombs, malformed bodies and unknown encodings are refused and store nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   const post = async (body: Buffer, encoding: string) =>
     (await send(service, "/lines", body, { headers: { "Content-Encoding": encoding } })).status;
@@ -102,7 +102,7 @@ test("bodies that are bombs, broken or of an unknown encoding are refused, and l
   );
 });
 
-test("a request may hold more events than one append takes, in order", async (t) => {
+test("a request may contain more events than one append, which keep their order", async (t) => {
   const service = await serviceOf(t, "embedded");
   const count = 60_000;
   const body = Array.from({ length: count }, (_, i) => `line ${i} of a large body`).join("\n");
@@ -148,7 +148,7 @@ test("attributes, tags and times of any size are cut and marked, never refused",
   t.regex(metrics, /^loggia_post_events_cut_total [45]$/m);
 });
 
-test("a full queue answers the whole request 503, with Retry-After and nothing stored", async (t) => {
+test("a full queue refuses the whole request with 503 and Retry-After, and nothing is stored", async (t) => {
   const service = await serviceOf(t, "embedded");
   const appended: number[] = [];
   let full = true;
@@ -176,7 +176,7 @@ test("a full queue answers the whole request 503, with Retry-After and nothing s
   );
 });
 
-test("what is older than the log keeps is accepted, and is not stored", async (t) => {
+test("events older than the log's retention are accepted and not stored", async (t) => {
   const service = await serviceOf(t, "embedded");
   const changed = await fetch(`${service.apiUrl}/manage/1/logs/${LOG}`, {
     method: "PATCH",
@@ -194,7 +194,7 @@ test("what is older than the log keeps is accepted, and is not stored", async (t
   t.deepEqual((await eventsOf(service, 2)).map(({ text }) => text).toSorted(), ["fresh", "last"]);
 });
 
-test("bodies come in chunks and after 100-continue; what is cut off leaves nothing", async (t) => {
+test("chunked bodies and 100-continue are supported; an incomplete body stores nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   const open = (headers: Record<string, string>) =>
     request(`${service.postUrl}/lines`, { method: "POST", headers: { Authorization: `Bearer ${KEY}`, ...headers } });

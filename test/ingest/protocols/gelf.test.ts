@@ -16,7 +16,7 @@ const message = {
   _id: "kept",
 };
 
-test("a message arrives whole, compressed or not and whatever its header says", async (t) => {
+test("a message is stored completely, compressed or not, whatever its content type", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body = JSON.stringify(message);
   const ways: readonly (readonly [string | Buffer, Record<string, string>])[] = [
@@ -44,7 +44,7 @@ test("a message arrives whole, compressed or not and whatever its header says", 
   }
 });
 
-test("messages may come a line each, and lack all but one field", async (t) => {
+test("messages may be one per line, and need only one field", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body = '{"short_message":"a"}\n\n{"full_message":"b"}\nno JSON\n{"_only":"extra","timestamp":"soon"}\n';
   t.is((await send(service, "/gelf", body)).status, 202);

@@ -22,7 +22,7 @@ function signed(secret: string, body: string | Buffer): Record<string, string> {
   return { ...JSON_TYPE, apikey: "", "X-GitHub-Event": "ping", "X-Hub-Signature-256": `sha256=${signature}` };
 }
 
-test.serial("a hook opens its own log alone, and a key does not open one that is signed", async (t) => {
+test.serial("a hook posts to its own log alone, and a key does not replace a signature", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { catalog } = service.ports;
   const other = parseLogKey("other")!;
@@ -60,81 +60,75 @@ test.serial("a hook opens its own log alone, and a key does not open one that is
   t.deepEqual(others.body, []);
 });
 
-test.serial(
-  "secrets are shown as they are drawn, and stand neither in answers nor in the service's own log",
-  async (t) => {
-    const folder = temporaryFolder(t);
-    let logged = "";
-    const log = pino({ level: "trace" }, { write: (line: string) => (logged += line) });
-    const loggia = await startLoggia(readSettings(environmentOf("embedded", folder)), log);
-    t.teardown(() => loggia.close());
-    const [apiUrl, postUrl] = [`http://127.0.0.1:${loggia.api?.port}`, `http://127.0.0.1:${loggia.post?.port}`];
-    const manage = async (method: string, path: string, json?: object) => {
-      const response = await fetch(`${apiUrl}/manage/1/logs/${LOG}/hooks${path}`, {
-        method,
-        headers: { Authorization: AUTHORIZATION, ...(json && JSON_TYPE) },
-        ...(json && { body: JSON.stringify(json) }),
-      });
-      return await response.text();
-    };
-    const chosen = "a-secret-of-our-own";
-    const drawn = (JSON.parse(await manage("POST", "", { name: "github", signature: "github" })) as { secret: string })
-      .secret;
-    t.regex(drawn, /^whsec_[A-Za-z0-9+/]{43}=$/);
-    const answers = [
-      await manage("POST", "", { name: "sentry", secret: chosen }),
-      await manage("POST", "", { name: "sentry", secret: chosen }),
-      await manage("POST", "", { name: "bad", signature: "standard", secret: chosen }),
-      await manage("PUT", "/sentry", { kind: "sentry", signature: "sentry", secret: chosen }),
-      await manage("PUT", "/sentry", { kind: "sentry", signature: "sentry" }),
-      await manage("PUT", "/github", { signature: "github" }),
-      await manage("GET", ""),
-      await manage("GET", "/sentry"),
-      await manage("GET", "/github"),
-    ];
-    const post = (headers: Record<string, string>, body = "{") =>
-      send({ postUrl }, hookPath("github"), body, { headers });
-    for (const headers of [
-      signed(chosen, "{"),
-      signed(drawn, "{"),
-      { ...signed(drawn, "{"), "Content-Encoding": "gzip" },
-    ]) {
-      answers.push((await post(headers)).text);
-    }
-    t.is((await post(signed(drawn, '{"zen":"kept by a change"}'), '{"zen":"kept by a change"}')).status, 200);
-    await loggia.ports.catalog[Symbol.asyncDispose]();
-    answers.push((await post(signed(drawn, '{"zen":"x"}'), '{"zen":"x"}')).text);
-    for (const text of [...answers, logged]) {
-      t.false(text.includes(drawn) || text.includes(drawn.slice(6)), text);
-      t.false(text.includes(chosen), text);
-    }
-  },
-);
+test.serial("a secret is shown when it is generated, and never in responses or the service's own log", async (t) => {
+  const folder = temporaryFolder(t);
+  let logged = "";
+  const log = pino({ level: "trace" }, { write: (line: string) => (logged += line) });
+  const loggia = await startLoggia(readSettings(environmentOf("embedded", folder)), log);
+  t.teardown(() => loggia.close());
+  const [apiUrl, postUrl] = [`http://127.0.0.1:${loggia.api?.port}`, `http://127.0.0.1:${loggia.post?.port}`];
+  const manage = async (method: string, path: string, json?: object) => {
+    const response = await fetch(`${apiUrl}/manage/1/logs/${LOG}/hooks${path}`, {
+      method,
+      headers: { Authorization: AUTHORIZATION, ...(json && JSON_TYPE) },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    return await response.text();
+  };
+  const chosen = "a-secret-of-our-own";
+  const drawn = (JSON.parse(await manage("POST", "", { name: "github", signature: "github" })) as { secret: string })
+    .secret;
+  t.regex(drawn, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  const answers = [
+    await manage("POST", "", { name: "sentry", secret: chosen }),
+    await manage("POST", "", { name: "sentry", secret: chosen }),
+    await manage("POST", "", { name: "bad", signature: "standard", secret: chosen }),
+    await manage("PUT", "/sentry", { kind: "sentry", signature: "sentry", secret: chosen }),
+    await manage("PUT", "/sentry", { kind: "sentry", signature: "sentry" }),
+    await manage("PUT", "/github", { signature: "github" }),
+    await manage("GET", ""),
+    await manage("GET", "/sentry"),
+    await manage("GET", "/github"),
+  ];
+  const post = (headers: Record<string, string>, body = "{") =>
+    send({ postUrl }, hookPath("github"), body, { headers });
+  for (const headers of [
+    signed(chosen, "{"),
+    signed(drawn, "{"),
+    { ...signed(drawn, "{"), "Content-Encoding": "gzip" },
+  ]) {
+    answers.push((await post(headers)).text);
+  }
+  t.is((await post(signed(drawn, '{"zen":"kept by a change"}'), '{"zen":"kept by a change"}')).status, 200);
+  await loggia.ports.catalog[Symbol.asyncDispose]();
+  answers.push((await post(signed(drawn, '{"zen":"x"}'), '{"zen":"x"}')).text);
+  for (const text of [...answers, logged]) {
+    t.false(text.includes(drawn) || text.includes(drawn.slice(6)), text);
+    t.false(text.includes(chosen), text);
+  }
+});
 
-test.serial(
-  "guesses at a secret that people chose count; a drawn one cannot be guessed, and costs nobody",
-  async (t) => {
-    const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_RATE_FAILURES: "5" });
-    t.teardown(() => service.close());
-    const chosen = "eight-ch";
-    const drawn = await makeHook(service, "github", { signature: "github" });
-    await makeHook(service, "chosen", { signature: "github", secret: chosen });
-    const body = '{"zen":"z"}';
-    const status = async (name: string, secret: string) =>
-      (await send(service, hookPath(name), body, { headers: { ...signed(secret, body), Connection: "close" } })).status;
-    for (let i = 0; i < 20; i++) t.is(await status("github", `guess ${i}`), 401);
-    t.is(await status("github", drawn), 200);
-    t.is(await status("chosen", chosen), 200, "those were no guesses");
-    const statuses: number[] = [];
-    for (let i = 0; i < 8; i++) statuses.push(await status("chosen", `guess ${i}`));
-    t.deepEqual(statuses.slice(0, 5), [401, 401, 401, 401, 401]);
-    t.is(statuses.at(-1), 429);
-    t.is(await status("chosen", chosen), 429, "a right one as a wrong one");
-    t.is(await status("github", drawn), 200, "the drawn one waits for nobody");
-  },
-);
+test.serial("guesses at a chosen secret are limited; a generated one cannot be guessed and is not", async (t) => {
+  const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_RATE_FAILURES: "5" });
+  t.teardown(() => service.close());
+  const chosen = "eight-ch";
+  const drawn = await makeHook(service, "github", { signature: "github" });
+  await makeHook(service, "chosen", { signature: "github", secret: chosen });
+  const body = '{"zen":"z"}';
+  const status = async (name: string, secret: string) =>
+    (await send(service, hookPath(name), body, { headers: { ...signed(secret, body), Connection: "close" } })).status;
+  for (let i = 0; i < 20; i++) t.is(await status("github", `guess ${i}`), 401);
+  t.is(await status("github", drawn), 200);
+  t.is(await status("chosen", chosen), 200, "those were no guesses");
+  const statuses: number[] = [];
+  for (let i = 0; i < 8; i++) statuses.push(await status("chosen", `guess ${i}`));
+  t.deepEqual(statuses.slice(0, 5), [401, 401, 401, 401, 401]);
+  t.is(statuses.at(-1), 429);
+  t.is(await status("chosen", chosen), 429, "a right one as a wrong one");
+  t.is(await status("github", drawn), 200, "the drawn one waits for nobody");
+});
 
-test.serial("bombs are refused, and unpacked for nobody who is not let in", async (t) => {
+test.serial("compression bombs are refused, and never unpacked before authentication", async (t) => {
   const service = await serviceOf(t, "embedded");
   const secret = await makeHook(service, "github", { signature: "github" });
   const bomb = gzipSync(Buffer.alloc(100 * MB, " "));
@@ -151,7 +145,7 @@ test.serial("bombs are refused, and unpacked for nobody who is not let in", asyn
   t.is((await eventsOf(service, 1)).length, 1);
 });
 
-test.serial("strangers who announce large bodies and send none take no room of others", async (t) => {
+test.serial("unauthenticated requests with large announced bodies take no room from others", async (t) => {
   const service = await serviceOf(t, "embedded");
   const secret = await makeHook(service, "github", { signature: "github" });
   const waiting = Array.from({ length: 40 }, (_, n) => {
@@ -172,7 +166,7 @@ test.serial("strangers who announce large bodies and send none take no room of o
   for (const open of waiting) open.destroy();
 });
 
-test.serial("deep, broken and hostile bodies are events or refused in words, in time", async (t) => {
+test.serial("deep, malformed and hostile bodies become events or an error, in bounded time", async (t) => {
   const service = await serviceOf(t, "embedded");
   await makeHook(service, "filled", {
     template: {
@@ -222,7 +216,7 @@ test.serial("deep, broken and hostile bodies are events or refused in words, in 
   for (const { text } of events) t.notRegex(text, /native code|function|\[object/);
 });
 
-test.serial("a huge number of alerts, and of items of a template, is taken in bounded time", async (t) => {
+test.serial("a huge number of alerts and of template items is processed in bounded time", async (t) => {
   t.timeout(120_000);
   const service = await serviceOf(t, "embedded");
   await makeHook(service, "filled", { template: { each: "alerts", text: "{$.big}{$.all}{n}", data: "{$.alerts}" } });
@@ -245,7 +239,7 @@ test.serial("a huge number of alerts, and of items of a template, is taken in bo
   t.deepEqual(JSON.parse(again.text), { accepted: 0 });
 });
 
-test.serial("a full queue answers 503 with Retry-After, and nothing of the request is stored", async (t) => {
+test.serial("a full queue refuses the request with 503 and Retry-After, and nothing of it is stored", async (t) => {
   const service = await serviceOf(t, "embedded");
   const secret = await makeHook(service, "github", { signature: "github" });
   let full = true;

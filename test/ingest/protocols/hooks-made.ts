@@ -3,7 +3,10 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { LOG } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
 
-/** Makes a hook of the first log. @returns a drawn secret; "" where none was drawn */
+/**
+ * Creates a hook of the first log.
+ * @returns the generated secret; "" if none was generated
+ */
 export async function makeHook({ ports }: Service, name: string, given: GivenHook = {}): Promise<string> {
   return (await ports.catalog.createHook(parseLogKey(LOG)!, { name, ...given })).secret ?? "";
 }

@@ -8,7 +8,7 @@ import { hookPath, makeHook } from "./hooks-made.ts";
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-test("names that are known work without being made, wherever the key is", async (t) => {
+test("built-in hooks work without being created, wherever the key is", async (t) => {
   const service = await serviceOf(t, "embedded");
   const ping = JSON.stringify({ zen: "Design for failure.", repository: { full_name: "octo/repo" } });
   const github = { "X-GitHub-Event": "ping" };
@@ -37,7 +37,7 @@ test("names that are known work without being made, wherever the key is", async 
   t.is(events.filter(({ text }) => text === "GitHub's webhook of octo/repo is set up: Design for failure.").length, 6);
 });
 
-test("an alert is an event that fires, and one that is over; notified again it is the same", async (t) => {
+test("an alert makes an event when it fires and when it resolves; a repeated notification adds none", async (t) => {
   const service = await serviceOf(t, "embedded");
   const alert = {
     status: "firing",
@@ -105,7 +105,7 @@ test("an alert is an event that fires, and one that is over; notified again it i
   );
 });
 
-test("what Grafana measured is the value, and its signature counts", async (t) => {
+test("the value measured by Grafana is the event's, and its signature is verified", async (t) => {
   const service = await serviceOf(t, "embedded");
   const secret = await makeHook(service, "grafana", { signature: "grafana" });
   const alert = {
@@ -135,7 +135,7 @@ test("what Grafana measured is the value, and its signature counts", async (t) =
   t.like(events[0], { value: 44.25, text: "High memory usage: Memory is high", link: alert.panelURL });
 });
 
-test("Sentry's errors come with their stack, issues and metrics with their state", async (t) => {
+test("Sentry's errors are stored with their stack, issues and metrics with their state", async (t) => {
   const service = await serviceOf(t, "embedded");
   const secret = "a".repeat(64);
   await makeHook(service, "sentry", { secret });
@@ -242,7 +242,7 @@ test("Sentry's errors come with their stack, issues and metrics with their state
   t.like(events.get("This is an example"), { source: "shop", user: "kim", tags: ["error", "issue"], link: plugin.url });
 });
 
-test("any JSON is an event: its message, else what reads as one, else all of it", async (t) => {
+test("any JSON is an event: its message, else a readable field, else the whole body", async (t) => {
   const service = await serviceOf(t, "embedded");
   const post = (body: string, type = "application/json") =>
     send(service, "/hooks/json?tags=build", body, { headers: { "Content-Type": type } });
@@ -277,7 +277,7 @@ test("any JSON is an event: its message, else what reads as one, else all of it"
   t.like(events.get("a form")!.attributes, { from: "twilio" });
 });
 
-test("a template says what a body becomes", async (t) => {
+test("a template maps a body to events", async (t) => {
   const service = await serviceOf(t, "embedded");
   await makeHook(service, "deploys", {
     template: {
@@ -334,7 +334,7 @@ test("a template says what a body becomes", async (t) => {
   t.true(events.has("no list:"));
 });
 
-test("GitLab's token is a secret as well, and a template makes events of its bodies", async (t) => {
+test("GitLab's token is verified as a secret, and a template makes events of its bodies", async (t) => {
   const service = await serviceOf(t, "embedded");
   const template = {
     text: "{user_name} {object_kind} {project.path_with_namespace}",

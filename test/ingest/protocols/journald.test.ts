@@ -34,7 +34,7 @@ test("entries become events, with fields of any bytes and several values", async
   t.deepEqual(events.get("no end")?.attributes?.["X"], ["1", "2"]);
 });
 
-test("an upload of any length is taken, and what is sent again is known by its cursor", async (t) => {
+test("an upload of any length is accepted, and repeated entries are recognized by their cursor", async (t) => {
   const service = await serviceOf(t, "embedded");
   const many = Buffer.concat(Array.from({ length: 7_500 }, (_, n) => entry(n, { PAD: "x".repeat(1_000) })));
   t.is((await send(service, "/upload", many)).status, 202);
@@ -46,7 +46,7 @@ test("an upload of any length is taken, and what is sent again is known by its c
   t.is(events.length, 7_501);
 });
 
-test("what is no journal is refused, and what came before it is there once", async (t) => {
+test("a malformed journal is refused, and the entries before the fault are stored once", async (t) => {
   const service = await serviceOf(t, "embedded");
   const long = Buffer.alloc(8);
   long.writeBigUInt64LE(1n << 60n);
@@ -69,7 +69,7 @@ test("what is no journal is refused, and what came before it is there once", asy
   t.is((await send(service, "/upload", "x", { headers: { Authorization: "Bearer wrong" } })).status, 401);
 });
 
-test("pieces are parted at the same places, however the bytes arrive", (t) => {
+test("entries are split at the same places, however the bytes arrive", (t) => {
   const body = Buffer.concat(Array.from({ length: 20 }, (_, n) => entry(n, { BINARY: Buffer.from("a\n\nb") })));
   const whole = wholeEntries(body, 7);
   t.is(whole.count, 7);

@@ -4,7 +4,7 @@ import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zl
 import { serviceOf } from "../../support/service.ts";
 import { dataOf, eventsOf, send } from "../posting.ts";
 
-test("each line that is not blank is an event, whatever ends it and however it is compressed", async (t) => {
+test("each line that is not blank is an event, with any line ending and compression", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body = "\ufefffirst\r\n\n  \nsecond é\nthird";
   for (const [encoding, bytes] of [
@@ -27,7 +27,7 @@ test("each line that is not blank is an event, whatever ends it and however it i
   t.true(events.every(({ source, tags }) => source === "till" && tags.join(" ") === "a b"));
 });
 
-test("what is longer than its field is cut and marked, and the whole text kept as data", async (t) => {
+test("a text longer than its field is cut and marked, and kept whole as data", async (t) => {
   const service = await serviceOf(t, "embedded");
   const long = `${"😀".repeat(600)} end`;
   t.is((await send(service, "/1/logs/first/lines", long)).status, 201);
@@ -37,7 +37,7 @@ test("what is longer than its field is cut and marked, and the whole text kept a
   t.is(await dataOf(service, event!.id), long);
 });
 
-test("lines of JSON have their fields found by name, or chosen by argument and header", async (t) => {
+test("fields of JSON lines are found by name, or selected by parameter and header", async (t) => {
   const service = await serviceOf(t, "embedded");
   const documents = [
     { level: 50, time: 1700000000123, pid: 7, hostname: "box", msg: "pino", req: { id: "r1", ok: true } },
@@ -69,7 +69,7 @@ test("lines of JSON have their fields found by name, or chosen by argument and h
   t.truthy(events.get("no JSON"));
 });
 
-test("a list of objects and an object over several lines are events, as senders of batches post them", async (t) => {
+test("an array of objects and an object over several lines are events, as batching senders post them", async (t) => {
   const service = await serviceOf(t, "embedded");
   const post = (body: string) =>
     send(service, "/1/logs/first/lines?source=till", body, { headers: { "Content-Type": "application/json" } });
@@ -119,7 +119,7 @@ test("a list of objects and an object over several lines are events, as senders 
     t.like(await post(body), { status: 400 }, body);
 });
 
-test("events of .NET's loggers have their text, time and severity", async (t) => {
+test("events of .NET loggers have their text, time and severity", async (t) => {
   const service = await serviceOf(t, "embedded");
   const time = "2026-11-20T10:00:00.123Z";
   const events = [

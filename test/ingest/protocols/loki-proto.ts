@@ -11,7 +11,7 @@ message Pair { string name = 1; string value = 2; }
 
 const PushRequest = protobuf.parse(SOURCE).root.lookupType("PushRequest");
 
-/** A push of Loki in protobuf, as protobufjs encodes it; not compressed. */
+/** Encodes a Loki push in protobuf with protobufjs, uncompressed. */
 export function encodePush(push: object): Buffer {
   return Buffer.from(PushRequest.encode(PushRequest.fromObject(push)).finish());
 }

@@ -42,7 +42,7 @@ const json = {
   ],
 };
 
-test("a push arrives in protobuf and JSON, with labels and structured metadata", async (t) => {
+test("a push in protobuf or JSON is stored with labels and structured metadata", async (t) => {
   const service = await serviceOf(t, "embedded");
   const snappy = Buffer.from(compress(encodePush(push)));
   const ways: readonly (readonly [string | Buffer, Record<string, string>])[] = [
@@ -73,7 +73,7 @@ test("a push arrives in protobuf and JSON, with labels and structured metadata",
   }
 });
 
-test("both encodings of a push say the same", (t) => {
+test("both encodings of a push give the same events", (t) => {
   const name = fc.stringMatching(/^[a-z_][a-z0-9_]{0,8}$/);
   const entry = fc.record({
     seconds: fc.integer({ min: 1, max: 4_000_000_000 }),
@@ -114,7 +114,7 @@ test("both encodings of a push say the same", (t) => {
   );
 });
 
-test("labels are read as Prometheus writes them", (t) => {
+test("labels are parsed as Prometheus writes them", (t) => {
   const pairs = (text: string) => [...parseLabels(text)];
   t.deepEqual(pairs(""), []);
   t.deepEqual(pairs("{}"), []);
@@ -140,7 +140,7 @@ test("labels are read as Prometheus writes them", (t) => {
   }
 });
 
-test("what is no push is refused in words, and leaves nothing", async (t) => {
+test("a malformed push is refused with an error and stores nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const body of [
     "",

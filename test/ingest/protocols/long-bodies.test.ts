@@ -17,7 +17,7 @@ const BODY_BYTES = 24 * 1024 * 1024;
 const NO_CHOICE = { text: [], time: [], source: [], tags: [] };
 const TIME = "1795668973536000000";
 
-/** A body of so many events as it takes, or of one with so many fields. */
+/** How to build a body of this many events, or of one event with this many fields. */
 type Shape = {
   readonly head: string;
   readonly one: (i: number) => string;
@@ -28,7 +28,7 @@ type Case = {
   readonly path: string;
   readonly many: Shape;
   readonly wide: Shape;
-  /** That of a hook. */
+  /** The template of a hook. */
   readonly template?: TemplateSource;
 };
 
@@ -119,13 +119,13 @@ function bodyOf({ head, one, between, tail }: Shape): { body: Buffer; count: num
 type Taken = {
   readonly stored: Stored;
   readonly texts: readonly string[];
-  /** The most processor time between two turns of the event loop. */
+  /** Longest processor time between two turns of the event loop. */
   readonly longest_ms: number;
 };
 
 type Told = { readonly template?: TemplateSource; readonly headers?: Readonly<Record<string, string>> };
 
-/** Stores a body, with nothing but turns of the event loop beside it. */
+/** Stores a body while nothing but turns of the event loop run beside it. */
 async function take(path: string, body: Buffer, { template, headers = {} }: Told = {}): Promise<Taken> {
   const match = matchProtocol("POST", path);
   if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
@@ -163,18 +163,21 @@ async function take(path: string, body: Buffer, { template, headers = {} }: Told
 }
 
 for (const [name, { path, many, wide, ...told }] of Object.entries(CASES)) {
-  test.serial(`${name}: a long body of many events is taken in short steps, each event once and whole`, async (t) => {
-    const { body, count } = bodyOf(many);
-    const { stored, texts, longest_ms } = await take(path, body, told);
-    t.is(stored.accepted, count);
-    t.is(stored.cut, 0);
-    t.true(texts.every((text, i) => text === `text ${i}`));
-    const whole_ms = parsed_ms(body);
-    t.log(`longest ${longest_ms} ms, parsed at once ${whole_ms} ms`);
-    t.true(longest_ms < whole_ms / 2, `${longest_ms} ms in one step, ${whole_ms} to parse all of it`);
-  });
+  test.serial(
+    `${name}: a long body of many events is stored in short steps, each event once and complete`,
+    async (t) => {
+      const { body, count } = bodyOf(many);
+      const { stored, texts, longest_ms } = await take(path, body, told);
+      t.is(stored.accepted, count);
+      t.is(stored.cut, 0);
+      t.true(texts.every((text, i) => text === `text ${i}`));
+      const whole_ms = parsed_ms(body);
+      t.log(`longest ${longest_ms} ms, parsed at once ${whole_ms} ms`);
+      t.true(longest_ms < whole_ms / 2, `${longest_ms} ms in one step, ${whole_ms} to parse all of it`);
+    },
+  );
 
-  test.serial(`${name}: one event of many megabytes is cut in short steps, and marked`, async (t) => {
+  test.serial(`${name}: one event of many megabytes is cut in short steps and marked`, async (t) => {
     const { body } = bodyOf(wide);
     const { stored, texts, longest_ms } = await take(path, body, told);
     t.is(stored.accepted, 1);
@@ -186,7 +189,7 @@ for (const [name, { path, many, wide, ...told }] of Object.entries(CASES)) {
   });
 
   if (path === "/gelf" || path === "/lines") continue;
-  test.serial(`${name}: of a long body that ends too early nothing is stored`, async (t) => {
+  test.serial(`${name}: a long body that ends too early stores nothing`, async (t) => {
     const { body } = bodyOf(many);
     const texts: string[] = [];
     const cut = body.subarray(0, body.length - (path === "/_bulk" ? body.length - body.lastIndexOf('{"message') : 3));
@@ -196,7 +199,7 @@ for (const [name, { path, many, wide, ...told }] of Object.entries(CASES)) {
   });
 }
 
-test.serial("objects without members by the million are passed over in short steps", async (t) => {
+test.serial("millions of empty objects are skipped in short steps", async (t) => {
   const body = Buffer.from(`{"resourceLogs":[${"{},".repeat(BODY_BYTES / 3)}{}]}`);
   const { stored, longest_ms } = await take("/v1/logs", body);
   t.is(stored.accepted, 0);
@@ -204,7 +207,7 @@ test.serial("objects without members by the million are passed over in short ste
   t.true(longest_ms < whole_ms / 2, `${longest_ms} ms in one step, ${whole_ms} to parse all of it`);
 });
 
-test.serial("hooks pass over what they cannot use in short steps, whatever it is", async (t) => {
+test.serial("hooks skip unused content in short steps, whatever it is", async (t) => {
   const empty = `[${"{},".repeat(BODY_BYTES / 3)}{}]`;
   const whole_ms = parsed_ms(Buffer.from(empty));
   const forms = { "content-type": "application/x-www-form-urlencoded" };
@@ -229,7 +232,7 @@ test.serial("hooks pass over what they cannot use in short steps, whatever it is
   }
 });
 
-test.serial("a long push of GitHub tells how many commits it has", async (t) => {
+test.serial("a long GitHub push has the number of its commits", async (t) => {
   const commit = { id: "a".repeat(40), message: "m".repeat(1_000), added: ["a/file"] };
   const push = {
     ref: "refs/heads/main",
@@ -242,7 +245,7 @@ test.serial("a long push of GitHub tells how many commits it has", async (t) => 
   t.deepEqual(texts, ["octocat pushed 2048 commits to main"]);
 });
 
-/** What a body costs that is parsed at once: the largest JSON in it. */
+/** Time to parse the largest JSON in a body at once. */
 function parsed_ms(body: Buffer): number {
   const before_ms = busy_ms();
   const text = body.toString("utf8");

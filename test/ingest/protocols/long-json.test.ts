@@ -8,7 +8,7 @@ import { readOnly, readValue, WHOLE_BYTES } from "../../../src/ingest/protocols/
 import type { LongValue } from "../../../src/ingest/protocols/long-json.ts";
 import { PENDING } from "../../../src/ingest/protocols/protocol.ts";
 
-/** What a generator returns, and between how many pauses. */
+/** Runs a generator; returns its result and the number of pauses. */
 function run<T>(steps: Generator<unknown, T>): { value: T; pauses: number } {
   for (let pauses = 0; ; pauses++) {
     const next = steps.next();
@@ -21,7 +21,7 @@ function readWhole(text: string): { value: LongValue; pauses: number } {
   return run(readOnly(Buffer.from(text)));
 }
 
-test("values are as JSON.parse reads them, element by element, whatever stands between them", (t) => {
+test("values equal those of JSON.parse, element by element, with any white space between", (t) => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), fc.constantFrom(0, 1, 3), (values, indent) => {
       const bytes = Buffer.from(JSON.stringify(values, null, indent));
@@ -37,7 +37,7 @@ test("values are as JSON.parse reads them, element by element, whatever stands b
   );
 });
 
-test("a whole number that JavaScript cannot hold is text by itself as it is within a list", (t) => {
+test("an integer beyond double precision is read as text, by itself and within a list", (t) => {
   t.deepEqual(parseExactly("[180000000000000000000,-9007199254740993]"), [
     "180000000000000000000",
     "-9007199254740993",
@@ -46,7 +46,7 @@ test("a whole number that JavaScript cannot hold is text by itself as it is with
   t.is(parseExactly("-9007199254740993"), "-9007199254740993");
 });
 
-test("members are found by name, the last of two, and nulls are none", (t) => {
+test("members are found by name, the last of two with the same one, and null members are absent", (t) => {
   const text = `{"a" : {"b":[1,"]}"]}, "x\\"y":"{", "b":1, "c": null, "b":[2] }`;
   const bytes = Buffer.from(text);
   const { value } = run(new JsonScanner(bytes).membersOf(0, ["a", "b", "c", "d"]));
@@ -54,7 +54,7 @@ test("members are found by name, the last of two, and nulls are none", (t) => {
   t.deepEqual(run(new JsonScanner(Buffer.from("{ }")).membersOf(0, [])).value, { starts: {}, end: 3 });
 });
 
-test("what is no JSON is refused, cut off anywhere too", (t) => {
+test("malformed JSON is refused, also if truncated anywhere", (t) => {
   const whole = `{"a":[1,2,{"b":"c\\"d"}],"e":true}`;
   for (let end = 1; end < whole.length; end++) {
     t.throws(() => readWhole(whole.slice(0, end)), { instanceOf: LoggiaError }, whole.slice(0, end));
@@ -76,7 +76,7 @@ test("what is no JSON is refused, cut off anywhere too", (t) => {
   }
 });
 
-test("of a long value as much is kept as there is room for, and what is kept is as it was", (t) => {
+test("a long value is cut to the limit, and the kept part is unchanged", (t) => {
   const text = "é\\n😀".repeat(300_000);
   const value = {
     first: 1,
@@ -96,7 +96,7 @@ test("of a long value as much is kept as there is room for, and what is kept is 
   t.deepEqual(kept.list, value.list.slice(0, kept.list.length));
 });
 
-test("long values of every shape are read in bounded steps and room", (t) => {
+test("long values of every shape are read in bounded steps and memory", (t) => {
   const size = 2 * 1024 * 1024;
   const shapes = {
     wide: `{${Array.from({ length: size / 16 }, (_, i) => `"name${i}":"v"`).join(",")}}`,
@@ -122,7 +122,7 @@ test("long values of every shape are read in bounded steps and room", (t) => {
   t.like(readWhole(shapes.longNumber).value.value, { b: 2 });
 });
 
-test("a text is cut where a character ends, wherever that is", (t) => {
+test("a text is cut at the end of a character, wherever that is", (t) => {
   for (const unit of ["x", "é", "€", "😀", "\\n", "\\u00e9"]) {
     for (let shift = 0; shift < 6; shift++) {
       const inner = "y".repeat(shift) + unit.repeat(Math.ceil((WHOLE_BYTES + 10) / Buffer.byteLength(unit)));

@@ -20,11 +20,11 @@ message Status { int32 code = 1; string message = 2; }
 
 const { root } = protobuf.parse(SOURCE);
 
-/** The messages of OTLP, as protobufjs encodes and decodes them. */
+/** The messages of OTLP, encoded and decoded by protobufjs. */
 export const Request = root.lookupType("ExportLogsServiceRequest");
 export const Status = root.lookupType("Status");
 
-/** An export request in protobuf. */
+/** Encodes an export request in protobuf. */
 export function encodeRequest(request: object): Buffer {
   return Buffer.from(Request.encode(Request.fromObject(request)).finish());
 }

@@ -91,7 +91,7 @@ const expected = {
   },
 } as const;
 
-/** Protobufjs takes bytes as base64, and the JSON of OTLP has ids in hex. */
+/** Protobufjs takes bytes in base64, while the JSON of OTLP has ids in hex. */
 function forProtobuf(): object {
   const hex = (id: string) => Buffer.from(id, "hex");
   const changed = { ...record, traceId: hex(record.traceId), spanId: hex(record.spanId) };
@@ -99,7 +99,7 @@ function forProtobuf(): object {
   return { resourceLogs: [{ ...logs, scopeLogs: [{ ...logs!.scopeLogs[0], logRecords: [changed] }] }] };
 }
 
-test("a record arrives with all of its fields, in either encoding and however it is compressed", async (t) => {
+test("a record is stored with all of its fields, in each encoding and compression", async (t) => {
   const service = await serviceOf(t, "embedded");
   const json = JSON.stringify(request);
   const numbers = json
@@ -136,7 +136,7 @@ test("a record arrives with all of its fields, in either encoding and however it
   }
 });
 
-test("answers of failure are in the encoding of the request", async (t) => {
+test("error responses have the encoding of the request", async (t) => {
   const service = await serviceOf(t, "embedded");
   const wrong = await send(service, "/v1/logs", "x", { headers: { ...JSON_TYPE, Authorization: "Bearer wrong" } });
   t.is(wrong.status, 401);
@@ -168,7 +168,7 @@ test("answers of failure are in the encoding of the request", async (t) => {
   t.is((await send(service, "/v1/logs", "", { headers: PROTOBUF })).status, 200, "an empty request");
 });
 
-test("what is no record is a partial success", async (t) => {
+test("malformed records are reported as a partial success", async (t) => {
   const service = await serviceOf(t, "embedded");
   const logRecords = [
     1,
@@ -185,7 +185,7 @@ test("what is no record is a partial success", async (t) => {
   t.like(event, { text: "good", tags: ["warn"], attributes: { severity_number: 15 } });
 });
 
-test("ids of JSON are read that are base64, as protobuf writes bytes without OTLP's rule", (t) => {
+test("ids in base64, as protobuf's own JSON writes them, are accepted", (t) => {
   const read = (ids: object) => {
     const body = JSON.stringify({
       resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: "a" }, ...ids }] }] }],
@@ -203,7 +203,7 @@ test("ids of JSON are read that are base64, as protobuf writes bytes without OTL
   t.deepEqual(read({ traceId: "zz", spanId: "=" }), {});
 });
 
-test("a text is never empty, and can be chosen", (t) => {
+test("a text is never empty, and its attribute can be selected", (t) => {
   const decode = (record: object, choice: object = {}) => {
     const body = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] }));
     const [event] = [...decodeJson(body, { ...NO_CHOICE, ...choice })];
@@ -232,7 +232,7 @@ test("a text is never empty, and can be chosen", (t) => {
   });
 });
 
-test("a message of protobuf is read as protobufjs reads it", (t) => {
+test("a protobuf message is decoded as protobufjs decodes it", (t) => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 3 },
@@ -277,7 +277,7 @@ test("a message of protobuf is read as protobufjs reads it", (t) => {
   fc.assert(
     fc.property(requests, (given) => {
       const bytes = encodeRequest(given);
-      // The JSON of the same message, as protobufjs understands its own bytes.
+      // The JSON of the same message, as protobufjs decodes its own bytes.
       const message = Request.toObject(Request.decode(bytes), { longs: String, bytes: String });
       const json = Buffer.from(JSON.stringify(message));
       const plain = (event: unknown) =>
@@ -288,7 +288,7 @@ test("a message of protobuf is read as protobufjs reads it", (t) => {
   );
 });
 
-test("messages that are cut off, nested without end or lie about lengths are refused or bounded", (t) => {
+test("messages that are truncated, nested endlessly or give wrong lengths are refused or bounded", (t) => {
   const decode = (bytes: Buffer) => [...decodeProtobuf(bytes, NO_CHOICE)];
   const whole = encodeRequest(forProtobuf());
   for (let length = 1; length < whole.length; length++) {

@@ -5,12 +5,12 @@ import { compress, uncompress } from "snappyjs";
 import { decompress } from "../../../src/ingest/protocols/inflate.ts";
 import { decompressFramedSnappy, decompressSnappy, sizeOfSnappy } from "../../../src/ingest/protocols/snappy.ts";
 
-/** Texts with repeats of every distance and length, which copies are made of. */
+/** Texts that repeat at every distance and length, so that copies of all kinds occur. */
 const repeating = fc
   .array(fc.tuple(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 300 })), { maxLength: 12 })
   .map((parts) => Buffer.concat(parts.flatMap(([bytes, times]) => Array.from({ length: times }, () => bytes))));
 
-test("what snappyjs compresses becomes what it was", (t) => {
+test("blocks of snappyjs are decompressed unchanged", (t) => {
   fc.assert(
     fc.property(repeating, (bytes) => {
       const block = Buffer.from(compress(bytes));
@@ -21,7 +21,7 @@ test("what snappyjs compresses becomes what it was", (t) => {
   );
 });
 
-test("any bytes become what snappyjs makes of them, or are refused", (t) => {
+test("any bytes are decompressed as by snappyjs, or refused", (t) => {
   const theirs = (block: Buffer): Buffer | null => {
     try {
       return Buffer.from(uncompress(block));
@@ -40,7 +40,7 @@ test("any bytes become what snappyjs makes of them, or are refused", (t) => {
         t.regex((error as Error).message, /no block of snappy/);
         return;
       }
-      // Theirs takes some blocks that ours refuses, and never the other way round.
+      // snappyjs accepts some blocks that ours refuses, and never the other way round.
       const expected = theirs(block);
       if (expected !== null) t.true(ours.equals(expected));
     }),
@@ -48,7 +48,7 @@ test("any bytes become what snappyjs makes of them, or are refused", (t) => {
   );
 });
 
-test("blocks that lie about their size, or copy from before their beginning, are refused at once", (t) => {
+test("blocks that give a wrong size or copy from before their start are refused at once", (t) => {
   const refused = (...bytes: number[]) => t.throws(() => decompressSnappy(Buffer.from(bytes)), { message: /snappy/ });
   refused();
   refused(0x80);
@@ -61,7 +61,7 @@ test("blocks that lie about their size, or copy from before their beginning, are
   refused(0x05, 0x00, 0x41, 0x01, 0x02);
   refused(0x01, 0xfc, 0xff, 0xff, 0xff, 0xff);
   t.is(decompressSnappy(Buffer.from([0x00])).length, 0);
-  // A copy that goes on within itself.
+  // A copy that overlaps its own output.
   t.is(decompressSnappy(Buffer.from([0x08, 0x00, 0x61, 0x0d, 0x01])).toString(), "aaaaaaaa");
 });
 
@@ -71,7 +71,7 @@ const chunk = (type: number, bytes: Uint8Array) =>
 const BEGIN = chunk(0xff, Buffer.from("sNaPpY"));
 const SUM = Buffer.alloc(4);
 
-test("framed snappy, which the Collector means by snappy, becomes what it was", async (t) => {
+test("framed snappy, which the Collector calls snappy, is decompressed unchanged", async (t) => {
   const text = Buffer.from("0123456789".repeat(10_000));
   const framed = Buffer.concat([
     BEGIN,
@@ -89,7 +89,7 @@ test("framed snappy, which the Collector means by snappy, becomes what it was", 
   t.is((await decompress(BEGIN, "snappy", 1_000)).length, 0);
 });
 
-test("framed snappy that is cut off, of an unknown kind or larger than allowed is refused", (t) => {
+test("framed snappy that is truncated, of an unknown kind or too large is refused", (t) => {
   const good = chunk(0x00, Buffer.concat([SUM, Buffer.from(compress(Buffer.from("good")))]));
   const refused = (bytes: Buffer) =>
     t.throws(() => decompressFramedSnappy(Buffer.concat([BEGIN, bytes]), 1_000), { message: /no block of snappy/ });

@@ -10,7 +10,7 @@ import { eventsOf, send } from "../posting.ts";
 const TOKEN = { Authorization: `Splunk ${KEY}` };
 const EVENT = "/services/collector/event";
 
-test("events run together, with metadata around them and times of every kind", async (t) => {
+test("concatenated events are stored, with their metadata and times of every kind", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body =
     '{"time":1700000000.123,"host":"box","source":"app.log","sourcetype":"_json","index":"main","event":{"message":"object","severity":"error","n":5},"fields":{"region":"eu"}}' +
@@ -51,7 +51,7 @@ test("events run together, with metadata around them and times of every kind", a
     );
 });
 
-test("a line of Docker's driver is the text, its tag the source, and severities of the Collector are read", async (t) => {
+test("a line of Docker's driver is the text and its tag the source; severities of the Collector are read", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body =
     '{"event":{"line":"inline é","source":"stderr","tag":"web-1","attrs":{"env":"prod"}},"time":"1700000000.5","host":"box"}' +
@@ -73,7 +73,7 @@ test("a line of Docker's driver is the text, its tag the source, and severities 
   t.like(events.get("own text"), { attributes: { line: "17" } });
 });
 
-test("raw bodies are an event a line, with metadata by argument", async (t) => {
+test("raw bodies are an event per line, with metadata from parameters", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = "/services/collector/raw?host=box&sourcetype=app&channel=c1";
   const { status, text } = await send(service, path, "one\r\n\n{two", { headers: TOKEN });
@@ -89,7 +89,7 @@ test("raw bodies are an event a line, with metadata by argument", async (t) => {
   t.true(events.every(({ source, attributes }) => source === "box" && attributes!["sourcetype"] === "app"));
 });
 
-test("failures have the collector's own codes, and nothing of the request is stored", async (t) => {
+test("errors have the collector's own codes, and nothing of the request is stored", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { secret } = await service.ports.catalog.createApiKey(parseLogKey(LOG)!, "read-only");
   await service.ports.catalog.refresh();
@@ -126,7 +126,7 @@ test("failures have the collector's own codes, and nothing of the request is sto
   );
 });
 
-test("objects that run together are those that JSON writes", (t) => {
+test("concatenated objects are parsed as JSON writes them", (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 5 }),

@@ -13,7 +13,7 @@ function read(line: string | Buffer, options: Partial<ConstructorParameters<type
   return { ...rest, created, ns: time?.ns ?? 0, secret, attributes: Object.fromEntries(attributes) };
 }
 
-test("RFC 5424 with all of its fields", (t) => {
+test("parses RFC 5424 with all of its fields", (t) => {
   const line =
     '<165>1 2003-10-11T22:14:15.003123Z mymachine.example.com evntslog 42 ID47 [exampleSDID@32473 iut="3" ' +
     'eventSource="App\\"lic\\]at\\\\ion\\n" eventID="1011"][x@1 empty="" a="1" a="2"] \ufeffAn é event';
@@ -35,7 +35,7 @@ test("RFC 5424 with all of its fields", (t) => {
   });
 });
 
-test("RFC 5424 without what may be missing", (t) => {
+test("parses RFC 5424 without its optional fields", (t) => {
   const event = read("<34>1 - - - - - -");
   t.like(event, { text: "", severity: "fatal", source: "", created: null });
   t.deepEqual(event.attributes, { facility: "auth", severity: "crit" });
@@ -45,7 +45,7 @@ test("RFC 5424 without what may be missing", (t) => {
   t.is(read("<34>1 2026-11-26T10:00:26.36Z h a - - - x").created, "2026-11-26T10:00:26.360Z");
 });
 
-test("RFC 3164, and what devices make of it", (t) => {
+test("parses RFC 3164 and its variants", (t) => {
   const cases: readonly (readonly [string, object, Record<string, string | number | undefined>])[] = [
     [
       "<34>Oct 11 22:14:15 mymachine su[99]: 'su root' failed",
@@ -73,7 +73,7 @@ test("RFC 3164, and what devices make of it", (t) => {
   }
 });
 
-test("a time without a year is of the latest that is not ahead, or of the year that is set", (t) => {
+test("a time without a year is in the last year that is not ahead, or in the configured year", (t) => {
   t.is(read("<1>Nov 27 11:00:00 h a: x").created, "2026-11-27T11:00:00.000Z", "a clock may be ahead");
   t.is(read("<1>Nov 28 00:00:00 h a: x").created, "2025-11-28T00:00:00.000Z");
   t.is(read("<1>Jan  1 00:00:00 h a: x").created, "2026-01-01T00:00:00.000Z");
@@ -89,7 +89,7 @@ test("a time without a year is of the latest that is not ahead, or of the year t
   t.is(read("<1>Nov 26 12:00:00 h a: x", { zone: parseZone("-5") }).created, "2026-11-26T17:00:00.000Z");
 });
 
-test("what cannot be read is the text of an event, whole", (t) => {
+test("an unparsable message becomes the text of an event", (t) => {
   const lines = [
     "no priority",
     "<>x",
@@ -110,7 +110,7 @@ test("what cannot be read is the text of an event, whole", (t) => {
   t.is(read(Buffer.from("<13>caf\xe9", "latin1")).text, "café", "Latin-1");
 });
 
-test("a key in structured data is told, and is no attribute", (t) => {
+test("a key in structured data is returned and is not an attribute", (t) => {
   const { secret, attributes, text } = read('<13>1 - h a - - [loggia@32473 key="lg_x" shop="7"] x');
   t.is(secret, "lg_x");
   t.is(text, "x");

@@ -7,7 +7,7 @@ import { digitsOf, timeOf } from "../../../src/ingest/protocols/times.ts";
 
 const MS = Date.UTC(2026, 10, 20, 10, 0, 0, 123);
 
-test("a moment is told by its size, or by ISO 8601", (t) => {
+test("a time is read by its magnitude, or as ISO 8601", (t) => {
   const same: readonly unknown[] = [
     MS,
     String(MS),
@@ -28,7 +28,7 @@ test("a moment is told by its size, or by ISO 8601", (t) => {
   t.deepEqual(timeOf(0), { ms: 0, ns: 0 });
 });
 
-test("times in the usual form are read as those with another zone", (t) => {
+test("times in the usual format are read like those with another zone", (t) => {
   const date = fc.date({ min: new Date(0), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true });
   fc.assert(
     fc.property(date, fc.stringMatching(/^(?:[0-9]{3,9})?$/), (moment, fraction) => {
@@ -47,7 +47,7 @@ test("times in the usual form are read as those with another zone", (t) => {
   }
 });
 
-test("what names no moment is none", (t) => {
+test("invalid times are absent", (t) => {
   for (const value of [
     "",
     "soon",
@@ -69,7 +69,7 @@ test("what names no moment is none", (t) => {
   }
 });
 
-test("severities of producers are one of six", (t) => {
+test("severities of producers map to one of six", (t) => {
   const words = [
     "EMERG",
     "Critical",
