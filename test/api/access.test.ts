@@ -11,18 +11,18 @@ import { createWorld } from "./access-world.ts";
 import type { World } from "./access-world.ts";
 
 /**
- * Who may call what: the status of every route for every kind of caller. Columns:
+ * The status of every route for every kind of caller. Columns:
  *
  * nobody    without credentials
  * wrong     an admin with a wrong password
- * foreign   a person with whom the log is not shared
- * user      one with the user role
- * admin     one with the admin role
- * root      a service admin, without a share
+ * foreign   an account that the log is not shared with
+ * user      an account with the user role
+ * admin     an account with the admin role
+ * root      a service admin without a share
  * reader    a read-only key of the log
  * writer    a write-only key of the log
- * disabled  a disabled read-write key of it
- * other     another log's read-write key
+ * disabled  a disabled read-write key of the log
+ * other     a read-write key of another log
  */
 const TABLE = `
                                                            nobody wrong foreign user admin root reader writer disabled other

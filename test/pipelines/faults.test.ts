@@ -20,13 +20,13 @@ import {
 } from "./house.ts";
 import { PLACES } from "./places.ts";
 
-/** What becomes of an item instead of being written; null: it is written. */
+/** The outcome of an item instead of a write; null: the item is written. */
 type Fault<T> = (item: T) => WriteOutcome | null;
 
 const RETRY: WriteOutcome = { kind: "retry", reason: "busy" };
 const REJECTED: WriteOutcome = { kind: "rejected", reason: "not to be had" };
 
-/** Hands the items without a fault on to `write`, and puts the outcomes together. */
+/** Passes the items without a fault to `write` and merges the outcomes. */
 async function around<T>(
   items: readonly T[],
   fault: Fault<T>,
@@ -38,8 +38,8 @@ async function around<T>(
 }
 
 /**
- * The real store, but for what `faults` says of single items. As every store, it commits a position
- * only where all is done.
+ * The real store with faults injected for single items. Like every store, it commits a position
+ * only if all items are done.
  */
 function overStore(
   store: Store,
@@ -71,7 +71,7 @@ function overStore(
   };
 }
 
-/** The real store, told of events before they are prepared. */
+/** The real store with a callback for events before they are prepared. */
 function preparing(store: Store, told: (ids: readonly EventId[]) => void): Store {
   return {
     ...store,
@@ -92,7 +92,7 @@ function damaged(): never {
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: cut off between store and acknowledgement, nothing is lost and nothing double`, async (t) => {
+  test(`${name}: a crash between store and acknowledgement loses and duplicates nothing`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
@@ -129,7 +129,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: what is retried is written once, what is done is not written again, and no more is taken in meanwhile`, async (t) => {
+  test(`${name}: retried items are written once, done ones not again, and reading pauses meanwhile`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 300 }, () => accept(log));
@@ -167,7 +167,7 @@ for (const { name, open } of PLACES) {
     t.deepEqual(await deadLetters(house.bus), []);
   });
 
-  test(`${name}: an event that the store rejects is a dead letter, and those behind it are stored`, async (t) => {
+  test(`${name}: an event that the store rejects becomes a dead letter, and later ones are stored`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 30 }, () => accept(log));
@@ -186,7 +186,7 @@ for (const { name, open } of PLACES) {
     t.is(letters[0]!.origin.line, 4);
     t.like(pipeline.stats(), { events: { done: 29 }, deadLetters: { index: 1 } });
 
-    // Whatever it was is mended: the letter goes through as it was posted.
+    // The fault is fixed, so the redriven event is stored as posted.
     await pipeline.close();
     const again = await start(t, house);
     await house.bus.append("events", [recordOf([letters[0]!])]);
@@ -197,7 +197,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: an event whose alert is rejected is not stored; sent through again it is, with each alert once`, async (t) => {
+  test(`${name}: an event with a rejected alert is not stored; redriven, it is stored with each alert once`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
@@ -232,7 +232,7 @@ for (const { name, open } of PLACES) {
     }
   });
 
-  test(`${name}: an event at which the store throws holds up no other`, async (t) => {
+  test(`${name}: an event at which the store throws delays no other`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log));
@@ -254,7 +254,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: an event that the store cannot prepare holds up no other`, async (t) => {
+  test(`${name}: an event that the store cannot prepare delays no other`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log));
@@ -276,7 +276,7 @@ for (const { name, open } of PLACES) {
     t.is(pipeline.stats().events.done, 99);
   });
 
-  test(`${name}: events that a store cannot prepare for what will pass wait until it has`, async (t) => {
+  test(`${name}: events that cannot be prepared because of a temporary fault wait for its end`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 10 }, () => accept(log));
@@ -292,7 +292,7 @@ for (const { name, open } of PLACES) {
     t.deepEqual(await deadLetters(house.bus), []);
   });
 
-  test(`${name}: an address at which the GeoIP database throws becomes a dead letter`, async (t) => {
+  test(`${name}: an event at whose address the GeoIP database throws becomes a dead letter`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = [accept(log), accept(log, { geo: { ip: "::" } }), accept(log)];
@@ -302,7 +302,7 @@ for (const { name, open } of PLACES) {
     t.like(await deadLetters(house.bus), [{ stage: "enrich", reason: "Error: the database is damaged" }]);
   });
 
-  test(`${name}: while dead letters cannot be written, the offset stays; then none is missing`, async (t) => {
+  test(`${name}: the offset stays while dead letters cannot be written, and none is lost`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const good = accept(log);
@@ -331,7 +331,7 @@ for (const { name, open } of PLACES) {
     t.is((await rows(house.store, log)).length, 1);
   });
 
-  test(`${name}: closing does not wait for a store that is away, and what was left comes at the next start`, async (t) => {
+  test(`${name}: closing does not wait for an unreachable store, and the next start resumes`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 50 }, () => accept(log));
@@ -358,7 +358,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: the bus hears of a batch while the store is away`, async (t) => {
+  test(`${name}: the session is kept alive while the store is unreachable`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     await post(house.bus, [accept(log)]);

@@ -24,7 +24,7 @@ import { until } from "../support/until.ts";
 
 export const SILENT = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
-/** The engines of one kind, empty and a test's own. */
+/** The engines of one kind, empty and for one test. */
 export type House = {
   readonly bus: Bus;
   readonly store: Store;
@@ -33,7 +33,7 @@ export type House = {
 
 export type Place = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<House> };
 
-/** The embedded engines in a folder. Whoever opens them closes them. */
+/** Opens embedded engines in a folder; the caller closes them. */
 export async function openEmbedded(folder: string): Promise<House & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
@@ -55,7 +55,7 @@ export const EMBEDDED: Place = {
   },
 };
 
-/** Starts a pipeline that waits little between tries, and closes it with the test. */
+/** Starts a pipeline with short delays between retries, closed with the test. */
 export async function start(
   t: ExecutionContext,
   house: House,
@@ -68,12 +68,12 @@ export async function start(
 
 const nextId = createIdSource();
 
-/** Where deletions become durable, as the API has it. */
+/** Returns a deletion log that makes deletions durable as the API does. */
 export function deletionsOn(bus: Pick<Bus, "append">): DeletionLog {
   return createDeletionLog({ bus, ids: nextId });
 }
 
-/** An accepted event, as posting makes it. */
+/** Returns an accepted event as posting creates it. */
 export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): AcceptedEvent {
   const given = {
     text: "something happened",
@@ -89,7 +89,7 @@ export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): Accept
   return { ...nextId(), log, ...given, ...fields };
 }
 
-/** Appends events of one log, so many to a record. */
+/** Appends events of one log, this many to a record. */
 export async function post(bus: Bus, events: readonly AcceptedEvent[], perRecord = 10): Promise<void> {
   const records = [];
   for (let i = 0; i < events.length; i += perRecord) {
@@ -99,7 +99,7 @@ export async function post(bus: Bus, events: readonly AcceptedEvent[], perRecord
   await bus.append("events", records);
 }
 
-/** Waits until all that lies on its topic is acknowledged. */
+/** Waits until every record of the topic is acknowledged. */
 export async function caughtUp(pipeline: Pick<Pipeline, "lag">): Promise<void> {
   await until(
     async () => {
@@ -110,7 +110,7 @@ export async function caughtUp(pipeline: Pick<Pipeline, "lag">): Promise<void> {
   );
 }
 
-/** All that a log holds, in the order of acceptance. */
+/** Returns all events of a log, in order of acceptance. */
 export async function rows(store: Store, log: LogKey, from: Source = { kind: "events" }): Promise<readonly EventRow[]> {
   await store.refresh();
   const all: EventRow[] = [];
@@ -134,7 +134,7 @@ export function alertsOf(store: Store, log: LogKey, user: UserId): Promise<reado
   return rows(store, log, { kind: "alerts", user });
 }
 
-/** All dead letters there are now, in no order. */
+/** Returns all present dead letters, in no order. */
 export async function deadLetters(bus: Bus): Promise<DeadLetter[]> {
   const group = uniqueName("reader");
   const letters: DeadLetter[] = [];
@@ -152,7 +152,7 @@ export async function deadLetters(bus: Bus): Promise<DeadLetter[]> {
   return letters;
 }
 
-/** A log of the test's own, with its owner. */
+/** Creates a log with an owner, for one test. */
 export async function makeLog(catalog: Catalog): Promise<{ log: LogKey; owner: UserId }> {
   const account = await catalog.createAccount({
     email: `${uniqueName("owner")}@example.com`,
@@ -168,7 +168,7 @@ export function uniqueLog(): LogKey {
   return parseLogKey(uniqueName("log"))!;
 }
 
-/** Another person who may see the log and wants alerts for a class. */
+/** Adds a user with access to the log who is alerted of a class. */
 export async function addSubscriber(catalog: Catalog, log: LogKey, classKey: string): Promise<UserId> {
   const email = `${uniqueName("reader")}@example.com`;
   const { id } = await catalog.createAccount({ email, password: "correct horse battery", admin: false });

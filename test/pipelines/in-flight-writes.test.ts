@@ -20,10 +20,13 @@ import { PLACES } from "./places.ts";
 const SLICE = 10;
 const SLICES = 8;
 const COUNT = SLICE * SLICES;
-/** A log lies in one partition, which then has them all. */
+/** The limit of concurrent writes. The log is in one partition, which gets all of them. */
 const MOST = 4;
 
-/** A log with events that are delivered as one batch of several slices, each of which raises an alert. */
+/**
+ * Creates a log whose events are delivered as one batch of several writes, each of which raises an
+ * alert.
+ */
 async function fill(house: House): Promise<{ log: LogKey; ids: string[]; alerts: () => Promise<string[]> }> {
   const { log } = await makeLog(house.catalog);
   await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
@@ -37,7 +40,9 @@ async function fill(house: House): Promise<{ log: LogKey; ids: string[]; alerts:
   };
 }
 
-/** The house with a gate before each write of events, and what it saw. */
+/**
+ * Wraps the engines so that each write of events passes `pass` first, and records what happened.
+ */
 function gated(house: House, pass: (write: number) => Promise<void> | void) {
   const seen = { writes: 0, done: 0, underWay: 0, most: 0, acks: 0, batches: 0 };
   const store: House["store"] = {
@@ -76,7 +81,7 @@ async function holdsAllOnce(t: ExecutionContext, house: House, filled: Awaited<R
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: slices that are through before an earlier one do not get their batch acknowledged`, async (t) => {
+  test(`${name}: writes that finish before an earlier one do not acknowledge their batch`, async (t) => {
     const place = await open(t);
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
@@ -88,13 +93,13 @@ for (const { name, open } of PLACES) {
     t.true((await pipeline.lag()).some(({ next, end }) => next < end));
     held.resolve();
     await caughtUp(pipeline);
-    // The bus has the offset a moment before the pipeline knows that it has.
+    // The bus has the offset slightly before the pipeline knows it.
     await until(() => seen.acks > 0, { what: "the batch to be acknowledged" });
     t.is(seen.acks, 1);
     await holdsAllOnce(t, place, filled);
   });
 
-  test(`${name}: as many slices are under way as are allowed, and no more`, async (t) => {
+  test(`${name}: writes run concurrently up to the limit`, async (t) => {
     const place = await open(t);
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
@@ -108,7 +113,7 @@ for (const { name, open } of PLACES) {
     await holdsAllOnce(t, place, filled);
   });
 
-  test(`${name}: ended while an earlier slice is held up and later ones are written, all comes again and is there once`, async (t) => {
+  test(`${name}: closed while an earlier write is blocked and later ones are done, all is redelivered and stored once`, async (t) => {
     const place = await open(t);
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
@@ -127,7 +132,7 @@ for (const { name, open } of PLACES) {
     await holdsAllOnce(t, place, filled);
   });
 
-  test(`${name}: a batch whose slice throws is delivered again only when its other slices have ended`, async (t) => {
+  test(`${name}: a batch with a write that throws is redelivered only after its other writes have ended`, async (t) => {
     const place = await open(t);
     const filled = await fill(place);
     let broken = false;
@@ -143,7 +148,7 @@ for (const { name, open } of PLACES) {
     const catalog = {
       ...house.catalog,
       subscribers: (...given: Parameters<House["catalog"]["subscribers"]>) => {
-        // Unexpected, and after two slices are under way.
+        // An unexpected failure, after two writes have started.
         if (!broken && seen.writes >= 2) {
           broken = true;
           throw new Error("unexpected");
@@ -163,7 +168,7 @@ for (const { name, open } of PLACES) {
     await holdsAllOnce(t, place, filled);
   });
 
-  test(`${name}: in order, each slice is written after those before it, however long these take`, async (t) => {
+  test(`${name}: in order, each write starts after those before it, however long these take`, async (t) => {
     const place = await open(t);
     const filled = await fill(place);
     const { house, seen } = gated(place, () => {});
@@ -172,7 +177,7 @@ for (const { name, open } of PLACES) {
     const store: House["store"] = {
       ...house.store,
       writeAlerts: async (some) => {
-        // The first slice takes longest to have its alerts.
+        // The alerts of the first write take longest.
         if (alerts++ === 0) await until(() => alerts === MOST, { what: "the alerts of later slices" });
         return house.store.writeAlerts(some);
       },

@@ -19,7 +19,7 @@ import {
 import { PLACES } from "./places.ts";
 
 for (const { name, open } of PLACES) {
-  test(`${name}: what was accepted is stored with hash and class`, async (t) => {
+  test(`${name}: accepted events are stored with hash and class`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
@@ -59,7 +59,7 @@ for (const { name, open } of PLACES) {
     t.like(pipeline.stats(), { records: 2, events: { decoded: 4, done: 4, retried: 0 }, batches: { failed: 0 } });
   });
 
-  test(`${name}: an event of a log that the catalog does not know is kept, without a class`, async (t) => {
+  test(`${name}: an event of an unknown log is stored without a class`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const event = accept(log, { tags: ["error"] });
@@ -68,7 +68,7 @@ for (const { name, open } of PLACES) {
     t.like((await rows(house.store, log))[0], { id: event.id, class: null });
   });
 
-  test(`${name}: each subscribed user has one alert for an event, however often it comes`, async (t) => {
+  test(`${name}: each subscriber has one alert per event, however often it is delivered`, async (t) => {
     const house = await open(t);
     const { log, owner } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
@@ -96,7 +96,7 @@ for (const { name, open } of PLACES) {
     t.is((await rows(house.store, log)).length, 3);
   });
 
-  test(`${name}: exactly what is broken becomes a dead letter with reason and position, all else is stored`, async (t) => {
+  test(`${name}: malformed lines become dead letters with reason and position, all others are stored`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const good = Array.from({ length: 6 }, (_, i) => accept(log, { text: `good ${i}` }));
@@ -146,7 +146,7 @@ for (const { name, open } of PLACES) {
     t.is(pipeline.stats().deadLetters.decode, 6);
   });
 
-  test(`${name}: a change of class filters reaches a running pipeline`, async (t) => {
+  test(`${name}: a change of class filters applies to a running pipeline`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     const pipeline = await start(t, house);
@@ -165,7 +165,7 @@ for (const { name, open } of PLACES) {
     t.is(await classNow(accept(log, { tags: ["a"] })), null);
   });
 
-  test(`${name}: a record with more events than a slice may have goes through in slices`, async (t) => {
+  test(`${name}: a record with more events than one write is stored in several`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 2_500 }, () => accept(log));
@@ -186,7 +186,7 @@ for (const { name, open } of PLACES) {
     t.is((await rows(house.store, log)).length, 2_500);
   });
 
-  test(`${name}: slices are bounded in bytes`, async (t) => {
+  test(`${name}: writes are limited in bytes`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log, { data: "x".repeat(5_000) }));
@@ -204,7 +204,7 @@ for (const { name, open } of PLACES) {
     t.is((await rows(house.store, log)).length, 100);
   });
 
-  test(`${name}: a pipeline that was closed goes on where it was`, async (t) => {
+  test(`${name}: a restarted pipeline continues where it was closed`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 3_000 }, () => accept(log));

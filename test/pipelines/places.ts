@@ -28,5 +28,5 @@ async function openCluster(t: ExecutionContext): Promise<House> {
   return { bus, store, catalog };
 }
 
-/** Every kind of engines that a pipeline runs on. */
+/** The kinds of engines that a pipeline runs on. */
 export const PLACES: readonly Place[] = [EMBEDDED, ...(realEngines ? [{ name: "cluster", open: openCluster }] : [])];

@@ -1,8 +1,8 @@
 /**
- * A pipeline on the embedded engines of a folder, as a process that a test can kill: writes a line
- * for each batch that is acknowledged.
+ * Runs a pipeline on the embedded engines of a folder, in a process that a test can kill. It prints
+ * a line for each acknowledged batch.
  *
- *     node process.ts <folder>
+ * node process.ts <folder>
  */
 import { writeSync } from "node:fs";
 import { startPipeline } from "../../pipelines/runner.ts";
@@ -12,7 +12,8 @@ const house = await openEmbedded(process.argv[2]!);
 const bus = overBus(house.bus, {
   subscribe: (options, handler) =>
     house.bus.subscribe(options, async (batch) => {
-      // Written at once: by the time that somebody kills this process for it, the next batch is under way.
+      // Written synchronously: when a test kills this process on the line, the next batch is being
+      // handled.
       await handler({ ...batch, ack: () => batch.ack().finally(() => writeSync(1, "acknowledged\n")) });
     }),
 });

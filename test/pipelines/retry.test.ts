@@ -24,7 +24,7 @@ function retryPolicy(given: Script = {}): RetryPolicy & { count: number } {
 const DONE: WriteOutcome = { kind: "done" };
 const well = async (): Promise<void> => {};
 
-test("items that are done are not written again, rejected ones come back with their reason", async (t) => {
+test("done items are not written again, and rejected ones are returned with their reason", async (t) => {
   const calls: number[][] = [];
   const given = retryPolicy();
   const rejected = await writeWithRetry<number>(
@@ -47,7 +47,7 @@ test("items that are done are not written again, rejected ones come back with th
   t.is(given.count, 2);
 });
 
-test("a write knows whether nothing else is owed", async (t) => {
+test("a write knows whether it is the last one owed", async (t) => {
   const seen: [readonly number[], boolean][] = [];
   let call = 0;
   await writeWithRetry<number>(
@@ -90,7 +90,7 @@ test("a write knows whether nothing else is owed", async (t) => {
   t.deepEqual(seen.at(-1), [[2], false], "a dead letter is still owed");
 });
 
-test("an engine that is away is waited for, and nothing is rejected", async (t) => {
+test("an unreachable engine is retried, and nothing is rejected", async (t) => {
   let calls = 0;
   const rejected = await writeWithRetry<number>(
     {
@@ -109,7 +109,7 @@ test("an engine that is away is waited for, and nothing is rejected", async (t) 
   t.is(rejected.size, 0);
 });
 
-test("an item that makes every write with it throw is found, and holds up no other", async (t) => {
+test("an item that makes every write with it throw is isolated and delays no other", async (t) => {
   const items = Array.from({ length: 1_000 }, (_, i) => i);
   const written = new Map<number, number>();
   const rejected = await writeWithRetry<number>(
@@ -130,7 +130,7 @@ test("an item that makes every write with it throw is found, and holds up no oth
   t.true([...written.values()].every((times) => times === 1));
 });
 
-test("where every write throws, the engine is ill, not the events: none is rejected", async (t) => {
+test("if every write throws, the engine is at fault, and no event is rejected", async (t) => {
   const closing = new AbortController();
   let calls = 0;
   const retriedWrite = writeWithRetry<number>(
@@ -149,7 +149,7 @@ test("where every write throws, the engine is ill, not the events: none is rejec
   await t.throwsAsync(retriedWrite, { message: "enough" });
 });
 
-test("a store that answers for too few items is not believed", async (t) => {
+test("a response with too few outcomes is an error", async (t) => {
   const rejected = await writeWithRetry<number>(
     { what: "test", groups: [[1]], write: async () => [], ping: well },
     retryPolicy(),
@@ -157,7 +157,7 @@ test("a store that answers for too few items is not believed", async (t) => {
   t.regex(rejected.get(1)!, /0 outcomes for 1 items/);
 });
 
-test("the signal ends all trying, with its reason", async (t) => {
+test("the signal ends all retries with its reason", async (t) => {
   const lost = new AbortController();
   const work = retryForever(
     "test",
@@ -170,7 +170,7 @@ test("the signal ends all trying, with its reason", async (t) => {
   await t.throwsAsync(work, { message: "partition lost" });
 });
 
-test("waits double up to the last, with a part left to chance", async (t) => {
+test("delays double up to a maximum, with a random part", async (t) => {
   const waits: number[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void waits.push(JSON.parse(line).wait_ms) });
   let calls = 0;

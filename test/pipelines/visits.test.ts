@@ -31,7 +31,7 @@ async function users(store: Store, log: LogKey): Promise<readonly TrackedUser[]>
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: visits and events of one record come where they belong, in slices`, async (t) => {
+  test(`${name}: visits and events of one record are each stored, in several writes`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     const visits = Array.from({ length: 50 }, (_, i) => visit(log, { user: `user ${i % 5}`, page: `/${i}` }));
@@ -54,7 +54,7 @@ for (const { name, open } of PLACES) {
     t.like(pipeline.stats(), { visits: 50, events: { decoded: 50, done: 50 } });
   });
 
-  test(`${name}: a batch of visits alone moves the offset; cut off before that, each visit still counts once`, async (t) => {
+  test(`${name}: a batch of visits alone moves the offset; after a crash before that, each visit still counts once`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     for (let i = 0; i < 10; i++) await append(house, log, [encodeVisitLine(visit(log))]);
@@ -77,7 +77,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: visits are tried again while the store is busy, and come before the events of their slice`, async (t) => {
+  test(`${name}: visits are retried while the store is busy, and written before the events of their batch`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     let busy = 3;
@@ -102,7 +102,7 @@ for (const { name, open } of PLACES) {
     t.is(pipeline.stats().events.retried, 3);
   });
 
-  test(`${name}: a visit that the store rejects is a dead letter, and counts when it is sent through again`, async (t) => {
+  test(`${name}: a visit that the store rejects becomes a dead letter, and counts once redriven`, async (t) => {
     const house = await open(t);
     const log = uniqueLog();
     let rejecting = true;

@@ -22,7 +22,7 @@ const set = fc
   );
 
 for (const near of [0, 12, undefined]) {
-  test(`finds what each pattern by itself is found to be, with ${near ?? "the usual"} entries near the roots`, (t) => {
+  test(`finds what each pattern by itself finds, with ${near ?? "the usual"} entries near the roots`, (t) => {
     fc.assert(
       fc.property(fc.array(set, { minLength: 1, maxLength: 3 }), fc.array(text, { maxLength: 8 }), (sets, texts) => {
         const automaton = finish(compileAutomaton(sets, near));

@@ -23,8 +23,8 @@ const [A, B, C] = [logKey("a"), logKey("b"), logKey("c")];
 const SUBJECT: Subject = { text: "", link: "", source: "", tags: [] };
 
 /**
- * The worst that a log may hold: texts and links as long as they may be, many that begin alike,
- * many short ones.
+ * The worst filters that a log may have: texts and links of maximum length, many with a common
+ * prefix, many short ones.
  */
 const WORST: readonly { readonly name: string; readonly filters: readonly ClassFilter[] }[] = [
   { name: "long texts", of: (i: number) => ({ text: `${i} ${"long text ".repeat(20)}`.slice(0, 200) }) },
@@ -41,7 +41,7 @@ const WORST: readonly { readonly name: string; readonly filters: readonly ClassF
   filters: Array.from({ length: 10_000 }, (_, i) => filter(i, { ...of(i), weight: i % 11 })),
 }));
 
-/** How long each step takes that a generator does, in milliseconds. */
+/** Returns the duration of each step of a generator, in milliseconds. */
 function stepsOf(all: readonly ClassFilter[]): number[] {
   const lasted: number[] = [];
   const steps = matcherInSteps(all);
@@ -54,8 +54,8 @@ function stepsOf(all: readonly ClassFilter[]): number[] {
 }
 
 for (const { name, filters: all } of WORST) {
-  test.serial(`no step of building a matcher is a large part of it: ${name}`, (t) => {
-    // Other processes hold up any step, but hardly the same one each time.
+  test.serial(`no step of building a matcher takes a large part of the time: ${name}`, (t) => {
+    // Other processes delay any step, but rarely the same one in every run.
     const runs = Array.from({ length: 5 }, () => stepsOf(all));
     const least = runs[0]!.map((_, i) => Math.min(...runs.map((run) => run[i]!)));
     const whole = least.reduce((sum, lasted) => sum + lasted, 0);
@@ -65,7 +65,7 @@ for (const { name, filters: all } of WORST) {
   });
 }
 
-test("filters looked at one after the other give the class that a matcher gives", async (t) => {
+test("comparing filters one by one gives the same class as a matcher", async (t) => {
   const all = Array.from({ length: 400 }, (_, i) =>
     filter(i, {
       tag: i % 3 === 0 ? `T${i % 5}` : "",
@@ -84,7 +84,7 @@ test("filters looked at one after the other give the class that a matcher gives"
   }
 });
 
-/** Events of logs whose filters the test changes. */
+/** Classifies events of logs whose filters the test changes. */
 function prepare(lists: Map<LogKey, readonly ClassFilter[]>) {
   const matchers = createMatchers({ pause: () => turn() });
   const catalog = {
@@ -97,7 +97,7 @@ function prepare(lists: Map<LogKey, readonly ClassFilter[]>) {
   return { matchers, ask };
 }
 
-test("until a matcher is ready events get their class without it, and each by the filters of its moment", async (t) => {
+test("events are classified without a matcher until it is ready, each by the filters of its moment", async (t) => {
   const lists = new Map([[A, filters(500) as readonly ClassFilter[]]]);
   const { matchers, ask } = prepare(lists);
   t.is(await ask(A, "t7"), "k7");
@@ -111,7 +111,7 @@ test("until a matcher is ready events get their class without it, and each by th
   t.is(ask(A, "t7"), null);
 });
 
-test("a change of a few filters is matched at once, by the matcher of the others and one of these", async (t) => {
+test("a change of a few filters applies at once, by the matcher of the others and one for the change", async (t) => {
   const some = (i: number, weight: number, change: Partial<ClassFilter> = {}) =>
     filter(1_000 + i, { tag: `t${i % 40}`, source: i % 3 === 0 ? "s" : "", weight, ...change });
   const list = Array.from({ length: 400 }, (_, i) => some(i, i % 7));
@@ -144,7 +144,7 @@ test("a change of a few filters is matched at once, by the matcher of the others
   t.true(atOnce > 180, `${atOnce} of 200 at once`);
 });
 
-test("after many changes a new matcher is built, and events wait for none meanwhile", async (t) => {
+test("a new matcher is built after many changes, and no event waits for it", async (t) => {
   const list = filters(300);
   const lists = new Map<LogKey, readonly ClassFilter[]>([[A, list]]);
   const { matchers, ask } = prepare(lists);
@@ -157,7 +157,7 @@ test("after many changes a new matcher is built, and events wait for none meanwh
   change(0, 6);
   for (let i = 0; i < 1_000; i++) t.is(ask(A, "changed-5"), "k5");
   await matchers.idle();
-  // That the change before is in the matcher shows in one more being few again.
+  // One more change still counts as few only if the matcher has the previous one.
   change(6, 13);
   t.is(ask(A, "changed-12"), "k12");
   t.is(ask(A, "t20"), "k20");
@@ -165,7 +165,7 @@ test("after many changes a new matcher is built, and events wait for none meanwh
   t.true(ask(A, "t100") instanceof Promise, "too many");
 });
 
-test("logs of many filters and few events make no matcher", async (t) => {
+test("logs with many filters and few events build no matcher", async (t) => {
   const logs = Array.from({ length: 50 }, (_, i) => logKey(`log-${i}`));
   const { matchers, ask } = prepare(new Map(logs.map((log) => [log, filters(1_000)])));
   for (const log of logs) t.is(await ask(log, "t999"), "k999");
@@ -173,12 +173,12 @@ test("logs of many filters and few events make no matcher", async (t) => {
   t.true(logs.every((log) => ask(log, "t1") instanceof Promise));
 });
 
-/** Wants a matcher, however many events that takes. */
+/** Requests a matcher often enough that it is built. */
 function want(matchers: ReturnType<typeof createMatchers>, missing: Missing): void {
   for (let i = 0; i < 1_000; i++) matchers.missed(missing);
 }
 
-test("of matchers that are wanted, those of whom the least was built for come first", async (t) => {
+test("the matcher of the owner with the least building time is built first", async (t) => {
   const order: LogKey[] = [];
   const lists = new Map<LogKey, readonly ClassFilter[]>();
   const matchers = createMatchers({
@@ -194,7 +194,7 @@ test("of matchers that are wanted, those of whom the least was built for come fi
   t.true(order.includes(A) && order.indexOf(A) <= 1, `after at most the one that was being built: ${order.join(", ")}`);
 });
 
-test("matchers of all, and of an owner, are bounded; those that were asked for longest ago go first", async (t) => {
+test("matchers are limited in total and per owner; the least recently used are evicted first", async (t) => {
   const matchers = createMatchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
   const lists = new Map<LogKey, readonly ClassFilter[]>();
   const add = async (log: LogKey, owner: string): Promise<void> => {
@@ -203,7 +203,7 @@ test("matchers of all, and of an owner, are bounded; those that were asked for l
     await matchers.idle();
   };
   const has = (log: LogKey): boolean => matchers.find(log, lists.get(log)!) !== null;
-  // Ten filters of a tag have a size of 200.
+  // Ten filters by tag have a size of 200.
   await add(A, "ann");
   await add(B, "ann");
   t.true(has(A) && has(B));
@@ -236,7 +236,7 @@ test("matchers count for the account that owns their logs", async (t) => {
   );
 });
 
-test("a log that alone has more filters than all may have is served, too", async (t) => {
+test("a log with more filters than the total limit still gets a matcher", async (t) => {
   const matchers = createMatchers({ maxSize: { all: 60, owner: 60 }, pause: () => turn() });
   const many = filters(10);
   want(matchers, { log: A, owner: "ann", filters: many });

@@ -13,7 +13,7 @@ function subject(fields: Partial<Subject>): Subject {
   return { text: "", link: "", tags: [], source: "", ...fields };
 }
 
-/** What the matcher means, said as plainly as can be. */
+/** The meaning of a matcher as a plain loop. */
 function classByLoop(filters: readonly ClassFilter[], event: Subject): string | null {
   const matching = filters.filter(
     ({ tag, text, link, source }) =>
@@ -36,7 +36,7 @@ test("every condition that is not empty must hold", (t) => {
   t.is(match({ ...event, source: "web2" }), null);
 });
 
-test("the highest weight wins, and the smaller key among equals", (t) => {
+test("the highest weight wins, and the smaller key among equal weights", (t) => {
   const match = compileMatcher([
     filter("low", { tag: "a", weight: -1 }),
     filter("second", { text: "x", weight: 5 }),
@@ -50,7 +50,7 @@ test("the highest weight wins, and the smaller key among equals", (t) => {
   t.is(match(subject({})), null);
 });
 
-test("a pattern inside another is found where the longer one breaks off", (t) => {
+test("a pattern inside another is found where the longer one fails to match", (t) => {
   const match = compileMatcher([
     filter("long", { text: "abcdx" }),
     filter("inner", { text: "bc" }),
@@ -66,8 +66,8 @@ test("no filter gives no class", (t) => {
 });
 
 /**
- * Few letters, so that patterns overlap, begin and end one another; the letters are those that
- * folding and UTF-16 make hard.
+ * Few letters, so that patterns overlap and are prefixes and suffixes of one another; they include
+ * the difficult cases of case folding and UTF-16.
  */
 const letters = fc.constantFrom(
   "a",
@@ -115,8 +115,11 @@ test("the matcher agrees with the plain loop over the filters", (t) => {
   t.pass();
 });
 
-/** Cuts texts into the filters themselves, so that most filters match and their patterns overlap in every way. */
-test("the matcher agrees with the loop where filters are pieces of the event", (t) => {
+/**
+ * Cuts texts into the filters themselves, so that most filters match and their patterns overlap in
+ * every way.
+ */
+test("the matcher agrees with the loop if filters are pieces of the event", (t) => {
   const cut = fc.record({
     of: fc.nat(20),
     to: fc.nat(20),
@@ -163,7 +166,7 @@ test("the matcher agrees with the loop over thousands of filters", (t) => {
   }
 });
 
-test("a tag has as many sources as filters ask for, few or many", (t) => {
+test("a tag may be combined with any number of sources", (t) => {
   for (const count of [1, 4, 5, 40]) {
     const match = compileMatcher(
       Array.from({ length: count }, (_, i) => filter(`s${i}`, { tag: "a", source: `host-${i}.example.net` })),
@@ -174,7 +177,7 @@ test("a tag has as many sources as filters ask for, few or many", (t) => {
   }
 });
 
-test("many patterns of less weight do not win over what a tag alone has given", (t) => {
+test("many patterns of less weight do not win over the class of a tag alone", (t) => {
   const texts = Array.from({ length: 40 }, (_, i) =>
     filter(`t${i}`, { text: `pattern ${i} of all`, weight: i === 0 ? 9 : 1 }),
   );

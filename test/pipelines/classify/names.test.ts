@@ -5,14 +5,14 @@ import { compileNames } from "../../../pipelines/classify/names.ts";
 import { fold } from "../../../src/events/text.ts";
 import { finish } from "../../../pipelines/classify/steps.ts";
 
-/** By folded name, as a matcher has them. */
+/** Maps folded names to values, as a matcher does. */
 function indexOf(names: readonly string[]): Map<string, string> {
   return new Map(names.map((name) => [fold(name), `of ${fold(name)}`]));
 }
 
 /**
- * What is hard about them: capitals and what lies beside them, units that fold to ASCII and such of
- * which the lower half is ASCII, units of nothing.
+ * Difficult units: capitals and their neighbours, units that fold to ASCII or whose lower byte is
+ * ASCII, zeros.
  */
 const UNITS = [
   "a",
@@ -44,7 +44,7 @@ const names = fc.array(
   { maxLength: 40 },
 );
 
-test("a name is found whatever its case, and no other is", (t) => {
+test("a name is found in any case, and no other is", (t) => {
   const property = fc.property(names, names, (given, others) => {
     const index = indexOf(given);
     const { find } = finish(compileNames(index));
@@ -55,7 +55,7 @@ test("a name is found whatever its case, and no other is", (t) => {
   fc.assert(property, { numRuns: 1_000 });
 });
 
-test("a unit that is no ASCII may fold to one that is, wherever it stands", (t) => {
+test("a unit outside ASCII may fold to ASCII, at any position", (t) => {
   for (const name of ["k", "kk", "kkk", "kelvin", "unkind", "dark", "darks", "a-long-name-with-a-k-in-it"]) {
     const { find } = finish(compileNames(indexOf([name])));
     for (const form of [name, name.toUpperCase(), name.replaceAll("k", "\u212a"), name.replaceAll("s", "\u017f")]) {
@@ -64,13 +64,13 @@ test("a unit that is no ASCII may fold to one that is, wherever it stands", (t) 
   }
 });
 
-test("a unit that is no ASCII is not taken for its lower half", (t) => {
+test("a unit outside ASCII is not confused with its lower byte", (t) => {
   const { find } = finish(compileNames(indexOf(["ab\u0161ba"])));
   t.is(find("ab\u0161ba"), "of ab\u0161ba");
   t.is(find("ababa"), undefined);
 });
 
-test("names differ by each of their units, and by how many these are", (t) => {
+test("names differ by each of their units and by their length", (t) => {
   const whole = "abcdefghijklmnopqr";
   for (let length = 1; length <= whole.length; length++) {
     const name = whole.slice(0, length);
@@ -80,7 +80,7 @@ test("names differ by each of their units, and by how many these are", (t) => {
       t.is(find(other), undefined, JSON.stringify(other));
     }
     for (let i = 0; i < length; i++) {
-      // The last two have the lower five bits in common with it.
+      // The last two share the lower five bits with it.
       const low = name.charCodeAt(i) & 31;
       for (const unit of `\x010123456789${String.fromCharCode(low, low | 32)}`)
         t.is(find(`${name.slice(0, i)}${unit}${name.slice(i + 1)}`), undefined);
@@ -98,7 +98,7 @@ for (const [title, nameOf] of [
     (i: number) => i.toString(2).padStart(14, "0").replaceAll("0", "p").replaceAll("1", "q"),
   ],
 ] as const) {
-  test(`of thousands each is found, and none besides: names ${title}`, (t) => {
+  test(`each of thousands of names is found, and no other: names ${title}`, (t) => {
     const given = Array.from({ length: 10_900 }, (_, i) => nameOf(i));
     const index = indexOf(given);
     const { find } = finish(compileNames(index));
@@ -108,7 +108,7 @@ for (const [title, nameOf] of [
   });
 }
 
-test("a name is not found by another that begins it", (t) => {
+test("a name does not match its prefixes or extensions", (t) => {
   const whole = "abcdefghijklmnopqr";
   for (let length = 1; length <= whole.length; length++) {
     const name = whole.slice(0, length);
@@ -119,20 +119,20 @@ test("a name is not found by another that begins it", (t) => {
   }
 });
 
-test("a name that fills its slot alone is not taken for the beginning of a longer one", (t) => {
+test("a name that fills its slot does not match as the prefix of a longer one", (t) => {
   const { find } = finish(compileNames(indexOf(["a\0\0\0\x01\0\0\0"])));
   t.is(find("a\0\0\0\x01\0\0\0"), "of a\0\0\0\x01\0\0\0");
   t.is(find("a\0\0\0"), undefined);
 });
 
-test("names that no factor leads apart are found all the same: those with the same hash", (t) => {
+test("names with the same hash under every factor are found", (t) => {
   const given = ["ndoovv1vgy0gm", "5cw4sj1o5aomm", "1ldyupe1e7tp37", "1pcdge1ekbe24"];
   const { find } = finish(compileNames(indexOf(given)));
   for (const name of given) t.is(find(name.toUpperCase()), `of ${name}`);
   t.is(find("5cw4sj1o5aomn"), undefined);
 });
 
-test("names that crowd are found all the same: those whose hashes are alike in their upper halves", (t) => {
+test("many names whose hashes share their upper half are found", (t) => {
   const given = `h1htx h2hxn h2laa h2mje h3qno h4ick h5j71 h5yv1 h60m4 h72t2 h7qd0 h862m h8w9n h9fzm hag1s hbf5t hbr4g
     hbugz hd1qf hfukq hhrcs hi3n3 hi6ps hiypv hl6zg hl9bx hlqit hmbsf hn17l hn1f6 hory4 hpij3 hs3qu hs9f6`.split(/\s+/);
   const { find } = finish(compileNames(indexOf([...given, "another"])));
@@ -140,7 +140,7 @@ test("names that crowd are found all the same: those whose hashes are alike in t
   t.is(find("huatt"), undefined);
 });
 
-test("a number that belongs to a name is found as it is, beside what is none", (t) => {
+test("a numeric value is returned unchanged, among values of other types", (t) => {
   const all = [0, 1, 2, 10_000, 2 ** 31 - 1, "of another", 7, "of a last"];
   const nameOf = (i: number): string => (i % 2 === 0 ? `n${i}` : `a-name-as-long-as-no-slot-${i}`);
   const { find } = finish(compileNames<string>(new Map(all.map((value, i) => [nameOf(i), value]))));
@@ -150,7 +150,7 @@ test("a number that belongs to a name is found as it is, beside what is none", (
   );
 });
 
-test("there need not be any", (t) => {
+test("an empty set of names finds nothing", (t) => {
   const { find } = finish(compileNames(new Map<string, string>()));
   t.is(find(""), undefined);
   t.is(find("a"), undefined);

@@ -9,7 +9,7 @@ const scan = createScan();
 const unit = fc.constantFrom("a", "B", " ", "é", "É", "€", "\u212a", "\u{1f600}", "\ud83d", "\0", "\u0130");
 const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit, maxLength: 40 }));
 
-test("a text's folded form is the same before its bytes were written and after", (t) => {
+test("the folded text is the same before and after its bytes were written", (t) => {
   fc.assert(
     fc.property(texts, fc.boolean(), (text, writesFirst) => {
       take(scan, text);
@@ -21,7 +21,7 @@ test("a text's folded form is the same before its bytes were written and after",
   );
 });
 
-test("there is a byte for each unit, and a text is ASCII or it is not, however long", (t) => {
+test("there is a byte for each unit, and the ASCII flag is right for any length", (t) => {
   for (const length of [0, 1, 1_000, 1_015, 1_016, 1_017, 1_018, 1_019, 1_020, 1_021, 1_024, 5_000]) {
     for (const last of ["", "z", "é", "€", "\u{1f600}", "\ud83d", "éé", "€€", "\u{1f600}\u{1f600}"]) {
       const fresh = createScan();

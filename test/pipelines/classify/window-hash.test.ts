@@ -9,10 +9,7 @@ import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
 import { fold } from "../../../src/events/text.ts";
 import { finish } from "../../../pipelines/classify/steps.ts";
 
-/**
- * As many patterns as `texts` has distinct ones; every third is of interest for its id alone, every
- * second has none.
- */
+/** Returns a pattern for each distinct text; every third has only an id, every second no id. */
 function patternsOf(texts: readonly string[]): Pattern[] {
   return [...new Set(texts)].map((text, i) => ({
     text,
@@ -33,8 +30,8 @@ function scanOf(text: string): Scan {
 }
 
 /**
- * What is hard about them: capitals, ends of words, bytes that differ as capitals do and are none,
- * units of which the lower half is that of another, halves of pairs.
+ * Difficult units: capitals, ends of words, bytes that differ like capitals but are not letters,
+ * units with the same lower byte, unpaired surrogates.
  */
 const ASCII = ["a", "b", "c", "d", "A", " ", "[", "{"];
 const ANY = [...ASCII, "é", "€", "\u0161", "\u212a", "\u{1f600}", "\ud83d"];
@@ -49,7 +46,7 @@ for (const [letters, shortest] of [
   const texts = (minLength: number, maxLength: number) =>
     fc.string({ unit: fc.constantFrom(...letters), minLength, maxLength });
   const title = `patterns of ${shortest} and more, ${letters === ASCII ? "all ASCII" : "of any kind"}`;
-  test(`it finds what looking for each pattern finds, and leaves the rest to others: ${title}`, (t) => {
+  test(`finds what a search for each pattern finds, and leaves the other patterns over: ${title}`, (t) => {
     const property = fc.property(
       fc.oneof(
         fc.array(texts(shortest, shortest + 15), { minLength: 1, maxLength: 8 }),
@@ -63,7 +60,7 @@ for (const [letters, shortest] of [
         const taken = patterns.filter((pattern) => !rest.includes(pattern));
         t.is(pass === null, taken.length === 0);
         for (const recipe of recipes) {
-          // Texts made of patterns and of what is none, some patterns several times.
+          // Texts made of patterns and other characters, with some patterns repeated.
           const text = recipe
             .map((piece) => (typeof piece === "number" ? given[piece % given.length]! : piece))
             .join("");
@@ -84,7 +81,7 @@ for (const [letters, shortest] of [
 const numbered = (count: number, form: (i: number) => string) =>
   patternsOf(Array.from({ length: count }, (_, i) => form(i)));
 
-test("thousands that begin and end alike are told by what they have of their own", (t) => {
+test("thousands of patterns with common prefix and suffix are distinguished by their own part", (t) => {
   const patterns = numbered(5_000, (i) => `the same beginning, ${i} apart, and the same end`);
   const { pass, rest } = finish(compileWindowHash(patterns));
   t.true(rest.length < patterns.length / 10, `${rest.length} are left`);
@@ -94,7 +91,7 @@ test("thousands that begin and end alike are told by what they have of their own
   t.deepEqual(ids, [wanted!.id]);
 });
 
-test("a pattern is found wherever it stands, be the text long or short", (t) => {
+test("a pattern is found at any position, in short and long texts", (t) => {
   for (const length of [4, 5, 6, 7, 8, 9, 10, 11, 40]) {
     const { pass, rest } = finish(compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(length, "y"))));
     t.deepEqual(rest, []);
@@ -109,7 +106,7 @@ test("a pattern is found wherever it stands, be the text long or short", (t) => 
   }
 });
 
-test("patterns that have but one window of their own are all looked for, at each place", (t) => {
+test("patterns with only one distinctive window are all found, at any position", (t) => {
   const patterns = numbered(10_000, (i) => `user ${`${i}`.padStart(4, "0")}`);
   const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, []);
@@ -118,11 +115,11 @@ test("patterns that have but one window of their own are all looked for, at each
   t.deepEqual(ids.toSorted(byNumber), [1234, 9998]);
 });
 
-test("a pattern that is not ASCII is in no text that is, however much of it", (t) => {
+test("a pattern outside ASCII matches no ASCII text, whatever part of it the text contains", (t) => {
   const patterns = numbered(200, (i) => `${`${i}`.padStart(3, "x").padEnd(12, "y")}\u0161`);
   const { pass, rest } = finish(compileWindowHash(patterns));
   t.deepEqual(rest, []);
-  // Its lower half is that of "a".
+  // Its lower byte is that of "a".
   for (const text of ["101yyyyyyyyya", "101yyyyyyyyy", "before 101yyyyyyyyya, after"]) {
     const ids: number[] = [];
     t.is(pass!.search(scanOf(text), NO_VALUE, ids), NO_VALUE);
@@ -130,7 +127,7 @@ test("a pattern that is not ASCII is in no text that is, however much of it", (t
   }
 });
 
-test("of ASCII only letters ignore case, in every place of a word", (t) => {
+test("only ASCII letters ignore case, at every position of a word", (t) => {
   const run = (code: number): string => String.fromCharCode(code).repeat(5);
   const numbers = Array.from({ length: 128 }, (_, code) => `${code}`.padStart(3, "0"));
   const patterns = numbers.map((number, code) => ({ text: fold(number + run(code)), value: code, id: code }));
@@ -146,7 +143,7 @@ test("of ASCII only letters ignore case, in every place of a word", (t) => {
   }
 });
 
-test("what is left to others is not looked for besides", (t) => {
+test("patterns left over are not searched for", (t) => {
   const runs = numbered(100, (i) => "ab".repeat(i + 4));
   const { pass } = finish(compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]));
   const ids: number[] = [];
@@ -154,14 +151,14 @@ test("what is left to others is not looked for besides", (t) => {
   t.deepEqual(ids, []);
 });
 
-test("a pattern is found behind thousands of others", (t) => {
+test("a pattern is found after thousands of others", (t) => {
   const { pass } = finish(compileWindowHash(numbered(200, (i) => `${i}`.padStart(3, "x").padEnd(9, "y"))));
   const ids: number[] = [];
   pass!.search(scanOf(`${"100yyyyyy  ".repeat(20_000)}102yyyyyy`), NO_VALUE, ids);
   t.deepEqual(ids, [100, 102]);
 });
 
-test("patterns that repeat themselves are left to others, as a text may that does so, too", (t) => {
+test("periodic patterns are left over, because a text may be periodic too", (t) => {
   const repeating = numbered(20, (i) => String.fromCharCode(97 + i).repeat(30));
   const { pass, rest } = finish(
     compileWindowHash([...repeating, ...numbered(100, (i) => `${i}`.padStart(12, "wxyz"))]),
@@ -170,7 +167,7 @@ test("patterns that repeat themselves are left to others, as a text may that doe
   t.deepEqual(rest, repeating);
 });
 
-test("five patterns are looked for as many are, and fewer left to others", (t) => {
+test("five patterns are searched for like many, and fewer are left over", (t) => {
   for (const count of [5, 6, 15]) {
     const { pass, rest } = finish(compileWindowHash(numbered(count, (i) => `pattern ${i}`)));
     t.not(pass, null);
@@ -180,7 +177,7 @@ test("five patterns are looked for as many are, and fewer left to others", (t) =
   t.deepEqual(finish(compileWindowHash(few)), { pass: null, rest: few });
 });
 
-test("patterns without a part of their own are left to others", (t) => {
+test("patterns without a distinctive part are left over", (t) => {
   const runs = numbered(100, (i) => "ab".repeat(i + 4));
   const { pass, rest } = finish(compileWindowHash([...runs, ...numbered(100, (i) => `${i}`.padStart(9, "w"))]));
   t.not(pass, null);
@@ -196,7 +193,7 @@ function byNumber(a: number, b: number): number {
   return a - b;
 }
 
-test("a pattern is left to others where it is longer than a number of 16 bits says", (t) => {
+test("a pattern whose length exceeds 16 bits is left over", (t) => {
   const long = (length: number) => "abcdefgh".repeat(8_192).slice(0, length - 4) + " end";
   const patterns = patternsOf(["one word", "two words", "three", "four", "five", long(65_535), long(65_536)]);
   const { pass, rest } = finish(compileWindowHash(patterns));

@@ -17,21 +17,21 @@ function letters(value: Buffer, line: number, reason = "why"): [DeadLetter, ...D
   return encoded.map((letter) => decodeLetter(letter.value)!) as [DeadLetter, ...DeadLetter[]];
 }
 
-test("a letter says what failed, where it came from and why", (t) => {
+test("a dead letter contains what failed, its origin and the reason", (t) => {
   const [letter, ...others] = letters(encodeRecord(SHOP, ["one", "two", "three"]), 2, "no event");
   t.deepEqual(others, []);
   t.like(letter, { time: 123, stage: "index", reason: "no event", key: "shop", part: 1, parts: 1 });
   t.deepEqual(letter.origin, { topic: "events", partition: 2, offset: 17, line: 2 });
 });
 
-test("a line goes back as a record of its own", (t) => {
+test("a line is redriven as a record of its own", (t) => {
   const value = encodeRecord(SHOP, ["one", "two", "three"]);
   for (const [i, line] of ["one", "two", "three"].entries()) {
     t.deepEqual(recordOf(letters(value, i + 1)), { key: "shop", value: encodeRecord(SHOP, [line]) });
   }
 });
 
-test("a letter on the topic is JSON that people can read, where the content is text", (t) => {
+test("a dead letter is readable JSON if its content is text", (t) => {
   const [letter] = encodeLetters(
     [{ record: record(encodeRecord(SHOP, ["zwölf"])), line: 1, reason: "x" }],
     "decode",
@@ -40,7 +40,7 @@ test("a letter on the topic is JSON that people can read, where the content is t
   t.like(JSON.parse(letter!.value.toString()), { v: 1, encoding: "utf8", content: '{"v":1,"log":"shop"}\nzwölf' });
 });
 
-test("bytes that are no text come back as they were", (t) => {
+test("binary content is restored unchanged", (t) => {
   for (const value of [Buffer.from([0xff, 0xfe, 0x00, 0x0a, 0x80]), Buffer.alloc(0), Buffer.alloc(5_000, 1)]) {
     t.deepEqual(recordOf(letters(value, 0)).value, value);
   }
@@ -48,7 +48,7 @@ test("bytes that are no text come back as they were", (t) => {
   t.deepEqual(recordOf(letters(bad, 2)).value, Buffer.concat([encodeRecord(SHOP, [""]), Buffer.from([0xff, 0x80])]));
 });
 
-test("what is too large for one record of the bus is spread over several, whatever it holds", (t) => {
+test("content too large for one record is split over several, whatever it contains", (t) => {
   for (const value of [randomBytes(1_000_000), Buffer.alloc(1_000_000, 0), Buffer.from('"'.repeat(1_000_000))]) {
     const parts = letters(value, 0, "r".repeat(100_000));
     t.is(parts.length, 4);
@@ -72,7 +72,7 @@ test("what is too large for one record of the bus is spread over several, whatev
   }
 });
 
-test("many failures of one record cost no more than their number", (t) => {
+test("many failures of one record cost only their number", (t) => {
   const value = encodeRecord(
     SHOP,
     Array.from({ length: 20_000 }, (_, i) => `broken ${i}`),
@@ -84,7 +84,7 @@ test("many failures of one record cost no more than their number", (t) => {
   t.is(line.kind === "broken" ? line.line : null, "broken 19999");
 });
 
-test("what is no letter is none", (t) => {
+test("a malformed dead letter is ignored", (t) => {
   for (const text of ["", "null", "[]", "{}", '{"v":2,"content":"","encoding":"utf8"}'])
     t.is(decodeLetter(Buffer.from(text)), null);
 });

@@ -33,7 +33,7 @@ async function valuesOfEvents(bus: Bus): Promise<Buffer[]> {
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: an event that was refused is listed, sent through again, and then marked`, async (t) => {
+  test(`${name}: a rejected event is listed, redriven, and then marked`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     const [good, bad] = [accept(log, { text: "good" }), accept(log, { text: "bad" })];
@@ -79,7 +79,7 @@ for (const { name, open } of PLACES) {
     t.deepEqual((await letters.list(ALL)).total, 2, "nothing was refused anew");
   });
 
-  test(`${name}: a letter that is sent through again takes the deletion of its event along, behind it`, async (t) => {
+  test(`${name}: a redriven dead letter is followed by the deletion of its event`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     const event = accept(log);
@@ -104,7 +104,7 @@ for (const { name, open } of PLACES) {
     t.like(decodeRecord(values.at(-1)!)[0], { deletion });
   });
 
-  test(`${name}: letters come page by page, in order, each once`, async (t) => {
+  test(`${name}: dead letters are listed page by page, in order, each once`, async (t) => {
     const house = await open(t);
     await breakLines(house.bus, 25);
     await drain(t, house);
@@ -131,7 +131,7 @@ for (const { name, open } of PLACES) {
     );
   });
 
-  test(`${name}: what was too large for one letter goes through again byte for byte`, async (t) => {
+  test(`${name}: content split over several dead letters is redriven unchanged`, async (t) => {
     const house = await open(t);
     const large = randomBytes(700 * 1024);
     await house.bus.append("events", [{ key: "large", value: large }]);
@@ -146,7 +146,7 @@ for (const { name, open } of PLACES) {
   });
 }
 
-test("without letters there is nothing to list and nothing to do", async (t) => {
+test("without dead letters there is nothing to list or redrive", async (t) => {
   const house = await PLACES[0]!.open(t);
   const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
   t.deepEqual(await letters.list(OPEN), { letters: [], next: null, open: 0, total: 0 });

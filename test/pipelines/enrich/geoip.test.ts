@@ -43,7 +43,7 @@ const IN_LANCASTER = { lat: 40.1203, lon: -76.2944 };
 const IN_SYDNEY = { lat: -33.8688, lon: 151.2093 };
 
 for (const recordSize of [24, 28, 32] as const) {
-  test(`addresses are found in a database of IPv6 with records of ${recordSize} bits`, async (t) => {
+  test(`finds addresses in an IPv6 database with records of ${recordSize} bits`, async (t) => {
     const networks = { ...NETWORKS, "2001:db8:8000::/33": at(SYDNEY) };
     const locate = await open(t, write(t, mmdb(networks, { recordSize })));
     t.deepEqual(locate("203.0.113.9"), IN_LANCASTER);
@@ -55,14 +55,14 @@ for (const recordSize of [24, 28, 32] as const) {
   });
 }
 
-test("a database of IPv4 knows no address of IPv6", async (t) => {
+test("an IPv4 database has no IPv6 addresses", async (t) => {
   const locate = await open(t, write(t, mmdb({ "32.0.0.0/3": at(SYDNEY), ...NETWORKS }, { ipVersion: 4 })));
   t.deepEqual(locate("203.0.113.9"), IN_LANCASTER);
   t.deepEqual(locate("::ffff:203.0.113.9"), IN_LANCASTER);
   t.is(locate("2001:db8::1"), null);
 });
 
-test("what is known without a place, or with one that is none, is not placed; nor is what is no address", async (t) => {
+test("networks without valid coordinates and invalid addresses get no place", async (t) => {
   const locate = await open(t, write(t, mmdb(NETWORKS)));
   for (const ip of ["192.0.2.1", "100.64.0.1", "", "home", "203.0.113", "203.0.113.9.1", "1:2", "\u0000"])
     t.is(locate(ip), null, ip);
@@ -78,7 +78,7 @@ const NO_DATABASES: readonly [string, Buffer | string | null, MmdbOptions | null
   ["of countries", null, { type: "GeoLite2-Country" }, /of type GeoLite2-Country, which knows no places/],
 ];
 for (const [what, bytes, options, reason] of NO_DATABASES) {
-  test(`a file ${what} is no database, and the fault names it`, async (t) => {
+  test(`a file ${what} is refused with an error that names it`, async (t) => {
     const content = options === null ? bytes : mmdb(NETWORKS, options);
     const file = content === null ? join(temporaryFolder(t), "none.mmdb") : write(t, content);
     const error = await t.throwsAsync(open(t, file), { instanceOf: StartError });
@@ -87,7 +87,7 @@ for (const [what, bytes, options, reason] of NO_DATABASES) {
   });
 }
 
-test("a database that is put in the place of the file is taken; one that is none is not", async (t) => {
+test("a replaced database is loaded, and an invalid one is ignored", async (t) => {
   const file = write(t, mmdb(NETWORKS));
   const locate = await open(t, file);
   writeFileSync(`${file}.next`, mmdb({ "203.0.113.0/24": at(SYDNEY) }));
@@ -98,7 +98,7 @@ test("a database that is put in the place of the file is taken; one that is none
   writeFileSync(`${file}.next`, mmdb(NETWORKS).subarray(0, 300));
   renameSync(`${file}.next`, file);
   await until(() => !existsSync(`${file}.next`), { what: "the file to be in place" });
-  // A whole one after it shows that the broken one was seen, and did no harm.
+  // The valid file after it shows that the broken one was seen and did no harm.
   t.deepEqual(locate("203.0.113.9"), IN_SYDNEY);
   writeFileSync(`${file}.next`, mmdb(NETWORKS));
   renameSync(`${file}.next`, file);
@@ -113,7 +113,7 @@ test("a database that is put in the place of the file is taken; one that is none
 });
 
 for (const kind of KINDS) {
-  test(`${kind}: events posted with an address are placed where the database knows it`, async (t) => {
+  test(`${kind}: events posted with an address get the place in the database`, async (t) => {
     const environment = environmentOf(kind, temporaryFolder(t));
     const service = await startService({ ...environment, LOGGIA_GEOIP: write(t, mmdb(NETWORKS)) });
     t.teardown(() => service.close());
@@ -133,7 +133,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a service whose database is missing does not start", async (t) => {
+test("a service with a missing database does not start", async (t) => {
   const folder = temporaryFolder(t);
   const environment = { ...environmentOf("embedded", folder), LOGGIA_GEOIP: join(folder, "none.mmdb") };
   const error = await t.throwsAsync(startService(environment), { instanceOf: StartError });

@@ -13,7 +13,7 @@ const line = (text: string, source = "", value: number | null = null) => ({
   value,
 });
 
-test("a mail about one event", (t) => {
+test("composes a mail about one event", (t) => {
   const lines = [line("Disk full", "web-3", 97.5)];
   t.deepEqual(describeDigest(DIGEST, { count: 1, doubtful: 0, since_ms: 0, lines }), {
     subject: "[shop] failure: Disk full",
@@ -29,7 +29,7 @@ turns it off.
   });
 });
 
-test("a mail about more events than it shows, after one that may not have arrived", (t) => {
+test("composes a mail about more events than it shows, after one that may not have arrived", (t) => {
   const lines = [line("first"), line("second")];
   t.deepEqual(describeDigest(DIGEST, { count: 12, doubtful: 1, since_ms: 0, lines }), {
     subject: "[shop] failure: 12 events: first",
@@ -55,7 +55,7 @@ test("a long text is cut in the subject, between characters", (t) => {
   t.is(subject, `[shop] failure: ${"😀".repeat(80)}…`);
 });
 
-test("texts of producers are one line each, without anything that a terminal or a reader obeys", (t) => {
+test("texts of producers become one line each, without control characters", (t) => {
   const evil = "a\r\nb\u0000c\u001b[2Jd\u2028e\u202ef\u2066g\u0085h";
   const { subject, text } = describeDigest(DIGEST, { count: 1, doubtful: 0, since_ms: 0, lines: [line(evil, evil)] });
   t.is(subject, "[shop] failure: a b c [2Jd e f g h");

@@ -21,7 +21,7 @@ const KEY = { user: "0123456789abcdef" as UserId, log: "shop" as LogKey, class: 
 const RHYTHM = { gather_ms: 5_000, interval_ms: 60_000, lines: 3 };
 const EPOCH_MS = 1_700_000_000_000;
 
-/** The n-th event of a partition. */
+/** Returns the n-th notice of a partition. */
 function notice(n: number, { partition = 0, life_ms = 0 } = {}): Notice {
   const created = EPOCH_MS + life_ms + n;
   const words = { text: `event ${n}`, source: "", value: null };
@@ -36,7 +36,7 @@ function some(from: number, to: number): Notice[] {
 const at = { partition: 0, now_ms: EPOCH_MS, lines: 3 };
 const attempt = { token: "t", now_ms: EPOCH_MS + 5_000, until_ms: EPOCH_MS + 65_000 };
 
-test("notices are counted, and the first are kept", (t) => {
+test("notices are counted, and the first ones are kept", (t) => {
   const digest = gather(emptyDigest(KEY), some(0, 10), at);
   t.like(digest.pending, { count: 10, since_ms: EPOCH_MS });
   t.deepEqual(
@@ -45,7 +45,7 @@ test("notices are counted, and the first are kept", (t) => {
   );
 });
 
-test("what comes again changes nothing, in whatever pieces it comes", (t) => {
+test("redelivered notices change nothing, however they are split", (t) => {
   const digest = gather(emptyDigest(KEY), some(0, 10), at);
   t.is(gather(digest, some(0, 10), { ...at, now_ms: EPOCH_MS + 1 }), digest);
   t.is(gather(digest, some(7, 9), at), digest);
@@ -53,7 +53,7 @@ test("what comes again changes nothing, in whatever pieces it comes", (t) => {
   t.is(gather(digest, [notice(3, { partition: 1 })], at).pending.count, 11, "another partition has offsets of its own");
 });
 
-test("a topic that was lost and begins anew is gathered again", (t) => {
+test("notices of a topic that was lost and recreated are counted", (t) => {
   const digest = gather(emptyDigest(KEY), some(0, 10), at);
   const anew = [0, 1].map((n) => notice(n, { life_ms: 3_600_000 }));
   const after = gather(digest, anew, at);
@@ -61,7 +61,7 @@ test("a topic that was lost and begins anew is gathered again", (t) => {
   t.is(gather(after, anew, at), after);
 });
 
-test("the first mail waits for the storm, the next for the interval", (t) => {
+test("the first mail waits for the gathering time, the next for the interval", (t) => {
   t.is(readyAt(emptyDigest(KEY), RHYTHM), null);
   const first = gather(emptyDigest(KEY), some(0, 1), at);
   t.is(readyAt(first, RHYTHM), EPOCH_MS + 5_000);
@@ -71,7 +71,7 @@ test("the first mail waits for the storm, the next for the interval", (t) => {
   t.is(readyAt(next, RHYTHM), EPOCH_MS + 66_000);
 });
 
-test("what did not go out is told with what came meanwhile, under the same serial number", (t) => {
+test("a failed mail is sent again with later notices, under the same serial number", (t) => {
   const begun = begin(gather(emptyDigest(KEY), some(0, 2), at), attempt);
   t.is(begun.serial, 1);
   t.is(readyAt(begun, RHYTHM), attempt.until_ms);
@@ -84,7 +84,7 @@ test("what did not go out is told with what came meanwhile, under the same seria
   );
 });
 
-test("what may have gone out is not told again, but that it may not have", (t) => {
+test("the events of a doubtful mail are not repeated; the next mail counts them as doubtful", (t) => {
   const begun = begin(gather(emptyDigest(KEY), some(0, 4), at), attempt);
   const doubtful = doubt(begun, EPOCH_MS + 9_000);
   t.like(doubtful, { serial: 1, sent_ms: EPOCH_MS + 9_000, sending: null });
@@ -96,13 +96,13 @@ test("what may have gone out is not told again, but that it may not have", (t) =
   t.like(doubt(next, 0).pending, { count: 0, doubtful: 5 });
 });
 
-test("what nobody wants is forgotten, and not gathered again", (t) => {
+test("dropped notices are forgotten and not gathered again", (t) => {
   const digest = drop(gather(emptyDigest(KEY), some(0, 4), at));
   t.is(digest.pending.count, 0);
   t.is(gather(digest, some(0, 4), at), digest);
 });
 
-test("whatever happens in whatever order, each event is in one mail or waits for one", (t) => {
+test("in any order of steps, each event is in one mail or pending", (t) => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant("gather" as const), back: fc.nat(8), length: fc.integer({ min: 1, max: 6 }) }),
@@ -142,7 +142,7 @@ test("whatever happens in whatever order, each event is in one mail or waits for
   t.pass();
 });
 
-test("a user gets so many mails on a day, then one that says so, then none until the next", (t) => {
+test("a user gets a limited number of mails per day, then one that says so, then none until the next day", (t) => {
   const noon_ms = Date.UTC(2026, 10, 21, 12);
   let allowance = allowanceOf(KEY.user);
   const verdicts = (now_ms: number, count: number): string[] =>
@@ -163,7 +163,7 @@ test("a user gets so many mails on a day, then one that says so, then none until
   t.is(giveBack(allowance, "mail", noon_ms), allowance, "yesterday's mail is not today's");
 });
 
-test("a notice comes back from the topic as it was, but for long texts", (t) => {
+test("a notice is decoded unchanged except for long texts", (t) => {
   const event = {
     ...notice(1),
     link: "",
@@ -188,7 +188,7 @@ test("a notice comes back from the topic as it was, but for long texts", (t) => 
   });
 });
 
-test("what is no notice is told as such", (t) => {
+test("a malformed notice is ignored", (t) => {
   const good = JSON.parse(
     encodeNotice({ ...notice(1) } as never, [KEY.user], notice(1).origin).value.toString(),
   ) as object;

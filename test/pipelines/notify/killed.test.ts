@@ -11,17 +11,20 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { classFilter, makeLog, openEmbedded } from "../house.ts";
 import { addReader, happen, mailsTo, received, startMailing, startTelling } from "./post-office.ts";
 
-/** Of the killed process: by then, its mail counts as sent. */
+/** Deadline of the killed process's mail, after which it counts as sent. */
 const DEADLINE_MS = 1_000;
 
-/** Where in a mail's way the process is killed, and whether the mail had reached the server by then. */
+/**
+ * Where a process is killed while it sends a mail, and whether the server had received the mail by
+ * then.
+ */
 const MOMENTS = [
   { at: "RCPT", arrived: false },
   { at: ".", arrived: true },
 ] as const;
 
 for (const { at, arrived } of MOMENTS) {
-  test(`killed when the server is told ${at}, a process mails nothing twice, and the next says so`, async (t) => {
+  test(`killed when the server receives ${at}, a process mails nothing twice, and the next says so`, async (t) => {
     const folder = temporaryFolder(t);
     const { log, email } = await (async () => {
       await using house = await openEmbedded(folder);

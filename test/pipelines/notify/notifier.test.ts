@@ -12,7 +12,7 @@ import { addReader, happen, mailsTo, OFFICES, proceed, received, startMailing, s
 const QUIET = { alert: false, notify: false, hide: false };
 
 for (const { name, open } of OFFICES) {
-  test(`${name}: a storm of 1,000 events is one mail, and the next comes no sooner than the interval`, async (t) => {
+  test(`${name}: 1,000 events at once make one mail, and the next follows after the interval`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const notifier = await startMailing(t, office, { gather_ms: 2_000, interval_ms: 4_000, lines: 20 });
@@ -31,7 +31,7 @@ for (const { name, open } of OFFICES) {
     t.not(headerOf(mails[1]!, "Message-ID"), headerOf(first!, "Message-ID"));
   });
 
-  test(`${name}: only events of the class, only to those who want mail about it`, async (t) => {
+  test(`${name}: mails contain events of the class only and go to subscribers only`, async (t) => {
     const office = await open(t);
     const ann = await addReader(office);
     const bob = await addReader(office);
@@ -47,7 +47,7 @@ for (const { name, open } of OFFICES) {
     t.deepEqual(mail!.to, [ann.email]);
   });
 
-  test(`${name}: so many mails a day, then one that says so, then none`, async (t) => {
+  test(`${name}: a user gets the daily limit of mails, then one that says so, then none`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     await startMailing(t, office, { dailyMost: 3 });
@@ -64,7 +64,7 @@ for (const { name, open } of OFFICES) {
     t.regex(mailsTo(office.server, email)[3]!.text, /^3 mails about events were sent to you/);
   });
 
-  test(`${name}: what a day may have stays spent over a restart, and at midnight the next begins`, async (t) => {
+  test(`${name}: the daily limit survives a restart, and starts anew at midnight`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const midnight_ms = Math.floor(Date.now() / 86_400_000) * 86_400_000;
@@ -81,8 +81,8 @@ for (const { name, open } of OFFICES) {
     await proceed(office);
     t.is(mailsTo(office.server, email).length, 2, "spent, and said so");
     await happen(office, "number 4");
-    // All of it waits once it has come through both: a clock that is set forward wakes nobody, so
-    // that the next day begins with a start.
+    // All notices must have passed both before the restart: a clock set forward wakes no timer, so
+    // the next day begins with a start.
     await caughtUp(office.pipeline);
     await caughtUp(second);
     await second.close();
@@ -95,7 +95,7 @@ for (const { name, open } of OFFICES) {
     await third.close();
   });
 
-  test(`${name}: a dead mail server holds up no event, and what came meanwhile is told once`, async (t) => {
+  test(`${name}: an unreachable mail server delays no event, and pending notices are mailed once`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const { port } = office.server;
@@ -114,7 +114,7 @@ for (const { name, open } of OFFICES) {
     t.deepEqual(notifier.stats().mails.unknown, 0);
   });
 
-  test(`${name}: a mail server that hangs holds up neither events nor notices`, async (t) => {
+  test(`${name}: a mail server that hangs delays neither events nor notices`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const { promise: released, resolve: release } = Promise.withResolvers<null>();
@@ -131,7 +131,7 @@ for (const { name, open } of OFFICES) {
     t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: 500 events: meanwhile 0`);
   });
 
-  test(`${name}: a mailbox that is not taken now is tried again, others are not concerned`, async (t) => {
+  test(`${name}: a temporarily refused mailbox is retried, and others get their mail`, async (t) => {
     const office = await open(t);
     const ann = await addReader(office);
     let greylisted = 2;
@@ -144,7 +144,7 @@ for (const { name, open } of OFFICES) {
     t.is(headerOf(mail!, "Subject"), `[${office.log}] failure: only once`);
   });
 
-  test(`${name}: a mail that the server refuses is given up, and the next is tried`, async (t) => {
+  test(`${name}: a mail that the server refuses permanently is dropped, and the next is sent`, async (t) => {
     const office = await open(t);
     const ann = await addReader(office);
     office.server.rule = (command) => (command === "." ? "554 spam" : null);
@@ -157,7 +157,7 @@ for (const { name, open } of OFFICES) {
     t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: welcome`);
   });
 
-  test(`${name}: while its state is away nothing is mailed, and then once`, async (t) => {
+  test(`${name}: nothing is mailed while the state is unreachable, and then once`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     let away = false;
@@ -172,7 +172,7 @@ for (const { name, open } of OFFICES) {
       read: async (id) => (refuse(), office.documents.read(id)),
       replace: async (...given) => (refuse(), office.documents.replace(...given)),
     };
-    // It goes away while a mail is on its way, so that nobody can write down what became of it.
+    // The state becomes unreachable while a mail is being sent, so its outcome cannot be stored.
     office.server.rule = (command) => {
       if (command === ".") away = true;
       return null;
@@ -191,7 +191,7 @@ for (const { name, open } of OFFICES) {
     t.notRegex(mails[1]!.text, /may not have reached you/);
   });
 
-  test(`${name}: closed and started again, it mails what was pending, and nothing twice`, async (t) => {
+  test(`${name}: after a restart, pending notices are mailed, and none twice`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const first = await startMailing(t, office);
@@ -211,7 +211,7 @@ for (const { name, open } of OFFICES) {
     );
   });
 
-  test(`${name}: notices that come again, from whichever process, are not told again`, async (t) => {
+  test(`${name}: redelivered notices are not mailed again, by any process`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const notifier = await startMailing(t, office);
@@ -227,7 +227,7 @@ for (const { name, open } of OFFICES) {
     t.is(headerOf(mails[1]!, "Subject"), `[${office.log}] failure: new`);
   });
 
-  test(`${name}: of two processes that are about to mail the same digest, one does`, async (t) => {
+  test(`${name}: of two processes about to mail the same digest, one does`, async (t) => {
     const office = await open(t);
     const { id, email } = await addReader(office);
     const began = Promise.withResolvers<null>();
@@ -240,8 +240,8 @@ for (const { name, open } of OFFICES) {
     const first = await startMailing(t, office, { gather_ms: 1_000 });
     await happen(office, "shared");
     await until(() => first.stats().notices === 1, { what: "the notice" });
-    // Another owner of the same partitions, of whom the first does not know: it looks at the
-    // digest, and goes on when the first has begun.
+    // A second owner of the same partitions, unknown to the first: it reads the digest, and
+    // continues when the first has started to send.
     let writes = 0;
     const documents: typeof office.documents = {
       ...office.documents,
@@ -273,7 +273,7 @@ for (const { name, open } of OFFICES) {
     t.is((await office.documents.read(`allowance/${id}`))?.body?.["count"], 1);
   });
 
-  test(`${name}: who lost access, or wants no mail any more, gets none for what is pending`, async (t) => {
+  test(`${name}: users who lost access or unsubscribed get no mail about pending notices`, async (t) => {
     const office = await open(t);
     const { catalog } = office.house;
     const [gone, removed, quiet, stays] = [
@@ -302,7 +302,7 @@ for (const { name, open } of OFFICES) {
     t.true(later.every(({ text }) => !text.includes("confidential")));
   });
 
-  test(`${name}: what a producer posts stays in the lines of the body`, async (t) => {
+  test(`${name}: texts of producers stay in the lines of the body`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     await startMailing(t, office);
@@ -334,14 +334,14 @@ for (const { name, open } of OFFICES) {
     t.is(office.server.mails.length, 1);
   });
 
-  test(`${name}: events that were told of already are not told again when they are delivered again`, async (t) => {
+  test(`${name}: events that were mailed are not mailed again when they are redelivered`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const notifier = await startMailing(t, office);
     await happen(office, "a", "b", "c");
     await received(office.server, email, 1);
     await office.pipeline.close();
-    // The same events once more, as to a pipeline that had not acknowledged them.
+    // The same events again, as for a pipeline that had not acknowledged them.
     const store = { ...office.house.store, nextOffset: async () => null };
     const again = await startTelling(t, { ...office.house, store }, { group: uniqueName("again") });
     await caughtUp(again);
@@ -354,7 +354,7 @@ for (const { name, open } of OFFICES) {
     );
   });
 
-  test(`${name}: events of days ago mail nobody`, async (t) => {
+  test(`${name}: events of days ago are not mailed`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
     const old = createIdSource({ now: () => Date.now() - 25 * 3_600_000 })();
@@ -366,7 +366,7 @@ for (const { name, open } of OFFICES) {
   });
 }
 
-/** Copies of so many records of the `alerts` topic. */
+/** Copies this many records of the `alerts` topic. */
 async function allNotices(
   bus: Parameters<typeof startMailing>[1]["house"]["bus"],
   count: number,

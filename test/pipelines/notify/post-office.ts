@@ -17,8 +17,8 @@ import { accept, caughtUp, classFilter, makeLog, post, SILENT, start, type House
 import { PLACES } from "../places.ts";
 
 /**
- * All that a mail goes through: engines, a log with a class for events tagged `error`, a mail
- * server, and a pipeline that tells of such events.
+ * Everything that a mail passes through: engines, a log with a class for events tagged `error`, a
+ * mail server, and a pipeline that publishes notices of such events.
  */
 export type PostOffice = {
   readonly house: House;
@@ -68,7 +68,7 @@ export function startTelling(
 
 export type Haste = Partial<NotifierOptions> & Partial<Pick<SmtpOptions, "deadline_ms" | "port">>;
 
-/** A notifier in a hurry: it gathers for 50 ms, and mails as often as something came. */
+/** Starts a notifier that gathers for 50 ms and mails without an interval. */
 export async function startMailing(t: ExecutionContext, office: PostOffice, haste: Haste = {}): Promise<Notifier> {
   const { deadline_ms = 10_000, port = office.server.port, ...options } = haste;
   const from = { name: "", address: "loggia@example.net" };
@@ -87,7 +87,7 @@ export async function startMailing(t: ExecutionContext, office: PostOffice, hast
   return notifier;
 }
 
-/** Somebody who may see the log, and wants mail about the class. */
+/** Adds a user with access to the log who wants mail about the class. */
 export async function addReader({
   house,
   log,
@@ -99,7 +99,7 @@ export async function addReader({
   return { id, email };
 }
 
-/** Posts events of the class, with these texts. */
+/** Posts events of the class with these texts. */
 export async function happen({ house, log }: Pick<PostOffice, "house" | "log">, ...texts: string[]): Promise<void> {
   await post(
     house.bus,
@@ -112,16 +112,15 @@ export function mailsTo(server: SmtpServer, email: string): readonly ReceivedMai
   return server.mails.filter(({ to }) => to.includes(email));
 }
 
-/** Waits until somebody has got so many mails. */
+/** Waits until a user has received this many mails. */
 export async function received(server: SmtpServer, email: string, count: number): Promise<readonly ReceivedMail[]> {
   await until(() => mailsTo(server, email).length >= count, { what: `${count} mails to ${email}` });
   return mailsTo(server, email);
 }
 
 /**
- * Waits until somebody new was mailed about something new: by then, whatever was due before has
- * been looked at. Who comes while the pipeline has events left would be mailed about these, and
- * what happens for them would still be on its way.
+ * Waits until a new user was mailed about a new event, so that every earlier notice was handled. A
+ * user who is added while the pipeline has events left would be mailed about these too.
  */
 export async function proceed(office: PostOffice): Promise<void> {
   await caughtUp(office.pipeline);

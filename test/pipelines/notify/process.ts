@@ -1,7 +1,7 @@
 /**
- * A notifier on the embedded engines of a folder, as a process that a test can kill.
+ * Runs a notifier on the embedded engines of a folder, in a process that a test can kill.
  *
- *     node process.ts <folder> <port of the mail server> <deadline of a mail, in ms>
+ * node process.ts <folder> <port of the mail server> <deadline of a mail, in ms>
  */
 import { join } from "node:path";
 

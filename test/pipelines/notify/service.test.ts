@@ -45,7 +45,7 @@ async function askForMail(service: Service): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: whoever asked for mail about a class gets it`, async (t) => {
+  test(`${kind}: users who asked for mail about a class get it`, async (t) => {
     const server = await startSmtpServer(t);
     const environment = {
       ...environmentOf(kind, temporaryFolder(t)),
@@ -70,7 +70,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("without a mail server, an embedded service tells nobody's mail to anybody", async (t) => {
+test("without a mail server, an embedded service publishes no notices", async (t) => {
   const service = await startService(environmentOf("embedded", temporaryFolder(t)));
   t.teardown(() => service.close());
   await askForMail(service);
@@ -81,7 +81,7 @@ test("without a mail server, an embedded service tells nobody's mail to anybody"
   t.deepEqual(await service.ports.bus.last("alerts"), []);
 });
 
-test("a mail server that is away keeps no service from starting, and none from closing", async (t) => {
+test("an unreachable mail server prevents neither startup nor shutdown", async (t) => {
   const server = await startSmtpServer(t);
   await server.close();
   const service = await startService({

@@ -9,10 +9,10 @@ import { elasticsearchUrl } from "../../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
 import { SILENT } from "../house.ts";
 
-/** What of the documents orders need. */
+/** The part of the document store that orders need. */
 export type Orders = Pick<Documents, "create" | "read" | "replace" | "changes">;
 
-/** Orders of a test's own, on the engine of a place. */
+/** Opens orders for one test, on the engine of a place. */
 export async function openOrders(t: ExecutionContext, place: string): Promise<Orders> {
   const stack = new AsyncDisposableStack();
   t.teardown(() => stack.disposeAsync());

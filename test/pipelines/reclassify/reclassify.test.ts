@@ -25,7 +25,7 @@ import { PLACES } from "../places.ts";
 import { openOrders } from "./orders.ts";
 import type { Orders } from "./orders.ts";
 
-/** Carries out orders in this process, as one of several. */
+/** Runs orders in this process, as one of several. */
 function carryOut(t: ExecutionContext, house: House, documents: Orders, options: Partial<StartOptions> = {}) {
   const reclassifying = startReclassifying({
     ...house,
@@ -60,7 +60,7 @@ async function classesOf(store: Store, log: LogKey): Promise<Record<string, numb
 }
 
 for (const place of PLACES) {
-  test(`${place.name}: stored events get the class of today's filters, and nobody is alerted of the past`, async (t) => {
+  test(`${place.name}: stored events get the class of today's filters, without alerts`, async (t) => {
     t.timeout(120_000);
     const house = await place.open(t);
     const documents = await openOrders(t, place.name);
@@ -88,7 +88,7 @@ for (const place of PLACES) {
     t.deepEqual(await house.bus.last("alerts"), [], "nor told by mail");
   });
 
-  test(`${place.name}: filters that change meanwhile count for all events`, async (t) => {
+  test(`${place.name}: filters that change meanwhile apply to all events`, async (t) => {
     t.timeout(120_000);
     const house = await place.open(t);
     const documents = await openOrders(t, place.name);
@@ -106,7 +106,7 @@ for (const place of PLACES) {
       ...house.store,
       reclassify: async (piece) => {
         pieces += 1;
-        // After the first piece has the first class, and while the second is being classified.
+        // After the first piece has got the first class and while the second is being classified.
         if (pieces === 2)
           await house.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
         return house.store.reclassify(piece);
@@ -119,7 +119,7 @@ for (const place of PLACES) {
     t.deepEqual(await classesOf(house.store, log), { second: 2_500 });
   });
 
-  test(`${place.name}: of several processes one is at it, and another takes over from one that is held up`, async (t) => {
+  test(`${place.name}: one process runs an order, and another takes over from one that stalls`, async (t) => {
     t.timeout(120_000);
     const house = await place.open(t);
     const documents = await openOrders(t, place.name);
@@ -142,7 +142,7 @@ for (const place of PLACES) {
         return house.store.reclassify(piece);
       },
     };
-    // It gives no sign of life: its writes reach nobody.
+    // Drops its writes, so that it appears dead.
     let isSilent = false;
     const silenced: Orders = {
       ...documents,
@@ -166,7 +166,7 @@ for (const place of PLACES) {
       },
     };
     const second = carryOut(t, { ...house, store: counting }, documents, { takeOver_ms: 5_000 });
-    // Many looks later it is still the first one's, which gives signs of life.
+    // After many polls the first process still owns the order, because its heartbeats arrive.
     let looks = 0;
     const watching: Orders = { ...documents, changes: (since) => ((looks += 1), documents.changes(since)) };
     carryOut(t, house, watching, { takeOver_ms: 600_000 });

@@ -16,7 +16,7 @@ const log = parseLogKey(LOG)!;
 
 type Row = { readonly id: string; readonly text: string; readonly class?: string };
 
-/** Goes on until told to stop, and fails where one of its steps does. */
+/** Repeats a step until it is stopped; stopping fails if a step has failed. */
 function goOn(step: () => Promise<void>): () => Promise<void> {
   const stop = new AbortController();
   const run = async (): Promise<void> => {
@@ -36,7 +36,7 @@ async function page(service: Service, query: string): Promise<{ rows: readonly R
   return { rows: body as Row[], total: Number(headers.get("x-total-count")) };
 }
 
-onCluster("producers, pollers and readers of several processes notice nothing of two rebuilds", async (t) => {
+onCluster("producers, pollers and readers of several processes are unaffected by two rebuilds", async (t) => {
   t.timeout(300_000);
   const environment = environmentOf("cluster", temporaryFolder(t));
   const service = await startService(environment);

@@ -41,58 +41,61 @@ function run(house: House, options: Partial<RebuildOptions> = {}): Promise<Repla
   });
 }
 
-onCluster("what people did stays, today's filters count, and what the bus no longer has is copied", async (t) => {
-  t.timeout(120_000);
-  const house = await open(t);
-  const { store, catalog } = house;
-  const { log } = await makeLog(catalog);
-  await catalog.createClassFilter(log, classFilter("first", { text: "something" }));
-  const reader = await addSubscriber(catalog, log, "first");
-  const pipeline = await start(t, house);
-  const forgotten = Array.from({ length: 30 }, (_, i) => ({
-    ...accept(log, { text: `something old ${i}`, data: "d" }),
-    pattern: "",
-    class: "first",
-  }));
-  t.true((await writeEvents(store, forgotten)).every(({ kind }) => kind === "done"));
-  const events = Array.from({ length: 300 }, (_, i) => accept(log, { text: `something ${i}` }));
-  await post(house.bus, events, 7);
-  await caughtUp(pipeline);
-  await store.refresh();
-  t.true(await store.deleteEvent(log, events[5]!.id));
-  t.true(await store.deleteEvent(log, forgotten[5]!.id));
-  t.true(await store.deleteAlert(reader, log, events[7]!.id));
-  t.true(await store.addBookmark(reader, log, events[8]!.id));
-  t.true(await store.addBookmark(reader, log, forgotten[8]!.id));
-  const before = await rows(store, log);
-  const alerts = await alertsOf(store, log, reader);
-  const bookmarks = await rows(store, log, { kind: "bookmarks", user: reader });
-  t.is(before.length, 328);
-  t.is(alerts.length, 298);
+onCluster(
+  "a rebuild keeps annotations, applies today's filters, and copies events that the bus no longer has",
+  async (t) => {
+    t.timeout(120_000);
+    const house = await open(t);
+    const { store, catalog } = house;
+    const { log } = await makeLog(catalog);
+    await catalog.createClassFilter(log, classFilter("first", { text: "something" }));
+    const reader = await addSubscriber(catalog, log, "first");
+    const pipeline = await start(t, house);
+    const forgotten = Array.from({ length: 30 }, (_, i) => ({
+      ...accept(log, { text: `something old ${i}`, data: "d" }),
+      pattern: "",
+      class: "first",
+    }));
+    t.true((await writeEvents(store, forgotten)).every(({ kind }) => kind === "done"));
+    const events = Array.from({ length: 300 }, (_, i) => accept(log, { text: `something ${i}` }));
+    await post(house.bus, events, 7);
+    await caughtUp(pipeline);
+    await store.refresh();
+    t.true(await store.deleteEvent(log, events[5]!.id));
+    t.true(await store.deleteEvent(log, forgotten[5]!.id));
+    t.true(await store.deleteAlert(reader, log, events[7]!.id));
+    t.true(await store.addBookmark(reader, log, events[8]!.id));
+    t.true(await store.addBookmark(reader, log, forgotten[8]!.id));
+    const before = await rows(store, log);
+    const alerts = await alertsOf(store, log, reader);
+    const bookmarks = await rows(store, log, { kind: "bookmarks", user: reader });
+    t.is(before.length, 328);
+    t.is(alerts.length, 298);
 
-  await catalog.createClassFilter(log, classFilter("second", { text: "something", weight: 9 }));
-  const progress = await run(house);
-  t.deepEqual(
-    await rows(store, log),
-    before.map((row) => ({ ...row, class: "second" })),
-  );
-  t.deepEqual(await alertsOf(store, log, reader), alerts);
-  t.deepEqual(await rows(store, log, { kind: "bookmarks", user: reader }), bookmarks);
-  t.is(await store.data(log, forgotten[0]!.id), "d");
-  t.like(progress, { events: 300, rebuild: { stage: "done", rebuilt: 300, markers: 4 } });
-  t.false(await store.deleteEvent(log, events[5]!.id));
-  const late = { ...events[5]!, pattern: "", class: null };
-  t.true((await writeEvents(store, [late])).every(({ kind }) => kind === "done"));
-  t.is((await rows(store, log)).length, 328);
-  t.log(progress.rebuild);
+    await catalog.createClassFilter(log, classFilter("second", { text: "something", weight: 9 }));
+    const progress = await run(house);
+    t.deepEqual(
+      await rows(store, log),
+      before.map((row) => ({ ...row, class: "second" })),
+    );
+    t.deepEqual(await alertsOf(store, log, reader), alerts);
+    t.deepEqual(await rows(store, log, { kind: "bookmarks", user: reader }), bookmarks);
+    t.is(await store.data(log, forgotten[0]!.id), "d");
+    t.like(progress, { events: 300, rebuild: { stage: "done", rebuilt: 300, markers: 4 } });
+    t.false(await store.deleteEvent(log, events[5]!.id));
+    const late = { ...events[5]!, pattern: "", class: null };
+    t.true((await writeEvents(store, [late])).every(({ kind }) => kind === "done"));
+    t.is((await rows(store, log)).length, 328);
+    t.log(progress.rebuild);
 
-  // All of it works as well where the indices are of a later generation already.
-  t.true(await store.deleteEvent(log, events[9]!.id));
-  t.true(await store.deleteBookmark(reader, log, events[8]!.id));
-  await post(house.bus, [accept(log)]);
-  await until(async () => (await rows(store, log)).length === 328, { what: "the new event" });
-  const again = await run(house);
-  t.log(again.rebuild);
-  t.is((await rows(store, log)).length, 328);
-  t.is((await rows(store, log, { kind: "bookmarks", user: reader })).length, 1);
-});
+    // Everything works with indices of a later generation too.
+    t.true(await store.deleteEvent(log, events[9]!.id));
+    t.true(await store.deleteBookmark(reader, log, events[8]!.id));
+    await post(house.bus, [accept(log)]);
+    await until(async () => (await rows(store, log)).length === 328, { what: "the new event" });
+    const again = await run(house);
+    t.log(again.rebuild);
+    t.is((await rows(store, log)).length, 328);
+    t.is((await rows(store, log, { kind: "bookmarks", user: reader })).length, 1);
+  },
+);

@@ -28,7 +28,7 @@ function run(house: House, options: Partial<ReplayOptions> = {}) {
   return replay({ ...house, now: Date.now, log: SILENT, since: 0, signal: new AbortController().signal, ...options });
 }
 
-/** Has the store lose all that a log holds, markers of deletions excepted. */
+/** Removes all events of a log from the store, but not the markers of deletions. */
 async function lose({ store }: House, log: LogKey): Promise<void> {
   await store.refresh();
   await store.deleteExpired({ before: new Map([[log, Date.now() + DAY_MS]]), markersBefore: null });
@@ -36,7 +36,7 @@ async function lose({ store }: House, log: LogKey): Promise<void> {
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: what the store has lost comes back, what people deleted does not`, async (t) => {
+  test(`${name}: a replay restores lost events, and no deleted ones`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
@@ -72,7 +72,7 @@ for (const { name, open } of PLACES) {
     t.true((await pipeline.lag()).every(({ next, end }) => next === end));
   });
 
-  test(`${name}: it begins where it is told to, and brings no mail, no dead letter, nothing expired`, async (t) => {
+  test(`${name}: a replay starts at the given time, and makes no mail, no dead letter and no expired event`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
@@ -105,7 +105,7 @@ for (const { name, open } of PLACES) {
   });
 }
 
-test("a replay waits for a store that is away, and ends when it is told to", async (t) => {
+test("a replay waits for an unreachable store, and stops when it is aborted", async (t) => {
   const house = await PLACES[0]!.open(t);
   const { log } = await makeLog(house.catalog);
   await post(house.bus, [accept(log)]);

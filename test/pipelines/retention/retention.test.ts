@@ -52,7 +52,7 @@ test("markers are needed for as long as some log keeps everything", (t) => {
 });
 
 for (const { name, open } of PLACES) {
-  test(`${name}: each log is kept to its days, by what its events say of their creation`, async (t) => {
+  test(`${name}: each log keeps events for its number of days, by their created time`, async (t) => {
     const house = await open(t);
     const [week, forever] = [await makeLog(house.catalog), await makeLog(house.catalog)];
     await house.catalog.updateLog(week.log, { retentionDays: 7 });
@@ -62,7 +62,7 @@ for (const { name, open } of PLACES) {
       const events = [0, 6, 8, 400].map((days) =>
         accept(log, { text: `${days} days old`, created: now - days * DAY_MS }),
       );
-      // As long as the events' log had no retention, they were written.
+      // Written while the log had no retention.
       await writeEvents(
         house.store,
         events.map((event) => ({ ...event, pattern: "", class: null })),
@@ -82,7 +82,7 @@ for (const { name, open } of PLACES) {
     t.is(await later.sweep(), 0);
   });
 
-  test(`${name}: what has expired does not come back through the pipeline, and raises no alert`, async (t) => {
+  test(`${name}: expired events are not stored by the pipeline and raise no alert`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.updateLog(log, { retentionDays: 7 });
@@ -103,7 +103,7 @@ for (const { name, open } of PLACES) {
     t.is(left, 2);
   });
 
-  test(`${name}: what has expired is done to the writer, wherever it stands and whatever is picked`, async (t) => {
+  test(`${name}: expired events count as written, at any position and in any selection`, async (t) => {
     const house = await open(t);
     const { log } = await makeLog(house.catalog);
     await house.catalog.updateLog(log, { retentionDays: 7 });
@@ -135,7 +135,7 @@ for (const { name, open } of PLACES) {
   });
 }
 
-test("sweeps come by themselves, survive a failure, and end with the process", async (t) => {
+test("sweeps run periodically, survive a failure, and end with the process", async (t) => {
   let sweeps = 0;
   const retention = startRetention({
     catalog: { logs: () => [], refresh: async () => {} },
