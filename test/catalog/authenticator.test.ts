@@ -10,7 +10,7 @@ import { createSnapshot } from "../../src/catalog/snapshot.ts";
 const EMAIL = "ann@example.org";
 const PASSWORD = "correct horse";
 
-/** An authenticator over one account, with a count of the slow hashes it had to wait for. */
+/** An authenticator over one account, and a count of the slow hashes that it computed. */
 async function prepare() {
   const hasher = createPasswordHasher();
   const snapshot = createSnapshot();
@@ -34,7 +34,7 @@ async function prepare() {
   return { authenticate, setStored, hasher, checks: () => checks };
 }
 
-test("a pair is remembered, the right one and the wrong one", async (t) => {
+test("a right and a wrong pair are both remembered", async (t) => {
   const { authenticate, checks } = await prepare();
   t.is((await authenticate(EMAIL, PASSWORD))?.email, EMAIL);
   t.is((await authenticate("ANN@example.org", PASSWORD))?.email, EMAIL);
@@ -46,21 +46,21 @@ test("a pair is remembered, the right one and the wrong one", async (t) => {
   t.is(checks(), 3);
 });
 
-test("a pair that was wrong opens as soon as it is right", async (t) => {
+test("a wrong pair is accepted as soon as it is right", async (t) => {
   const { authenticate, setStored, hasher } = await prepare();
   t.is(await authenticate(EMAIL, "battery staple"), null);
   setStored(await hasher.hash("battery staple"));
   t.not(await authenticate(EMAIL, "battery staple"), null);
 });
 
-test("requests that come together with one pair wait for one hash", async (t) => {
+test("concurrent requests with one pair share one hash", async (t) => {
   const { authenticate, checks } = await prepare();
   const accounts = await Promise.all(Array.from({ length: 200 }, () => authenticate(EMAIL, PASSWORD)));
   t.true(accounts.every((account) => account?.email === EMAIL));
   t.is(checks(), 1);
 });
 
-test("a remembered pair ends with the password, whoever changed it", async (t) => {
+test("a remembered pair ends with its password, whichever process changed it", async (t) => {
   const { authenticate, setStored, hasher } = await prepare();
   t.not(await authenticate(EMAIL, PASSWORD), null);
   setStored(await hasher.hash("battery staple"));
@@ -70,7 +70,7 @@ test("a remembered pair ends with the password, whoever changed it", async (t) =
   t.is(await authenticate(EMAIL, "battery staple"), null);
 });
 
-test("a password that is changed while it is verified no longer opens", async (t) => {
+test("a password that is changed during its verification is refused", async (t) => {
   const { authenticate, setStored, hasher } = await prepare();
   const other = await hasher.hash("battery staple");
   let outdated = 0;
@@ -83,7 +83,7 @@ test("a password that is changed while it is verified no longer opens", async (t
   t.is(outdated, 1);
 });
 
-test("an unknown address costs what a wrong password costs", async (t) => {
+test("an unknown address costs as much as a wrong password", async (t) => {
   const { authenticate, checks } = await prepare();
   const time = async (email: string, round: number): Promise<number> => {
     const started = performance.now();
@@ -101,14 +101,14 @@ test("an unknown address costs what a wrong password costs", async (t) => {
   t.true(ratio > 0.5 && ratio < 2, `fastest unknown / fastest wrong = ${ratio}`);
 });
 
-test("what can be no pair costs no hash", async (t) => {
+test("an impossible pair costs no hash", async (t) => {
   const { authenticate, checks } = await prepare();
   t.is(await authenticate(EMAIL, "x".repeat(401)), null);
   t.is(await authenticate("not an address", PASSWORD), null);
   t.is(checks(), 0);
 });
 
-test("a check that is refused as its turn comes is not remembered", async (t) => {
+test("a check that is refused when its turn comes is not remembered", async (t) => {
   const { authenticate } = await prepare();
   const refused = new Error("no more guesses");
   const recheck = () => {

@@ -24,7 +24,7 @@ const FILTER: ClassFilter = {
   weight: 10,
 };
 
-test("e-mail addresses", (t) => {
+test("checks e-mail addresses", (t) => {
   const long = `${"a".repeat(64)}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.example`;
   t.is(Buffer.byteLength(long), 255);
   for (const email of [
@@ -63,7 +63,7 @@ test("e-mail addresses", (t) => {
   t.is(checkEmail("jo\u0308rg@example.org"), "j\u00f6rg@example.org", "one form for composed and decomposed letters");
 });
 
-test("an address that tries the pattern costs no time", (t) => {
+test("an address that attacks the pattern costs no time", (t) => {
   const started = performance.now();
   t.false(isEmail(`a@${"a-".repeat(120)}!`));
   t.false(isEmail(`a@${"a.".repeat(120)}!`));
@@ -92,7 +92,7 @@ test("the name of a log has 1 to 200 characters and is not blank", (t) => {
   }
 });
 
-test("events are kept from 1 to 36500 days, or for ever", (t) => {
+test("events are kept for 1 to 36500 days, or for ever", (t) => {
   for (const days of [1, 36_500, null]) t.is(checkRetentionDays(days), days);
   for (const days of [0, 36_501, 1.5, -1, Number.NaN, "30" as unknown as number]) {
     t.throws(() => checkRetentionDays(days), {
@@ -102,20 +102,20 @@ test("events are kept from 1 to 36500 days, or for ever", (t) => {
   }
 });
 
-test("a chosen API key is long enough and survives addresses", (t) => {
+test("a chosen API key is long enough and valid in a URL", (t) => {
   for (const secret of ["12345678", "~!a".repeat(66)]) t.is(checkApiKey(secret), secret);
   for (const secret of ["1234567", "with blank", "schlüssel", "x".repeat(201)]) {
     t.throws(() => checkApiKey(secret), { code: "bad_parameter", message: /^The field apiKey must have 8 to 200/ });
   }
 });
 
-test("keys of classes are told in lower case", (t) => {
+test("keys of classes are returned in lower case", (t) => {
   t.is(parseClassKey("Slow-Queries2"), "slow-queries2");
   t.is(parseClassKey("a".repeat(63)), "a".repeat(63));
   for (const key of ["", "-a", "a".repeat(64), "a_b", "a/b", "ä"]) t.is(parseClassKey(key), null);
 });
 
-test("a class filter keeps its fields, its key in lower case", (t) => {
+test("a class filter keeps its fields, and its key in lower case", (t) => {
   t.deepEqual(checkClassFilter({ ...FILTER, key: "Errors" }), FILTER);
   for (const field of ["tag", "text", "link", "source"] as const) {
     const alone = { ...FILTER, tag: "", [field]: "x".repeat(200) };
@@ -124,7 +124,7 @@ test("a class filter keeps its fields, its key in lower case", (t) => {
   for (const weight of [-1_000_000, 0, 1_000_000]) t.is(checkClassFilter({ ...FILTER, weight }).weight, weight);
 });
 
-test("a class filter's faults name the field and what is right", (t) => {
+test("a fault of a class filter names the field and its valid values", (t) => {
   const faults: readonly (readonly [Partial<ClassFilter>, RegExp])[] = [
     [{ key: "-x" }, /^The field key must be 1 to 63 letters/],
     [{ display: "x".repeat(201) }, /^The field display must have at most 200 characters/],
@@ -147,7 +147,7 @@ test("a class filter's faults name the field and what is right", (t) => {
   }
 });
 
-test("a class filter's faults are told together", (t) => {
+test("all faults of a class filter are reported together", (t) => {
   const filter = { ...FILTER, key: "-x", color: "", tag: "", weight: 0.5 };
   t.throws(() => checkClassFilter(filter), {
     message: /^The field key .*; The field color .*; The field weight .*; A class filter needs a condition/,

@@ -5,7 +5,7 @@ import { FairQueue } from "../../src/catalog/fair-queue.ts";
 import { LoggiaError } from "../../src/errors.ts";
 
 const stranger = (address: string, account = `someone at ${address}`): Asker => ({ address, account, isKnown: false });
-/** Of an account that exists. */
+/** A request for an existing account. */
 const owner = (address: string, account: string, failures = 0): Asker => ({
   ...stranger(address, account),
   exists: true,
@@ -13,7 +13,7 @@ const owner = (address: string, account: string, failures = 0): Asker => ({
 });
 const person = (account: string): Asker => ({ address: "192.0.2.1", account, isKnown: true });
 
-/** A queue whose pieces of work end when the test says so, with the order in which they started. */
+/** A queue whose work ends when the test says so, and the order in which the work started. */
 function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = {}) {
   let decoys = 0;
   const decoy = () => {
@@ -45,7 +45,7 @@ function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = 
       outcomes.push(outcome);
       return outcome;
     },
-    /** Ends what runs, piece by piece, until so many have started. */
+    /** Ends running work, one by one, until this many have started. */
     runUntil: async (count: number) => {
       while (started.length < count) {
         running.shift()!();
@@ -61,7 +61,7 @@ function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = 
   };
 }
 
-test("a single request starts next, behind 130 strangers at one address or at as many", async (t) => {
+test("a single request starts next, after 130 unknown clients at one address or at many", async (t) => {
   for (const addressOf of [() => "203.0.113.1", (i: number) => `203.0.113.${i}`]) {
     const { ask, started, runUntil, finish } = queueOf();
     for (let i = 0; i < 130; i++) void ask("stranger", stranger(addressOf(i), `guessed ${i}`));
@@ -73,7 +73,7 @@ test("a single request starts next, behind 130 strangers at one address or at as
   }
 });
 
-test("strangers who try over and over neither displace nor delay one who tries for the first time", async (t) => {
+test("repeated attempts of unknown clients neither displace nor delay a first attempt", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   const again = (i: number, guesses: number) => ask("again", { ...stranger(`203.0.113.${i}`), guesses });
   for (let i = 0; i < 34; i++) void again(i, 1);
@@ -85,7 +85,7 @@ test("strangers who try over and over neither displace nor delay one who tries f
   t.is(await mine, "done");
 });
 
-test("a known person starts within two turns, however many strangers come after", async (t) => {
+test("a known client starts within two turns, however many unknown ones arrive later", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   for (let i = 0; i < 65; i++) void ask("stranger", stranger(`203.0.113.${i}`));
   const mine = ask("ann", person("ann"));
@@ -96,7 +96,7 @@ test("a known person starts within two turns, however many strangers come after"
   t.is(await mine, "done");
 });
 
-test("a person with many requests waits behind everybody else, and is the one refused", async (t) => {
+test("a client with many requests waits behind all others, and its own are refused", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   const own = Array.from({ length: 100 }, () => ask("over and over", person("eve")));
   const others = [ask("ann", person("ann")), ask("bob", person("bob")), ask("new", stranger("192.0.2.7"))];
@@ -107,7 +107,7 @@ test("a person with many requests waits behind everybody else, and is the one re
   t.is((await Promise.all(own)).filter((outcome) => outcome === "done").length, 10, "2 ran and 8 waited");
 });
 
-test("known persons leave every other turn to strangers", async (t) => {
+test("known clients leave every other turn to unknown ones", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   for (let i = 0; i < 20; i++) void ask("known", person(`person ${i}`));
   for (let i = 0; i < 6; i++) void ask("stranger", stranger(`203.0.113.${i}`));
@@ -116,7 +116,7 @@ test("known persons leave every other turn to strangers", async (t) => {
   await finish();
 });
 
-test("a full line makes room at the cost of the address that has most in it", async (t) => {
+test("a full queue makes room at the cost of the address with most entries", async (t) => {
   const { ask, finish } = queueOf({ running: 2, waiting: 4, waitingPerAccount: 8 });
   const many = Array.from({ length: 8 }, (_, i) => ask("many", stranger("203.0.113.1", `guessed ${i}`)));
   const few = [ask("few", stranger("192.0.2.1")), ask("few", stranger("192.0.2.2"))];
@@ -129,14 +129,14 @@ test("a full line makes room at the cost of the address that has most in it", as
   );
 });
 
-test("one account's strangers take a few places, from however many addresses they come", async (t) => {
+test("unknown clients guessing at one account take a few places, from any number of addresses", async (t) => {
   const { ask, finish } = queueOf();
   const guesses = Array.from({ length: 30 }, (_, i) => ask("guess", stranger(`203.0.113.${i}`, "ann")));
   await finish();
   t.is((await Promise.all(guesses)).filter((outcome) => outcome === "done").length, 10, "2 ran and 8 waited");
 });
 
-test("a request whose guesses are used up as its turn comes starts no work, and holds no place", async (t) => {
+test("a request whose guesses are used up when its turn comes starts no work and takes no place", async (t) => {
   const { ask, started, finish } = queueOf({ running: 1, waiting: 8, waitingPerAccount: 8 });
   void ask("first", stranger("203.0.113.1", "a"));
   const error = new Error("no more guesses");
@@ -152,7 +152,7 @@ test("a request whose guesses are used up as its turn comes starts no work, and 
   t.deepEqual(started, ["first", "third"]);
 });
 
-test("a right pair is answered early, however many strangers make up accounts", async (t) => {
+test("a right pair is answered early, however many unknown accounts are tried", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   const flood = (from: number) => {
     for (let i = from; i < from + 65; i++) void ask("stranger", stranger(`203.0.113.${i}`));
@@ -167,7 +167,7 @@ test("a right pair is answered early, however many strangers make up accounts", 
   t.is(started.filter((name) => name === "mine").length, 1, "and is not checked again");
 });
 
-test("of accounts that exist those with the fewest failures are tried first", async (t) => {
+test("existing accounts with the fewest failures are tried first", async (t) => {
   const { ask, started, runUntil, finish } = queueOf();
   for (let i = 0; i < 40; i++) void ask("attacked", owner(`203.0.113.${i}`, `attacked ${i}`, 1));
   const mine = ask("mine", owner("192.0.2.1", "ann"), true);
@@ -178,7 +178,7 @@ test("of accounts that exist those with the fewest failures are tried first", as
   t.is(await mine, "done");
 });
 
-test("the order and number of wrong answers do not tell whether accounts exist", async (t) => {
+test("order and number of wrong responses do not reveal whether accounts exist", async (t) => {
   const answersOf = async (exists: boolean) => {
     const { ask, started, decoys, finish } = queueOf();
     const answers = { done: [] as string[], refused: [] as string[] };
@@ -196,7 +196,7 @@ test("the order and number of wrong answers do not tell whether accounts exist",
   t.true(real.done.length > 0 && real.refused.length > 0);
 });
 
-test("one account has few early tries that are not answered yet", async (t) => {
+test("one account has a few early attempts in progress", async (t) => {
   const { ask, started, runUntil, finish } = queueOf({ waitingPerAccount: 24 });
   for (let i = 0; i < 2; i++) void ask("running", stranger(`198.51.100.${i}`));
   const guesses = Array.from({ length: 20 }, (_, i) => ask(`guess ${i}`, owner(`203.0.113.${i}`, "ann")));

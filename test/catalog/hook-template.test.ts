@@ -7,7 +7,7 @@ import { LoggiaError } from "../../src/errors.ts";
 
 const item = (...steps: readonly string[]) => ({ from: "item", steps });
 
-test("a template is texts with paths in braces", (t) => {
+test("a template has texts with paths in braces", (t) => {
   const { text, tags, each, source } = parseTemplate({
     text: '{action} by {sender.login | $.by|"a.b|{}".0} {{x}}',
     tags: ["{a}", "deploy"],
@@ -31,7 +31,7 @@ test("a template is texts with paths in braces", (t) => {
   t.deepEqual(parseTemplate({ each: "{$.a.b}" }).each, { from: "body", steps: ["a", "b"] });
 });
 
-test("the templates of the manual can be read", (t) => {
+test("the templates of the manual are valid", (t) => {
   const page = readFileSync(new URL("../../docs/producers/webhooks.md", import.meta.url), "utf8");
   const found = [...page.matchAll(/```json\n(.*?)```|--template '(.*?)'/gs)].map(
     ([, block, given]) => block ?? given ?? "",
@@ -42,7 +42,7 @@ test("the templates of the manual can be read", (t) => {
 
 const many = (count: number, text: string) => Array.from({ length: count }, () => text);
 
-/** Deeper than JSON can be written. */
+/** Nested more deeply than JSON can be written. */
 const deep: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
 
 const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
@@ -92,7 +92,7 @@ const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
 ];
 
 for (const [n, [template, message]] of WRONG.entries()) {
-  test(`what is wrong is told with its place: ${n} ${Object.keys(template).join().slice(0, 60)}`, (t) => {
+  test(`a fault is reported with its place: ${n} ${Object.keys(template).join().slice(0, 60)}`, (t) => {
     const error = t.throws(() => parseTemplate(template), { instanceOf: LoggiaError });
     t.is(error?.code, "bad_parameter");
     t.regex(error?.message ?? "", message);

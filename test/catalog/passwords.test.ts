@@ -4,7 +4,7 @@ import { argon2Sync } from "node:crypto";
 import { createPasswordHasher, unmatchableHash } from "../../src/catalog/passwords.ts";
 import { LoggiaError } from "../../src/errors.ts";
 
-test("a hash is verified by its password alone, and salted", async (t) => {
+test("a hash is verified by its own password only, and is salted", async (t) => {
   const hasher = createPasswordHasher();
   const stored = await hasher.hash("correct horse");
   t.regex(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
@@ -14,7 +14,7 @@ test("a hash is verified by its password alone, and salted", async (t) => {
   t.not(await hasher.hash("correct horse"), stored);
 });
 
-test("a hash is verified by the parameters it was made with", async (t) => {
+test("a hash is verified with the parameters that it was made with", async (t) => {
   const nonce = Buffer.from("0123456789abcdef");
   const parameters = { message: "correct horse", nonce, parallelism: 2, tagLength: 16, memory: 64, passes: 3 };
   const tag = argon2Sync("argon2id", parameters).toString("base64").replace(/=+$/, "");
@@ -24,21 +24,21 @@ test("a hash is verified by the parameters it was made with", async (t) => {
   t.false(await hasher.verify("correct horsf", stored));
 });
 
-test("letters are the same however a keyboard composes them", async (t) => {
+test("a password matches in any Unicode composition of its letters", async (t) => {
   const hasher = createPasswordHasher();
   t.true(await hasher.verify("Bla\u0308tterteig", await hasher.hash("Bl\u00e4tterteig")));
 });
 
-test("a hash of an unknown form is a fault, not a wrong password", async (t) => {
+test("a hash of an unknown format is a fault, not a wrong password", async (t) => {
   await t.throwsAsync(createPasswordHasher().verify("correct horse", "plain"), { message: /unknown form/ });
 });
 
-test("nothing matches the hash that stands for nobody", async (t) => {
+test("no password matches the hash of unknown accounts", async (t) => {
   t.false(await createPasswordHasher().verify("", unmatchableHash()));
   t.not(unmatchableHash(), unmatchableHash());
 });
 
-test("what exceeds the queue is told to come again, and the rest is served", async (t) => {
+test("requests above the queue's limit are told to retry, and the others are answered", async (t) => {
   const hasher = createPasswordHasher();
   const stored = unmatchableHash().replace("m=19456,t=2", "m=64,t=1");
   const results = await Promise.allSettled(

@@ -37,7 +37,7 @@ const rights = {
   roleOf: (id: UserId, key: LogKey) => rights.log(key)?.shares.find((share) => share.user === id)?.role ?? null,
 };
 
-test("a person reads the logs shared with them, and is not told of others", (t) => {
+test("an account reads the logs shared with it, and others do not exist for it", (t) => {
   for (const account of [admin, user]) {
     t.is(requireReadable(rights, person(account), SHOP), shop);
     t.deepEqual(requireReadableLogs(rights, person(account)), [shop]);
@@ -53,7 +53,7 @@ test("a person reads the logs shared with them, and is not told of others", (t) 
   );
 });
 
-test("a key reads its own log where its scope says so", (t) => {
+test("a key reads its own log if its scope allows it", (t) => {
   for (const scope of ["read-write", "read-only"] as const) {
     t.is(requireReadable(rights, key(scope), SHOP), shop);
     t.deepEqual(requireReadableLogs(rights, key(scope)), [shop]);
@@ -64,13 +64,13 @@ test("a key reads its own log where its scope says so", (t) => {
   refused(t, "forbidden", () => requireReadableLogs(rights, key("write-only")));
 });
 
-test("a key that is unknown or disabled is no caller", (t) => {
+test("an unknown or disabled key is no caller", (t) => {
   t.deepEqual(requireKey(grantOf("read-only")), key("read-only"));
   refused(t, "unauthorized", () => requireKey(null));
   refused(t, "unauthorized", () => requireKey({ ...grantOf("read-write"), disabled: true }));
 });
 
-test("a key posts to its own log where its scope says so", (t) => {
+test("a key posts to its own log if its scope allows it", (t) => {
   const requireWritable = (grant: KeyGrant | null, log: LogKey): KeyGrant => {
     const own = requireKeyOf(grant, log);
     requirePostingScope(own);
@@ -93,7 +93,7 @@ test("a key posts to its own log where its scope says so", (t) => {
   refused(t, "unauthorized", () => requireWritable(grantOf("read-only"), OTHER));
 });
 
-test("bookmarks, alerts and management need a person", (t) => {
+test("bookmarks, alerts and management need an account", (t) => {
   t.is(requireAccount(person(user)), user);
   t.deepEqual(requireMember(rights, person(user), SHOP), { account: user, log: shop, role: "user" });
   refused(t, "log_not_found", () => requireMember(rights, person(user), OTHER));
@@ -105,14 +105,14 @@ test("bookmarks, alerts and management need a person", (t) => {
   refused(t, "forbidden", () => requireServiceAdmin(key("read-write")));
 });
 
-test("managing a log needs its admin role, which a service admin has not", (t) => {
+test("managing a log needs its admin role, which a service admin does not have", (t) => {
   t.is(requireLogAdmin(rights, person(admin), SHOP).role, "admin");
   refused(t, "forbidden", () => requireLogAdmin(rights, person(user), SHOP));
   refused(t, "log_not_found", () => requireLogAdmin(rights, person(admin), OTHER));
   refused(t, "log_not_found", () => requireLogAdmin(rights, person(service), SHOP));
 });
 
-test("accounts are managed by service admins, a password also by its owner", (t) => {
+test("accounts are managed by service admins, and a password also by its owner", (t) => {
   t.is(requireServiceAdmin(person(service)), service);
   refused(t, "forbidden", () => requireServiceAdmin(person(admin)));
   t.is(requireSelfOrServiceAdmin(person(user), "USER@example.org"), user);

@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 const log = pino({ level: "silent" });
 
 for (const { name, take } of PLACES) {
-  test(`${name}: ten logs a minute, whatever is done to the clock`, async (t) => {
+  test(`${name}: ten logs a minute, whatever happens to the clock`, async (t) => {
     const machine = new Machine();
     const { now } = new BelievedTime(machine);
     const place = await take(t);
@@ -41,7 +41,7 @@ for (const { name, take } of PLACES) {
 }
 
 for (const kind of KINDS) {
-  test.serial(`${kind}: the service counts logs by the time that it believes`, async (t) => {
+  test.serial(`${kind}: the service counts logs by its trusted clock`, async (t) => {
     t.timeout(60_000);
     const service = await startService(environmentOf(kind, temporaryFolder(t)));
     t.teardown(() => service.close());

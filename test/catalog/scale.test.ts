@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const SHOP = parseLogKey("shop")!;
 
-test("a log takes 10,000 class filters, and not one more", async (t) => {
+test("a log accepts 10,000 class filters and refuses one more", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   const open = async () =>
     createCatalog({ documents: await openSqliteDocuments({ file }), log: pino({ level: "silent" }) });
@@ -37,8 +37,8 @@ function filterOf(n: number): ClassFilter {
 }
 
 /**
- * Makes `count` more filters of the first, `class-1` and on, in one transaction: a commit each
- * would take a busy disk half a minute.
+ * Copies the first filter `count` times, as `class-1` and so on, in one transaction: a commit for
+ * each would take too long on a busy disk.
  */
 function copyFilter(file: string, count: number): void {
   const database = new DatabaseSync(file, { timeout: 5000 });

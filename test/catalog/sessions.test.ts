@@ -21,7 +21,7 @@ const log = pino({ level: "silent" });
 
 type Process = { readonly catalog: Catalog; readonly writes: () => number };
 
-/** A process that shares the catalog with others, and the machine's clocks. */
+/** A process that shares the catalog with others, and the clocks of its machine. */
 async function processOf(t: ExecutionContext, place: Place, machine: Machine): Promise<Process> {
   const time = new BelievedTime(machine);
   const believed = (): number => {
@@ -71,7 +71,7 @@ for (const { name, take } of PLACES) {
     });
   };
 
-  declare("a session is found by a secret of 256 bits, of which a hash is kept", async (t, parts) => {
+  declare("a session is found by a secret of 256 bits, of which only a hash is stored", async (t, parts) => {
     const { catalog, account, place } = parts;
     const { secret, session } = await begin(catalog, account);
     t.is(Buffer.from(secret, "base64url").length, 32);
@@ -84,7 +84,7 @@ for (const { name, take } of PLACES) {
     t.false(JSON.stringify(documents).includes(secret));
   });
 
-  declare("a session opens in another process at once, and ends there too", async (t, parts) => {
+  declare("a session works in another process at once, and ends there too", async (t, parts) => {
     const { catalog: here, account, place, machine } = parts;
     const { catalog: there } = await processOf(t, place, machine);
     const { secret, session } = await begin(here, account);
@@ -95,7 +95,7 @@ for (const { name, take } of PLACES) {
     t.false(await here.endSession(account.id, session.id));
   });
 
-  declare("a new password and the account's removal end its sessions, in every process", async (t, parts) => {
+  declare("a new password or removing the account ends its sessions, in every process", async (t, parts) => {
     const { catalog: here, account, place, machine } = parts;
     const { catalog: there } = await processOf(t, place, machine);
     for (const end of [() => here.setPassword(EMAIL, "correct horse"), () => here.deleteAccount(EMAIL)]) {
@@ -109,7 +109,7 @@ for (const { name, take } of PLACES) {
     t.deepEqual(here.sessionsOf(account.id), []);
   });
 
-  declare("a session that begins while the password changes is none", async (t, { catalog, account }) => {
+  declare("a session created while the password changes is invalid", async (t, { catalog, account }) => {
     const password = catalog.passwordMark(account.id)!;
     await catalog.setPassword(EMAIL, "battery staple");
     const beginning = catalog.createSession({ account, password, address: "", agent: "" });
@@ -117,10 +117,10 @@ for (const { name, take } of PLACES) {
     t.deepEqual(catalog.sessionsOf(account.id), []);
   });
 
-  declare("what a process with an old password writes ends no session of the new one", async (t, parts) => {
+  declare("a write by a process with an old password ends no session of the new one", async (t, parts) => {
     const { catalog: here, account, place, machine } = parts;
     const documents = await place.connect();
-    // It is never told of the change but by what it reads for its own write.
+    // This process learns of the change only by what it reads for its own write.
     const there = await createCatalog({ documents, log, poll_ms: HOUR_MS, now: machine.host });
     t.teardown(() => there[Symbol.asyncDispose]());
     const old = await begin(here, account);
@@ -133,7 +133,7 @@ for (const { name, take } of PLACES) {
     t.true(await isOpen(third, secret));
   });
 
-  declare("a session ends after 12 hours without use, and after 7 days whatever is done", async (t, parts) => {
+  declare("a session ends after 12 hours without use, and after 7 days in any case", async (t, parts) => {
     const { catalog, account, machine } = parts;
     const { secret, session } = await begin(catalog, account);
     t.is(session.expires - session.created, SESSION_IDLE_MS);
@@ -154,7 +154,7 @@ for (const { name, take } of PLACES) {
     t.false(await isOpen(catalog, used.secret));
   });
 
-  declare("uses are written every five minutes, and told to other processes", async (t, parts) => {
+  declare("uses are stored every five minutes and visible to other processes", async (t, parts) => {
     const { catalog: here, writes, account, machine, place } = parts;
     const { secret, session } = await begin(here, account);
     const before = writes();
@@ -174,7 +174,7 @@ for (const { name, take } of PLACES) {
     t.is(writes(), before + 1);
   });
 
-  declare("a clock that is set forward ends no session, and one that is set back keeps none", async (t, parts) => {
+  declare("setting the clock forward ends no session, and setting it back extends none", async (t, parts) => {
     const { catalog, account, machine } = parts;
     const first = await begin(catalog, account);
     machine.step(3 * 24 * HOUR_MS);
@@ -188,7 +188,7 @@ for (const { name, take } of PLACES) {
     t.false(await isOpen(catalog, second.secret));
   });
 
-  declare("a session that a wrong clock dated into the future is none", async (t, parts) => {
+  declare("a session that a wrong clock dated into the future is invalid", async (t, parts) => {
     const { account, place } = parts;
     const ahead = new Machine();
     ahead.step(365 * 24 * HOUR_MS);
@@ -209,7 +209,7 @@ for (const { name, take } of PLACES) {
     t.is(catalog.sessionsOf(account.id).length, MAX_SESSIONS);
   });
 
-  declare("what is over is removed, and nothing else", async (t, { catalog, account, machine, place }) => {
+  declare("ended sessions are removed, and nothing else", async (t, { catalog, account, machine, place }) => {
     await begin(catalog, account);
     machine.pass(SESSION_IDLE_MS + SEEN_STEP_MS);
     const kept = await begin(catalog, account);
@@ -227,7 +227,7 @@ for (const { name, take } of PLACES) {
     t.true(await isOpen(catalog, kept.secret));
   });
 
-  declare("a ticket is used once, for its path and its person, in all processes together", async (t, parts) => {
+  declare("a ticket is valid once, for its path and its account, across all processes", async (t, parts) => {
     const { catalog: here, account, place, machine } = parts;
     const { catalog: there } = await processOf(t, place, machine);
     const { session } = await begin(here, account);
@@ -245,7 +245,7 @@ for (const { name, take } of PLACES) {
     t.is(await there.useTicket(ticket, "/1/logs?", null), null);
   });
 
-  declare("a ticket lapses after a minute, and dies with its session", async (t, { catalog, account, machine }) => {
+  declare("a ticket expires after a minute, and with its session", async (t, { catalog, account, machine }) => {
     const { session } = await begin(catalog, account);
     const [late, kept] = [await catalog.createTicket(session, "/a"), await catalog.createTicket(session, "/a")];
     machine.pass(TICKET_MS - 1);
@@ -265,7 +265,7 @@ for (const { name, take } of PLACES) {
     t.is(await catalog.useTicket(old, "/a", null), null, "the password was changed");
   });
 
-  declare("the ticket of the first start signs in once, in all processes together", async (t, parts) => {
+  declare("the ticket of the first start signs in once, across all processes", async (t, parts) => {
     const { catalog: here, account, place, machine } = parts;
     const { catalog: there } = await processOf(t, place, machine);
     const ticket = (await here.createStartTicket(account.id))!;

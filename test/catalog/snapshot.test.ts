@@ -11,7 +11,7 @@ const SHOP = parseLogKey("shop")!;
 const ANN = "a".repeat(16) as UserId;
 const BOB = "b".repeat(16) as UserId;
 
-/** A snapshot, and a way to write to it as if documents came from the feed. */
+/** A snapshot, and a function that applies documents as if from the feed. */
 function prepare() {
   const snapshot = createSnapshot();
   let last = 0;
@@ -34,8 +34,8 @@ function classOf(birth: string): Entity {
   return { kind: "class", log: SHOP, birth, filter };
 }
 
-test("options that outlived their class are of no effect on a later one of its key", (t) => {
-  // As a process leaves it that ends between removing a class and removing its options.
+test("options that outlived their class do not apply to a later class with its key", (t) => {
+  // As left by a process that ends between removing a class and its options.
   const { snapshot, apply } = prepare();
   apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
   apply(idOf.log(SHOP), logOf([ANN]));
@@ -58,8 +58,8 @@ test("options that outlived their class are of no effect on a later one of its k
   t.deepEqual(snapshot.subscribers(SHOP, "errors", "alert"), []);
 });
 
-test("a share of an account that is gone counts for nothing", (t) => {
-  // As it stands where one process shares a log while another deletes the account.
+test("a share of a removed account does not count", (t) => {
+  // As left if one process shares a log while another deletes the account.
   const { snapshot, apply } = prepare();
   apply(idOf.log(SHOP), logOf([ANN, BOB]));
   t.deepEqual(snapshot.log(SHOP)?.shares, []);
@@ -74,7 +74,7 @@ test("a share of an account that is gone counts for nothing", (t) => {
   t.deepEqual(snapshot.logsOf(ANN)[0]?.shares.length, 1);
 });
 
-test("an older version never undoes a newer one, a removal included", (t) => {
+test("an older version never undoes a newer one, removals included", (t) => {
   const { snapshot, apply } = prepare();
   const id = idOf.account("ann@example.org");
   apply(id, accountOf(ANN, "ann@example.org"), 5);
@@ -86,7 +86,7 @@ test("an older version never undoes a newer one, a removal included", (t) => {
   t.is(snapshot.accountById(ANN), null);
 });
 
-test("answers stay the same objects while nothing in them changes", (t) => {
+test("results are the same objects while nothing in them changes", (t) => {
   const { snapshot, apply } = prepare();
   apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
   apply(idOf.log(SHOP), logOf([ANN]));
@@ -99,11 +99,11 @@ test("answers stay the same objects while nothing in them changes", (t) => {
   t.true(Object.isFrozen(log) && Object.isFrozen(logs) && Object.isFrozen(snapshot.classFilters(SHOP)[0]));
 });
 
-test("class filters are listed by key, in whichever order they come and go", (t) => {
+test("class filters are listed by key, in whatever order they are added and removed", (t) => {
   const { snapshot, apply } = prepare();
   const keys = new Set<string>();
   for (let i = 0; i < 500; i++) {
-    // Each of 97 keys comes, changes or goes, in an order that is none.
+    // Each of 97 keys is added, changed or removed, in no particular order.
     const key = `k${(i * 61) % 97}`;
     const isGone = i % 3 === 2;
     const filter = { key, display: "", color: "red", tag: `x${i}`, text: "", link: "", source: "", weight: 0 };

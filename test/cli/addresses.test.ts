@@ -16,7 +16,7 @@ function run(program: string, words: readonly string[], env: Record<string, stri
     const child = execFile(program, words, { cwd: ROOT, env: { ...process.env, ...env } }, (error, out, err) => {
       done({ code: error === null ? 0 : Number(error.code), out, err });
     });
-    // A command that fails at once reads none of it.
+    // A command that fails at once does not read its input.
     child.stdin?.on("error", () => {}).end(input);
   });
 }
@@ -24,7 +24,7 @@ function run(program: string, words: readonly string[], env: Record<string, stri
 const loggia = (words: readonly string[], env: Record<string, string>, input?: string) =>
   run(process.execPath, ["src/cli/loggia.mjs", ...words], env, input);
 
-/** The settings of the service, as its operator exports them. */
+/** Returns the settings of the service as its operator exports them. */
 function settingsOf({ api, post }: Service): Record<string, string> {
   return {
     LOGGIA_API: `127.0.0.1:${api?.port}`,
@@ -43,18 +43,18 @@ for (const [text, base] of [
   ["http://127.0.0.1:8080/1/", "http://127.0.0.1:8080/"],
   ["https://example.org/loggia/1", "https://example.org/loggia"],
 ] as const) {
-  test(`the address ${text} is read as the service's settings or a URL have it`, (t) => {
+  test(`the address ${text} is read like the service's settings or a URL`, (t) => {
     t.is(parseBase("LOGGIA_API", text).href, base);
   });
 }
 
 for (const text of ["nonsense", "ftp://127.0.0.1", "127.0.0.1:0", "http://127.0.0.1:0"]) {
-  test(`the address ${text} is refused by the name of its option and setting`, (t) => {
+  test(`the address ${text} is refused with the name of its option and setting`, (t) => {
     t.throws(() => parseBase("LOGGIA_POST", text), { message: /^--post \(or LOGGIA_POST\) is "/ });
   });
 }
 
-test("every command goes where LOGGIA_API and LOGGIA_POST say, as the service reads them", async (t) => {
+test("every command uses LOGGIA_API and LOGGIA_POST as the service reads them", async (t) => {
   const service = await serviceOf(t, "embedded");
   const env = settingsOf(service);
   t.like(await loggia(["log", "list"], env), { code: 0, err: "" });
@@ -69,7 +69,7 @@ test("every command goes where LOGGIA_API and LOGGIA_POST say, as the service re
   t.regex(status.out, new RegExp(`Loggia +http://${env["LOGGIA_API"]} is ready`));
 });
 
-test("--api, --post and --url come before the environment", async (t) => {
+test("--api, --post and --url override the environment", async (t) => {
   const service = await serviceOf(t, "embedded");
   const nowhere = { ...settingsOf(service), LOGGIA_API: "127.0.0.1:1", LOGGIA_POST: "127.0.0.1:1" };
   const { LOGGIA_API: api = "", LOGGIA_POST: post = "" } = settingsOf(service);
@@ -91,7 +91,7 @@ test("--api, --post and --url come before the environment", async (t) => {
   t.regex(await at("--post", post), new RegExp(`Loggia +http://${post} is ready`));
 });
 
-test("make hands API and POST to what they run", async (t) => {
+test("make passes API and POST to its commands", async (t) => {
   const recipe = async (...words: string[]) =>
     (await run("make", ["--dry-run", "--assume-old=node_modules/.installed", ...words], {})).out;
   for (const target of ["deadletters", "replay FROM=start", "backup TO=/copy", "status"]) {

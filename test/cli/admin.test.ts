@@ -9,14 +9,14 @@ const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
 type Run = { readonly code: number; readonly out: string; readonly err: string };
 
-/** `loggia admin reset` on the machine of a service, with its settings. */
+/** Runs `loggia admin reset` on the service's machine with its settings. */
 function reset(environment: Record<string, string>, words: readonly string[], input = ""): Promise<Run> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...environment };
     const child = execFile(process.execPath, [LOGGIA, "admin", "reset", ...words], { env }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err });
     });
-    // A command that fails at once reads none of it.
+    // A command that fails at once does not read its input.
     child.stdin?.on("error", () => {}).end(input);
   });
 }
@@ -33,7 +33,7 @@ async function request({ apiUrl }: Service, method: string, path: string, body?:
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a forgotten password is set while the service is stopped, and while it runs`, async (t) => {
+  test(`${kind}: a forgotten password is reset while the service is stopped and while it runs`, async (t) => {
     const environment = environmentOf(kind, temporaryFolder(t));
     await (await startService(environment)).close();
     const drawn = await reset(environment, []);
@@ -51,7 +51,7 @@ for (const kind of KINDS) {
     });
   });
 
-  test(`${kind}: where no service admin is left, the named account becomes one, or is made`, async (t) => {
+  test(`${kind}: without a service admin the named account is promoted or created`, async (t) => {
     const environment = environmentOf(kind, temporaryFolder(t));
     const service = await startService(environment);
     t.teardown(() => service.close());
@@ -76,7 +76,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a password is refused that is too short, as are an empty standard input and one on the command line", async (t) => {
+test("a password that is too short, empty or on the command line is refused", async (t) => {
   const environment = environmentOf("embedded", temporaryFolder(t));
   await (await startService(environment)).close();
   const short = await reset(environment, ["--password-stdin"], "short\n");
@@ -88,7 +88,7 @@ test("a password is refused that is too short, as are an empty standard input an
   t.is((await reset(environment, ["--password", "a password of ours"])).code, 1);
 });
 
-test("settings that lead to no service are told, and nothing is made there", async (t) => {
+test("settings that lead to no service are reported, and nothing is created", async (t) => {
   const folder = temporaryFolder(t);
   for (let run = 0; run < 2; run += 1) {
     const { code, err } = await reset({ LOGGIA_DATA: folder }, [ADMIN.email]);

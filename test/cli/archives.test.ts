@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const PACKERS = { gzip: gzipSync, zstd: zstdCompressSync } as const;
 const FORMATS = ["gzip", "zstd"] as const;
 
-/** The bytes in chunks of this many, and a count of those that were asked for. */
+/** Yields the bytes in chunks of this size, and counts the chunks read. */
 function chunksOf(bytes: Buffer, size: number) {
   const asked = { chunks: 0, isClosed: false };
   const chunks = (async function* () {
@@ -26,7 +26,7 @@ function chunksOf(bytes: Buffer, size: number) {
   return { chunks, asked };
 }
 
-/** The lines of a stream, and what ended it early. */
+/** Returns the lines of a stream and the error that ended it early. */
 async function read(bytes: Buffer, { size = 7, name = "" } = {}): Promise<{ lines: string[]; fault: string | null }> {
   const lines: string[] = [];
   try {
@@ -50,13 +50,13 @@ for (const format of FORMATS) {
   const pack = (text: string): Buffer => PACKERS[format](text);
 
   for (const size of [1, 7, 1_000_000]) {
-    test(`${format} of several members is read whole, in chunks of ${size}`, async (t) => {
+    test(`${format} of several members is read completely, in chunks of ${size}`, async (t) => {
       const bytes = Buffer.concat([pack("one\ntw"), pack("o\n"), pack("three")]);
       t.deepEqual(await read(bytes, { size }), { lines: ["one", "two", "three"], fault: null });
     });
   }
 
-  test(`${format} that is cut off is told, and all lines before the cut are given`, async (t) => {
+  test(`truncated ${format} is reported after all lines before the end`, async (t) => {
     const whole = pack(`${TEXT.join("\n")}\n`);
     const first = pack("first\n");
     const cut = await read(Buffer.concat([first, whole.subarray(0, whole.length - 20)]), { size: 1_000 });
@@ -67,13 +67,13 @@ for (const format of FORMATS) {
     t.deepEqual(members, { lines: TEXT, fault: `the ${format} archive is cut off` });
   });
 
-  test(`${format} that is damaged is told`, async (t) => {
+  test(`damaged ${format} is reported`, async (t) => {
     const bytes = Buffer.from(pack(TEXT.join("\n")));
     for (let at = bytes.length >> 1; at < (bytes.length >> 1) + 40; at += 1) bytes[at]! ^= 0x55;
     t.regex((await read(bytes, { size: 1_000 })).fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
   });
 
-  test(`bytes behind the end of ${format} are told`, async (t) => {
+  test(`bytes after the end of ${format} are reported`, async (t) => {
     const bytes = Buffer.concat([pack(`${TEXT.join("\n")}\n`), Buffer.from("no archive")]);
     const { lines, fault } = await read(bytes, { size: 1_000_000 });
     t.deepEqual(lines, TEXT.slice(0, lines.length));
@@ -81,7 +81,7 @@ for (const format of FORMATS) {
     t.regex(fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
   });
 
-  test(`${format} that unpacks to very much is read piece by piece, and no further than it is asked for`, async (t) => {
+  test(`${format} that expands greatly is read piece by piece, and only as far as requested`, async (t) => {
     const one = PACKERS[format](Buffer.alloc(1_000_000, `${"x".repeat(99)}\n`));
     const { chunks, asked } = chunksOf(Buffer.concat(Array.from({ length: 2_000 }, () => one)), one.length);
     const before_bytes = process.memoryUsage().arrayBuffers;
@@ -92,18 +92,18 @@ for (const format of FORMATS) {
       if (count % 10_000 === 0) most_bytes = Math.max(most_bytes, process.memoryUsage().arrayBuffers - before_bytes);
       if (count === 200_000) break;
     }
-    // 20 MB of 2 GB were taken, of 20 chunks of 2,000.
+    // 20 MB of 2 GB were read, which is 20 chunks of 2,000.
     t.true(asked.chunks < 1_000, `${asked.chunks} chunks`);
     t.true(asked.isClosed);
     t.true(most_bytes < 200_000_000, `${most_bytes} bytes`);
   });
 
-  test(`${format} can't be followed`, async (t) => {
+  test(`${format} cannot be followed`, async (t) => {
     await t.throwsAsync(refuseArchive(fileOf(t, pack("one\n"))), { instanceOf: ArchiveError, message: /--follow/ });
   });
 }
 
-test("what is no archive is given as it is, also where it begins alike", async (t) => {
+test("a file that is not an archive is read as it is, also if it starts like one", async (t) => {
   for (const text of ["", "P", "(", "PK", "BZh is a word", "\u001f", "Query: P*M", "plain\nlines\n"]) {
     const { lines, fault } = await read(Buffer.from(text), { size: 1 });
     t.is(fault, null, text);
@@ -112,7 +112,7 @@ test("what is no archive is given as it is, also where it begins alike", async (
   await t.notThrowsAsync(refuseArchive(fileOf(t, "P")));
 });
 
-test("the first lines of a stream that goes on are given at once", async (t) => {
+test("the first lines of an open stream are returned at once", async (t) => {
   const never = new Promise<never>(() => {});
   const lines = readLines(
     unpack(
@@ -125,7 +125,7 @@ test("the first lines of a stream that goes on are given at once", async (t) => 
   t.deepEqual(await lines.next(), { done: false, value: "P" });
 });
 
-test("archives of other formats, and names that promise one, are told", async (t) => {
+test("archives of other formats, and names that suggest one, are reported", async (t) => {
   const other = (hex: string) => read(Buffer.concat([Buffer.from(hex, "hex"), Buffer.alloc(50)]));
   t.regex((await other("fd377a585a00")).fault ?? "", /^it is a xz archive/);
   t.regex((await other("425a683931415926")).fault ?? "", /^it is a bzip2 archive/);

@@ -15,7 +15,7 @@ async function all(batches: AsyncIterable<readonly string[]>): Promise<string[]>
 const length = (text: string): number => text.length;
 const BOUNDS = { items: 3, size_bytes: 10, age_ms: 60_000 };
 
-test("a batch ends at its bounds, with all items in order", async (t) => {
+test("a batch ends at its limits, with all items in order", async (t) => {
   t.deepEqual(await all(batchesOf(now(["a", "b", "c", "d"]), length, BOUNDS)), ["abc", "d"]);
   t.deepEqual(await all(batchesOf(now(["a", "b", "c"]), length, BOUNDS)), ["abc"]);
   t.deepEqual(await all(batchesOf(now(["aaaaaa", "bbbb", "c"]), length, BOUNDS)), ["aaaaaabbbb", "c"]);
@@ -23,7 +23,7 @@ test("a batch ends at its bounds, with all items in order", async (t) => {
   t.deepEqual(await all(batchesOf(now([]), length, BOUNDS)), []);
 });
 
-test("items that wait come without those that are late", async (t) => {
+test("waiting items are returned without later ones", async (t) => {
   const late = Promise.withResolvers<void>();
   async function* source(): AsyncGenerator<string> {
     yield "a";
@@ -38,7 +38,7 @@ test("items that wait come without those that are late", async (t) => {
   t.true((await batches.next()).done);
 });
 
-test("a source that fails while nobody asks for the next batch is told when somebody does", async (t) => {
+test("a source that fails between batches is reported at the next one", async (t) => {
   const failed = Promise.withResolvers<void>();
   async function* broken(): AsyncGenerator<string> {
     try {
@@ -54,7 +54,7 @@ test("a source that fails while nobody asks for the next batch is told when some
   await t.throwsAsync(batches.next(), { message: "gone" });
 });
 
-test("a source that fails is told, and one that is no longer wanted is ended", async (t) => {
+test("a source that fails is reported, and one that is no longer needed is closed", async (t) => {
   async function* broken(): AsyncGenerator<string> {
     yield "a";
     throw new Error("gone");

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 const KILL_AT = new URL("./kill-at.ts", import.meta.url).pathname;
-/** More than a first start has. */
+/** More moments than a first start has. */
 const MOST_MOMENTS = 40;
 
 function start(environment: Record<string, string>, preload: readonly string[] = []) {
@@ -23,13 +23,13 @@ function start(environment: Record<string, string>, preload: readonly string[] =
   return { child, ended, out: () => out };
 }
 
-/** The last secrets that all outputs of a folder's starts show. */
+/** Returns the last secrets in the outputs of all starts in a folder. */
 function secretsIn(outputs: readonly string[]): { password: string | undefined; apiKey: string | undefined } {
   const last = (pattern: RegExp) => [...outputs.join("").matchAll(pattern)].at(-1)?.[1];
   return { password: last(/^ {2}password {2}(\S+)$/gm), apiKey: last(/^ {2}API key {3}(\S+)$/gm) };
 }
 
-test("kill -9 at any moment of the first start: a password and a key that were shown are right", async (t) => {
+test("after kill -9 at any moment of the first start, a password and a key that were shown are valid", async (t) => {
   let wasWhole = false;
   for (let moment = 1; !wasWhole; moment += 1) {
     t.true(moment < MOST_MOMENTS);

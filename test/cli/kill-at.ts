@@ -1,6 +1,6 @@
 /**
- * Loaded into a process before the service: kills it at its KILL_AT-th moment. Moments are before
- * and after each write to a document store or to standard output.
+ * Loaded into a process before the service: kills it at its KILL_AT-th moment. A moment is before
+ * or after each write to a document store or to standard output.
  */
 import { type SQLInputValue, StatementSync } from "node:sqlite";
 import { isMainThread } from "node:worker_threads";

@@ -27,7 +27,7 @@ for (const [name, given, lines] of SPLITS) {
   });
 }
 
-test("a line without end is cut at a megabyte", async (t) => {
+test("an endless line is cut at a megabyte", async (t) => {
   const lines = await Array.fromAsync(readLines(chunks("x".repeat(3_000_000), "\nnext\n")));
   t.deepEqual(
     lines.map((line) => line.length),
@@ -35,20 +35,20 @@ test("a line without end is cut at a megabyte", async (t) => {
   );
 });
 
-test("the lines of a file", async (t) => {
+test("reads the lines of a file", async (t) => {
   const file = join(temporaryFolder(t), "a.log");
   writeFileSync(file, "one\ntwo");
   t.deepEqual(await Array.fromAsync(fileLines([file], false, new AbortController().signal)), ["one", "two"]);
 });
 
-/** A file of one line that is followed. */
+/** Follows a file of one line. */
 function followed(t: ExecutionContext) {
   const folder = temporaryFolder(t);
   const file = join(folder, "a.log");
   writeFileSync(file, "one\n");
   const stop = new AbortController();
   const lines = fileLines([file], true, stop.signal);
-  // A file that nobody closes ends the process when it is collected.
+  // An unclosed file handle ends the process when it is garbage-collected.
   t.teardown(async () => {
     stop.abort();
     await lines.return(undefined);
@@ -57,7 +57,7 @@ function followed(t: ExecutionContext) {
   return { folder, file, stop, lines, next };
 }
 
-test("following sees what is appended, a rotated file and a truncated one", async (t) => {
+test("following reads appended lines, a rotated file and a truncated one", async (t) => {
   const { folder, file, stop, lines, next } = followed(t);
   t.is(await next(), "one");
   appendFileSync(file, "tw");
@@ -76,7 +76,7 @@ test("following sees what is appended, a rotated file and a truncated one", asyn
   t.true((await end).done);
 });
 
-test("what is still written to a rotated file comes before the lines of the one in its place", async (t) => {
+test("lines still written to a rotated file precede those of the new one", async (t) => {
   const { folder, file, stop, next } = followed(t);
   const writer = openSync(file, "a");
   t.teardown(() => closeSync(writer));
@@ -84,17 +84,17 @@ test("what is still written to a rotated file comes before the lines of the one 
   const two = next();
   renameSync(file, join(folder, "a.log.1"));
   writeFileSync(file, "three\n");
-  // Long enough to be seen as rotated, several times over.
+  // Long enough for the rotation to be noticed several times.
   setTimeout(() => appendFileSync(writer, "two\n"), 1_000);
   t.is(await two, "two");
   t.is(await next(), "three");
   stop.abort();
 });
 
-/** Long enough for a look at which file is in place. */
+/** Long enough for a check of which file is in place. */
 const LOOK_MS = 600;
 
-test("a file that is put back into its place is not read again", async (t) => {
+test("a file that is moved back is not read again", async (t) => {
   const { folder, file, stop, next } = followed(t);
   t.is(await next(), "one");
   const two = next();
@@ -102,14 +102,14 @@ test("a file that is put back into its place is not read again", async (t) => {
   writeFileSync(file, "");
   await delay(LOOK_MS);
   renameSync(join(folder, "b"), file);
-  // Longer than a replaced file is read on.
+  // Longer than a replaced file is still read.
   await delay(2_500);
   appendFileSync(file, "two\n");
   t.is(await two, "two");
   stop.abort();
 });
 
-test("where no file is in place any more, the one that comes is waited for", async (t) => {
+test("after its file is removed, the follower waits for a new one", async (t) => {
   const { folder, file, stop, lines, next } = followed(t);
   t.is(await next(), "one");
   const two = next();
@@ -127,7 +127,7 @@ test("where no file is in place any more, the one that comes is waited for", asy
   t.true((await end).done);
 });
 
-test("a file that is gone by the time that the one before is left is waited for", async (t) => {
+test("a new file that is removed before the old one was read is waited for", async (t) => {
   const { folder, file, stop, next } = followed(t);
   t.is(await next(), "one");
   appendFileSync(file, "tw");

@@ -8,13 +8,13 @@ const COMMAND = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
 const AS_VERSION_20 =
   "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})";
 
-test("where the pinned Node is too old as well, the command says what to do and starts nothing", async (t) => {
+test("if the pinned Node is too old too, the command says what to do and starts nothing", async (t) => {
   const child = spawn(process.execPath, [COMMAND, "help"], {
     stdio: ["ignore", "ignore", "pipe"],
     env: { ...process.env, NODE_OPTIONS: `--import "${AS_VERSION_20}"` },
     detached: true,
   });
-  // With all that it may have started.
+  // Kills its child processes too.
   const timer = setTimeout(() => process.kill(-child.pid!, "SIGKILL"), 3_000);
   const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
   clearTimeout(timer);

@@ -14,7 +14,7 @@ const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 type Run = { readonly code: number; readonly out: string; readonly err: string };
 type Loggia = (...words: string[]) => Promise<Run>;
 
-/** The command as a process of its own, acting on a service as an account. */
+/** Runs the command in a process of its own, for a service and as an account. */
 function commandOf(service: Pick<Service, "apiUrl">, as = `${ADMIN.email}:${ADMIN.password}`): Loggia {
   return (...words) =>
     new Promise((resolve) => {
@@ -25,7 +25,10 @@ function commandOf(service: Pick<Service, "apiUrl">, as = `${ADMIN.email}:${ADMI
     });
 }
 
-/** Runs a command that must do. @returns what it printed, without the line break at its end */
+/**
+ * Waits for a command that must succeed.
+ * @returns its output without the final line break
+ */
 async function done(t: ExecutionContext, run: Promise<Run>): Promise<string> {
   const { code, out, err } = await run;
   t.is(err, "");
@@ -41,12 +44,12 @@ async function refused(t: ExecutionContext, run: Promise<Run>, message: RegExp):
   t.is(err.trimEnd().split("\n").length, 1, "it is told in one line");
 }
 
-/** The cells of a table, without its headings. */
+/** Returns the cells of a table without its header. */
 function cells(table: string): string[][] {
   return table.split("\n").slice(1).map((row) => row.split(/ {2,}/)); // prettier-ignore
 }
 
-test("accounts are added, listed and removed, and get other passwords", async (t) => {
+test("accounts are added, listed and removed, and passwords changed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);
   const added = await done(t, loggia("user", "add", "bob@example.org", "--share", LOG, "--password", "bob's password"));
@@ -74,7 +77,7 @@ test("accounts are added, listed and removed, and get other passwords", async (t
   );
 });
 
-test("hooks are made, changed, listed and removed, and drawn secrets shown once", async (t) => {
+test("hooks are created, changed, listed and removed, and generated secrets are shown once", async (t) => {
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);
   const inLog = ["--log", LOG] as const;
@@ -151,7 +154,7 @@ test("logs are added, shown, changed and shared", async (t) => {
   await refused(t, loggia("log", "unshare", "shop", ADMIN.email), /refused with 409/);
 });
 
-test("API keys are drawn, listed, disabled, enabled and removed", async (t) => {
+test("API keys are generated, listed, disabled, enabled and removed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);
   const drawn = await done(t, loggia("key", "add", "--log", LOG, "--scope", "read-only"));
@@ -171,7 +174,7 @@ test("API keys are drawn, listed, disabled, enabled and removed", async (t) => {
   t.regex((await loggia("key", "add", "--log", LOG, "--scope", "all")).err, /Allowed choices are read-write/);
 });
 
-test("classes are added, changed field by field, listed and removed; everybody has options of their own", async (t) => {
+test("classes are added, changed field by field, listed and removed; options are per account", async (t) => {
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);
   const add = ["class", "add", "errors", "--log", LOG, "--tag", "error", "--color", "red", "--weight", "-3"];
@@ -220,7 +223,7 @@ test("tracked users are listed", async (t) => {
   t.regex(rows[0]?.join(" ") ?? "", /^carla .*\/cart \d{4}-\d\d-\d\dT[\d:.]+Z 1$/);
 });
 
-test("what cannot be done is told in one line, and ends with 1", async (t) => {
+test("an operation that is impossible is reported in one line with exit code 1", async (t) => {
   const nowhere = commandOf({ apiUrl: "http://127.0.0.1:1" });
   await refused(t, nowhere("log", "list"), /^loggia: The service at http:\/\/127\.0\.0\.1:1 did not answer: /);
   await refused(t, commandOf({ apiUrl: "nonsense" })("log", "list"), /^loggia: --api \(or LOGGIA_API\) is "nonsense"/);
@@ -236,7 +239,7 @@ test("what cannot be done is told in one line, and ends with 1", async (t) => {
 
 test("a hint of the service is shown beside a list", async (t) => {
   const service = await serviceOf(t, "embedded");
-  // Hands requests on with a parameter that is nearly one, which the command itself never sends.
+  // Forwards requests with a misspelt parameter, which the command itself never sends.
   const handOn = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = { Authorization: request.headers.authorization ?? "" };
     const answer = await fetch(`${service.apiUrl}${request.url}&pagesiz=5`, { headers });

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-test("who leaves a replay by Ctrl-C is told that it goes on", async (t) => {
+test("interrupting a replay with Ctrl-C says that it continues", async (t) => {
   let asked = 0;
   const counts = { records: 1, events: 1, visits: 0, expired: 0, refused: 0, rebuild: null };
   const running = { state: "running", started: "/Date(0)/", ended: null, reason: null, ...counts };

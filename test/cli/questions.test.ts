@@ -45,7 +45,7 @@ async function serviceWithEvents(t: ExecutionContext): Promise<Service> {
   return service;
 }
 
-test("query shows events as a table, with only the columns that hold something", async (t) => {
+test("query shows events as a table with the columns that have values", async (t) => {
   const service = await serviceWithEvents(t);
   const lines = (await done(t, run(service, "query", "GET events SORT source DESC"))).split("\n");
   t.regex(lines[0]!, /^CREATED +TAGS +SOURCE +TEXT$/);
@@ -65,7 +65,7 @@ test("query draws a bar for each group's count", async (t) => {
   t.regex(lines[2]!, /^web +1 +█{20}$/);
 });
 
-test("keys, and what a group is compared with, have columns of their own; bars end with the terminal", (t) => {
+test("keys and compared values have columns of their own, and bars fit the terminal", (t) => {
   const groups = [
     { key: "a b", keys: ["a b", ""], count: "4", "avg(@Took)": "1", previous: { count: "2", "avg(@Took)": "0" } },
     { key: "c", keys: ["c", "d"], count: "2", "avg(@Took)": "2", previous: { count: "0", "avg(@Took)": "0" } },
@@ -78,7 +78,7 @@ test("keys, and what a group is compared with, have columns of their own; bars e
   t.false(chart(groups, 60).includes("█"));
 });
 
-test("a fault in a query keeps its lines, so that the caret stands below what it points at", async (t) => {
+test("a fault in a query keeps its line breaks, so that the caret points to its place", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const command of ["query", "tail"]) {
     const { err } = await run(service, command, "GET evnts");
@@ -86,7 +86,7 @@ test("a fault in a query keeps its lines, so that the caret stands below what it
   }
 });
 
-test("queries are saved, asked by their name, listed and removed", async (t) => {
+test("queries are saved, run by name, listed and removed", async (t) => {
   const service = await serviceWithEvents(t);
   const saved = await done(t, run(service, "queries", "save", "By source", "GET events GROUPBY source", "--share"));
   t.is(saved, `query By source of log ${LOG} saved`);
@@ -97,7 +97,7 @@ test("queries are saved, asked by their name, listed and removed", async (t) => 
   t.regex((await run(service, "query", "--saved", "By source")).err, /refused with 404: You have no saved query/);
 });
 
-test("a query and the name of one at once, or neither, is refused before the service is asked", async (t) => {
+test("a query together with a name, or neither, is refused without a request", async (t) => {
   const nowhere = { apiUrl: "http://127.0.0.1:1" };
   for (const words of [["query"], ["query", "GET events", "--saved", "x"]]) {
     const { code, err } = await run(nowhere, ...words);
@@ -106,7 +106,7 @@ test("a query and the name of one at once, or neither, is refused before the ser
   }
 });
 
-test("a class's colour is a colour of the terminal", (t) => {
+test("a class's colour is mapped to one of the terminal", (t) => {
   t.is(painter("red")("x"), "\u001b[31mx\u001b[39m");
   t.is(painter("#0f8")("x"), "\u001b[38;2;0;255;136mx\u001b[39m");
   t.is(painter("constructor")("x"), "x");
@@ -114,7 +114,7 @@ test("a class's colour is a colour of the terminal", (t) => {
   t.is(painter(undefined)("x"), "x");
 });
 
-test("tail prints the last events, and each new one, until it is stopped", async (t) => {
+test("tail prints the last events and each new one until it is stopped", async (t) => {
   const service = await serviceWithEvents(t);
   const env = { ...process.env, LOGGIA_AS: `${ADMIN.email}:${ADMIN.password}`, NO_COLOR: "1" };
   const words = [

@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-test("the journal is read from where the run before stopped, with the fields of its entries", async (t) => {
+test("the journal is read from the position of the previous run, with the fields of its entries", async (t) => {
   const tools = await journalTools();
   const service = await serviceOf(t, "embedded");
   const folder = temporaryFolder(t);

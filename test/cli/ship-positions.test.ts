@@ -18,7 +18,7 @@ type Shipper = {
   readonly ended: Promise<{ code: number | null; out: string; err: string }>;
 };
 
-/** Starts a shipper whose positions lie in `state`. */
+/** Starts a shipper that keeps its positions in `state`. */
 function startShipping(url: string, state: string, ...words: string[]): Shipper {
   const env = { ...process.env, LOGGIA_KEY: KEY, XDG_STATE_HOME: state };
   const child = spawn(process.execPath, [LOGGIA, "ship", "--post", url, "--log", LOG, ...words], { env });
@@ -36,7 +36,7 @@ async function ship(url: string, state: string, ...words: string[]): Promise<str
   return (await startShipping(url, state, ...words).ended).out;
 }
 
-/** The texts of all events, in their order. */
+/** Returns the texts of all events, in order. */
 async function texts(service: Service): Promise<string[]> {
   const response = await fetch(`${service.apiUrl}/1/logs/${LOG}/export`, { headers: { Authorization: AUTHORIZATION } });
   const body = await response.text();
@@ -62,7 +62,7 @@ function place(t: ExecutionContext): { file: string; folder: string; state: stri
   return { file: join(folder, "logs", "a.log"), folder: join(folder, "logs"), state: join(folder, "state") };
 }
 
-test("a run goes on where the one before stopped, and only for the same log and files", async (t) => {
+test("a run continues where the previous one stopped, for the same log and files only", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, state } = place(t);
   writeFileSync(file, "one\ntwo\n");
@@ -97,14 +97,14 @@ test("two runs with the same positions exclude each other", async (t) => {
   t.is((await first.ended).code, 0);
 });
 
-test("while no shipper runs, files that were rotated and compressed are read to their end, in order", async (t) => {
+test("files rotated and compressed between runs are read to their end, in order", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, folder, state } = place(t);
   writeFileSync(join(folder, "a.log.1"), "before the first run\n");
   writeFileSync(file, "1\n2\n");
   await ship(service.postUrl, state, file);
   appendFileSync(file, "3\n");
-  // Rotated twice; the first generation is compressed, and its inode free for another.
+  // Rotated twice; the first generation is compressed, and its inode may be reused.
   writeFileSync(join(folder, "a.log.3.gz"), gzipSync("1\n2\n3\n"));
   rmSync(file);
   writeFileSync(join(folder, "a.log.2"), "4\n");
@@ -113,7 +113,7 @@ test("while no shipper runs, files that were rotated and compressed are read to 
   writeFileSync(file, "6\n");
   t.is(await ship(service.postUrl, state, file), "posted 4, failed 0, retried 0\n");
   t.deepEqual(await textsOf(service, 6), ["1", "2", "3", "4", "5", "6"]);
-  // Compressed by now as well, otherwise, all of them.
+  // All are compressed by now, in another format.
   writeFileSync(join(folder, "a.log.2.zst"), zstdCompressSync("4\n"));
   rmSync(join(folder, "a.log.2"));
   writeFileSync(join(folder, "a.log.1.gz"), gzipSync("5\n"));
@@ -121,7 +121,7 @@ test("while no shipper runs, files that were rotated and compressed are read to 
   t.is(await ship(service.postUrl, state, file), "posted 0, failed 0, retried 0\n");
 });
 
-test("a file that is rotated twice within a second is followed without a gap", async (t) => {
+test("a file rotated twice within a second is followed without a gap", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, folder, state } = place(t);
   writeFileSync(file, "1\n");
@@ -139,7 +139,7 @@ test("a file that is rotated twice within a second is followed without a gap", a
   t.deepEqual(await texts(service), ["1", "2", "3", "4"]);
 });
 
-test("what a file held that was copied and emptied is read from the copy", async (t) => {
+test("a file that was copied and truncated is read from the copy", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, folder, state } = place(t);
   writeFileSync(file, "1\n2\n");
@@ -147,13 +147,13 @@ test("what a file held that was copied and emptied is read from the copy", async
   appendFileSync(file, "3\n");
   await copyFile(file, join(folder, "a.log.1"));
   truncateSync(file);
-  // As long as what was read, or longer.
+  // At least as long as the part already read.
   appendFileSync(file, "4\n5\n6\n7\n");
   t.is(await ship(service.postUrl, state, file), "posted 5, failed 0, retried 0\n");
   t.deepEqual(await textsOf(service, 7), ["1", "2", "3", "4", "5", "6", "7"]);
 });
 
-test("folders and globs are followed, with the files that come", async (t) => {
+test("folders and globs are followed, including new files", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, folder, state } = place(t);
   mkdirSync(join(folder, "below"));
@@ -173,10 +173,10 @@ test("folders and globs are followed, with the files that come", async (t) => {
   t.is(await ship(service.postUrl, state, glob), "posted 0, failed 0, retried 0\n");
 });
 
-/** When a shipper is killed: at the request of that number, before or after the service has it. */
+/** When a shipper is killed: at this request, before or after the service has received it. */
 type Kill = { readonly request: number; readonly moment: "before" | "stored" | "answered" };
 
-/** Hands requests on to the service, and kills who sends them where that is planned. */
+/** Forwards requests to the service, and kills the sender at the planned ones. */
 async function killer(t: ExecutionContext, service: Service, kills: readonly Kill[]) {
   let count = 0;
   let victim: ChildProcess | null = null;
@@ -190,7 +190,7 @@ async function killer(t: ExecutionContext, service: Service, kills: readonly Kil
     if (kill?.moment === "before") return die();
     const onward = httpRequest(service.postUrl + request.url, { method: "POST", headers: request.headers });
     request.pipe(onward);
-    // Cut off by a kill, which is planned.
+    // The planned kill resets the connection.
     request.on("error", () => onward.destroy());
     onward.on("error", () => {});
     onward.on("response", (answer) => {
@@ -209,7 +209,7 @@ async function killer(t: ExecutionContext, service: Service, kills: readonly Kil
   return { url, requests: () => count, next: (child: ChildProcess) => (victim = child) };
 }
 
-test("a shipper that is killed again and again loses no line and doubles none", async (t) => {
+test("a shipper that is killed repeatedly loses and duplicates no line", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, folder, state } = place(t);
   const lines = Array.from({ length: 20_000 }, (_, n) => `line ${n} of a log`);
@@ -239,7 +239,7 @@ test("a shipper that is killed again and again loses no line and doubles none", 
       if (run > kills.length) break;
     } else killed += 1;
     if (run === 1) {
-      // Rotated while nobody reads, with lines that nobody has seen.
+      // Rotated while nothing reads, with unread lines.
       renameSync(file, join(folder, "a.log.1"));
       writeFileSync(
         file,
@@ -254,7 +254,7 @@ test("a shipper that is killed again and again loses no line and doubles none", 
   t.deepEqual(await textsOf(service, lines.length), lines);
 });
 
-test("what a run gave up is sent first by the next one", async (t) => {
+test("a batch that a run gave up is sent first by the next one", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, state } = place(t);
   writeFileSync(file, "one\ntwo\n");
@@ -280,7 +280,7 @@ test("what a run gave up is sent first by the next one", async (t) => {
   t.deepEqual(await textsOf(service, 3), ["one", "two", "three"]);
 });
 
-test("lines of several are one event, by the expression of their first", async (t) => {
+test("several lines are one event if an expression matches the first", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { file, state } = place(t);
   writeFileSync(file, "2026-01-01 one\n  at a\n  at b\n2026-01-02 two\n");
@@ -292,7 +292,7 @@ test("lines of several are one event, by the expression of their first", async (
     String.raw`^\d{4}-`,
     file,
   );
-  // The last one has nobody behind it, and is posted after a while.
+  // No line follows the last event, so it is posted after a delay.
   await textsOf(service, 2);
   appendFileSync(file, "2026-01-03 three\n  at c\n");
   await textsOf(service, 3);
@@ -301,7 +301,7 @@ test("lines of several are one event, by the expression of their first", async (
   t.deepEqual(await texts(service), ["2026-01-01 one\n  at a\n  at b", "2026-01-02 two", "2026-01-03 three\n  at c"]);
 });
 
-test("lines of Docker's json-file driver have the name of their container, and are whole", async (t) => {
+test("lines of Docker's json-file driver get their container's name and are joined", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { folder, state } = place(t);
   const id = "0123456789abcdef".repeat(4);

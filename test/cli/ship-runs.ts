@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-/** What a service that is slow, as on a busy machine, makes the command say besides. */
+/** Warnings that the command prints if the service is slow, as on a busy machine. */
 const SLOW = /^loggia: (?:http\S+ takes (?:no posts: it does not answer.*|posts again)|posted \d+, .*\/s)\n/gm;
 
 type Run = { readonly code: number | null; readonly out: string; readonly err: string };
@@ -20,7 +20,10 @@ type Input = {
   readonly keepsNotes?: boolean;
 };
 
-/** Each run has positions of its own: files of other tests may have had the same inode and the same lines. */
+/**
+ * Each run has positions of its own: files of other tests may have had the same inode and the same
+ * lines.
+ */
 const STATE = temporaryFolder({ teardown: (remove) => test.after.always(remove) });
 
 export function run(words: readonly string[], { input, stopWhen, keepsNotes = false }: Input = {}): Promise<Run> {
@@ -30,7 +33,7 @@ export function run(words: readonly string[], { input, stopWhen, keepsNotes = fa
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  // A command that gives up reads no further.
+  // A command that gives up does not read the rest.
   child.stdin.on("error", () => {}).end(input ?? "");
   void stopWhen?.().finally(() => child.kill("SIGINT"));
   return new Promise((resolve) =>
@@ -38,7 +41,7 @@ export function run(words: readonly string[], { input, stopWhen, keepsNotes = fa
   );
 }
 
-/** The words of a command that posts to the tests' log. */
+/** Returns the arguments of a command that posts to the tests' log. */
 export function shipTo(url: string, ...more: string[]): string[] {
   return ["ship", "--url", url, "--log", LOG, ...more];
 }

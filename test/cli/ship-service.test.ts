@@ -5,21 +5,21 @@ import test from "ava";
 import { serviceOf } from "../support/service.ts";
 import { run, shipTo, rows } from "./ship-runs.ts";
 
-test("an address that refuses is told at once, and one patience is for the whole run", async (t) => {
+test("a refused connection is reported at once, and the time limit applies to the whole run", async (t) => {
   const input = "a line\n".repeat(20_000);
   const { code, out, err } = await run([...shipTo("http://127.0.0.1:1"), "--patience", "1"], {
     input,
     keepsNotes: true,
   });
   t.is(code, 1);
-  // Of twenty batches one was tried; the others were not read.
+  // One of twenty batches was tried; the others were not read.
   t.regex(out, /^posted 0, failed 1000, retried \d+\n$/);
   const [first, ...more] = err.trimEnd().split("\n");
   t.is(first, "loggia: http://127.0.0.1:1 takes no posts: connect ECONNREFUSED 127.0.0.1:1; trying again for 1 s");
   t.is(more.at(-1), "loggia: gave up after 1 s; what was not read yet is not posted");
 });
 
-test("a service that is silent, and one that is busy, are told before the patience ends, with a report", async (t) => {
+test("an unresponsive or busy service is reported before the time limit, with a summary", async (t) => {
   for (const answer of ["none", "busy"] as const) {
     const server = createServer((request, response) => {
       if (answer === "busy") request.resume().on("end", () => response.writeHead(503).end());
@@ -36,7 +36,7 @@ test("a service that is silent, and one that is busy, are told before the patien
   }
 });
 
-test("a busy service is tried again, no sooner than it asks", async (t) => {
+test("a busy service is retried, no sooner than it asks", async (t) => {
   const moments_ms: number[] = [];
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
@@ -56,11 +56,11 @@ test("a busy service is tried again, no sooner than it asks", async (t) => {
   t.true((moments_ms[1] ?? 0) - (moments_ms[0] ?? 0) >= 1000);
 });
 
-test("a batch whose answer got lost is sent again under its key, and is there once", async (t) => {
+test("a batch whose response was lost is sent again under its key and stored once", async (t) => {
   const service = await serviceOf(t, "embedded");
   const keys: (string | undefined)[] = [];
   const encodings: (string | undefined)[] = [];
-  // Hands every request on, and drops the answers of the first two.
+  // Forwards every request and drops the responses to the first two.
   const server = createServer((request, response) => {
     const onward = httpRequest(service.postUrl + request.url, { method: "POST", headers: request.headers });
     request.pipe(onward);
@@ -82,7 +82,7 @@ test("a batch whose answer got lost is sent again under its key, and is there on
   const lines = Array.from({ length: 300 }, (_, n) => `line ${n} of a log that says much the same all day`);
   const { out } = await run(shipTo(url), { input: lines.join("\n") });
   t.is(out, "posted 300, failed 0, retried 2\n");
-  // On a busy machine the lines may come in more batches than one; two requests are repeats, each
+  // On a busy machine the lines may form more batches than one; two requests are repeats, each
   // under its batch's key.
   t.is(keys.length, new Set(keys).size + 2);
   for (const key of keys) t.regex(key ?? "", /^[0-9a-f-]{36}$/);

@@ -6,7 +6,7 @@ import { get, LOG, type Service, serviceOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { run, shipTo, type Row, rows, file } from "./ship-runs.ts";
 
-test("each line of the files becomes an event, with the fields of the options", async (t) => {
+test("each line of the files becomes an event with the fields of the options", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\n\ntwo\r\nthree");
   const words = shipTo(service.postUrl, "--tags", "a b", "--source", "box", "--user", "ann", path);
@@ -18,7 +18,7 @@ test("each line of the files becomes an event, with the fields of the options", 
   for (const row of found) t.like(row, { tags: ["a", "b"], source: "box", user: "ann" });
 });
 
-test("standard input, and a pattern whose groups become fields", async (t) => {
+test("ships standard input, with a pattern whose groups become fields", async (t) => {
   const service = await serviceOf(t, "embedded");
   const pattern = String.raw`^(?<source>\w+) took (?<value>[\d.]+) ms: (?<text>.*)$`;
   const { code } = await run(shipTo(service.postUrl, "--pattern", pattern), {
@@ -30,7 +30,7 @@ test("standard input, and a pattern whose groups become fields", async (t) => {
   t.like(second, { text: "another line", source: "", value: null });
 });
 
-test("what a pattern names and no field claims becomes an attribute", async (t) => {
+test("a named group that is not a field becomes an attribute", async (t) => {
   const service = await serviceOf(t, "embedded");
   const pattern = String.raw`^(?<method>\w+) (?<path>\S+) (?<status>\d+)(?<rest>.*)$`;
   const { code } = await run(shipTo(service.postUrl, "--pattern", pattern), { input: "GET /a 500\n" });
@@ -66,7 +66,7 @@ test("lines of JSON become events with attributes, and other lines are posted as
   t.is(none.err, "loggia: --json found no JSON object in 2 lines; whole lines become texts\n");
 });
 
-test("of a line of JSON with more than an event may have, what fits becomes attributes, and the line data", async (t) => {
+test("a line of JSON above the limits of an event keeps the attributes that fit, and the line as data", async (t) => {
   const service = await serviceOf(t, "embedded");
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`name${i}`, i]));
   const lines = [
@@ -84,7 +84,7 @@ test("of a line of JSON with more than an event may have, what fits becomes attr
   t.true((await rows(service, 4)).filter(({ text }) => text !== "deep").every(({ data }) => data));
 });
 
-/** The attributes of the events of a log, by text and sorted by it. */
+/** Returns the attributes of a log's events, sorted by text. */
 async function attributesOf(service: Service, count: number): Promise<[string, Record<string, unknown>][]> {
   await rows(service, count);
   const { body } = await get(service, `/1/logs/${LOG}/events?attributes=true`);
@@ -93,7 +93,7 @@ async function attributesOf(service: Service, count: number): Promise<[string, R
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-test("a line over the limit is posted cut, and whole as data", async (t) => {
+test("a line above the limit is posted truncated, with the whole line as data", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(600)}\n` });
   t.is(code, 0);
@@ -102,7 +102,7 @@ test("a line over the limit is posted cut, and whole as data", async (t) => {
   t.true(row?.data);
 });
 
-test("of a line too long for data as well, data holds what it may", async (t) => {
+test("a line above the limit of data too is truncated there as well", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { out } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(6_000)}\n` });
   t.is(out, "posted 1, failed 0, retried 0\n");
@@ -110,7 +110,7 @@ test("of a line too long for data as well, data holds what it may", async (t) =>
   t.is((await get(service, `/1/logs/${LOG}/events/${row!.id}/data`)).body, "ä".repeat(5_120));
 });
 
-test("a file that can't be read is told, and the lines of the others are posted", async (t) => {
+test("an unreadable file is reported, and the lines of the others are posted", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\ntwo\n");
   const folder = temporaryFolder(t);
@@ -124,7 +124,7 @@ test("a file that can't be read is told, and the lines of the others are posted"
   );
 });
 
-test("a followed file is read on until the command is stopped, and then all is counted", async (t) => {
+test("a followed file is read until the command is stopped, and the summary counts everything", async (t) => {
   const service = await serviceOf(t, "embedded");
   const path = file(t, "one\n");
   const { code, out } = await run(shipTo(service.postUrl, "--follow", path), {
@@ -138,14 +138,14 @@ test("a followed file is read on until the command is stopped, and then all is c
   t.is(code, 0);
 });
 
-test("a key that is refused ends the command, also where a file is followed that does not grow", async (t) => {
+test("a refused key ends the command, also while it follows a file that does not grow", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code, err } = await run(["ship", "--url", service.postUrl, "--log", "other", "--follow", file(t, "one\n")]);
   t.is(code, 1);
   t.regex(err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
 });
 
-test("what the service refuses is told and counted as failed", async (t) => {
+test("refused events are reported and counted as failed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code, out, err } = await run(shipTo(service.postUrl, "--pattern", "^(?<value>\\S+) (?<text>.*)"), {
     input: "5 good\nfive bad\n",
@@ -155,7 +155,7 @@ test("what the service refuses is told and counted as failed", async (t) => {
   t.regex(err, /not posted: five bad: Bad event: value is "five"/);
 });
 
-test("lines of which the service takes none have failed, all of them", async (t) => {
+test("lines of which the service accepts none are all counted as failed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code, out } = await run(shipTo(service.postUrl, "--pattern", "^(?<value>\\S+) (?<text>.*)"), {
     input: "five bad\n".repeat(150),
@@ -164,14 +164,14 @@ test("lines of which the service takes none have failed, all of them", async (t)
   t.is(code, 1);
 });
 
-test("lines that compress beyond what the service takes are posted uncompressed", async (t) => {
+test("lines that compress beyond the service's ratio are posted uncompressed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { code, out } = await run(shipTo(service.postUrl), { input: `${"the same ".repeat(20)}\n`.repeat(1_000) });
   t.is(out, "posted 1000, failed 0, retried 0\n");
   t.is(code, 0);
 });
 
-test("a wrong key, an unreachable service, a bad pattern and a missing file are told in one line", async (t) => {
+test("a wrong key, an unreachable service, a bad pattern and a missing file are reported in one line", async (t) => {
   const service = await serviceOf(t, "embedded");
   const ship = ["ship", "--url", service.postUrl];
   const wrong = await run([...ship, "--log", "other"], { input: "a\nb\nc\n" });
@@ -188,7 +188,7 @@ test("a wrong key, an unreachable service, a bad pattern and a missing file are 
   t.is(away.code, 1);
 });
 
-test("gzip and zstd are read as what they are, also from standard input and beside plain files", async (t) => {
+test("gzip and zstd are detected, also from standard input and beside plain files", async (t) => {
   const service = await serviceOf(t, "embedded");
   const [zipped, zstandard] = [file(t, gzipSync("one\ntwo\n")), file(t, zstdCompressSync("three\n"))];
   const { code, out, err } = await run(shipTo(service.postUrl, zipped, file(t, "four\n"), zstandard));
@@ -201,7 +201,7 @@ test("gzip and zstd are read as what they are, also from standard input and besi
   t.deepEqual(found.map(({ text }) => text).toSorted(), ["five", "four", "one", "three", "two"]);
 });
 
-test("an archive that is cut off is told, and the files after it are posted", async (t) => {
+test("a truncated archive is reported, and the files after it are posted", async (t) => {
   const service = await serviceOf(t, "embedded");
   const cut = file(t, gzipSync("one\ntwo\n").subarray(0, -9));
   const { code, out, err } = await run(shipTo(service.postUrl, cut, file(t, "three\n")));
@@ -216,7 +216,7 @@ test("an archive that is cut off is told, and the files after it are posted", as
   t.regex(followed.err, /which can't be followed/);
 });
 
-test("a pattern that matches no line is told, and ends with 1", async (t) => {
+test("a pattern that matches no line is reported with exit code 1", async (t) => {
   const service = await serviceOf(t, "embedded");
   const words = shipTo(service.postUrl, "--pattern", "^(?<source>nobody) (?<text>.*)$");
   const { code, out, err } = await run(words, { input: "one\ntwo\n" });
@@ -229,7 +229,7 @@ test("a pattern that matches no line is told, and ends with 1", async (t) => {
   t.is((await run(words, { input: "one\nnobody two\n" })).code, 0);
 });
 
-test("the times of a log file are kept, where they can be read", async (t) => {
+test("the times of a log file are kept if they can be parsed", async (t) => {
   const service = await serviceOf(t, "embedded");
   const pattern = String.raw`^(?<created>\S+ \S+) (?<text>.*)$`;
   const words = shipTo(service.postUrl, "--pattern", pattern);
@@ -249,7 +249,7 @@ test("the times of a log file are kept, where they can be read", async (t) => {
   );
 });
 
-test("how many times can't be read is told once, at the end", async (t) => {
+test("the number of unparsable times is reported once, at the end", async (t) => {
   const service = await serviceOf(t, "embedded");
   const words = shipTo(service.postUrl, "--pattern", String.raw`^(?<created>\S+) (?<text>.*)$`);
   const { out, err } = await run(words, { input: "noon one\nlater two\nnow three\n1960-01-01 four\n" });

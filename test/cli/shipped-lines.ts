@@ -2,7 +2,7 @@ import { readFiles } from "../../src/cli/ship/files.ts";
 import { type Framing, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
 import { ShipState } from "../../src/cli/ship/state.ts";
 
-/** The lines of files as `loggia ship` reads them, one at a time. */
+/** Yields the lines of files as `loggia ship` reads them, one at a time. */
 export async function* fileLines(
   words: readonly string[],
   isFollowed: boolean,

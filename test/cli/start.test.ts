@@ -29,9 +29,9 @@ function start(environment: Record<string, string>) {
   return { child, seen, ended };
 }
 
-test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0; files are for their owner alone", async (t) => {
+test("Ctrl-C to the whole group drains and exits with 0, and files are readable by their owner only", async (t) => {
   const folder = join(temporaryFolder(t), "data");
-  // As at the very first start, which writes down all that it has compiled once it has told its addresses.
+  // As at the very first start, which stores its compiled code after it has printed its addresses.
   const compiled = { NODE_COMPILE_CACHE: temporaryFolder(t) };
   const { child, seen, ended } = start({ ...environmentOf("embedded", folder), ...compiled });
   await until(() => seen.out.includes("posting"), { what: "the addresses" });
@@ -43,8 +43,8 @@ test("Ctrl-C, sent to the whole group as a terminal does, drains and ends with 0
   t.is(seen.err, "");
 });
 
-test("helping threads stand back behind those that take posts and commit them", async (t) => {
-  // Other systems have no priority for each thread.
+test("helper threads have a lower priority than those that accept and commit posts", async (t) => {
+  // Other systems have no priority per thread.
   if (process.platform !== "linux") return t.pass();
   const { child, seen, ended } = start(environmentOf("embedded", temporaryFolder(t)));
   await until(() => seen.out.includes("posting"), { what: "the addresses" });
@@ -65,7 +65,7 @@ test("helping threads stand back behind those that take posts and commit them", 
   t.is(seen.err, "");
 });
 
-test("secrets that are drawn are told at the first start; those that the operator gave are not", async (t) => {
+test("generated secrets are shown at the first start, configured ones are not", async (t) => {
   const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
   const told = async (environment: Record<string, string>) => {
     const { child, seen, ended } = start(environment);
@@ -84,14 +84,14 @@ test("secrets that are drawn are told at the first start; those that the operato
   t.regex(out, /password {2}as LOGGIA_ADMIN gives it\n[^]*API key {3}as LOGGIA_LOG gives it\n/);
 });
 
-/** The lines of a log, which are JSON, all of them. */
+/** Returns the lines of a log, all of which are JSON. */
 const linesOf = (log: string) =>
   log
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test("start, stop and its reason, and wrong credentials are lines of the log, a bounded number", async (t) => {
+test("start, stop with its reason, and wrong credentials are logged, a limited number of times", async (t) => {
   const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_LOG_LEVEL: "info" };
   const { child, seen, ended } = start({ ...environment, LOGGIA_RATE_FAILURES: "1000" });
   const api = await until(() => /^API +(\S+)$/m.exec(seen.out)?.[1], { what: "the API" });
@@ -120,7 +120,7 @@ test("start, stop and its reason, and wrong credentials are lines of the log, a 
   t.is(of("Authentication failed more often than is logged")[0]?.["count"], 6);
 });
 
-test("a start that fails is a line of the log like the others", async (t) => {
+test("a failed start is logged as a line like any other", async (t) => {
   for (const [environment, reason] of [
     [{ LOGGIA_DATA: "/proc/loggia" }, /^The start failed: LOGGIA_DATA is "\/proc\/loggia", which can't be made: /],
     [{ LOGGIA_API: "nonsense" }, /^The start failed: LOGGIA_API is "nonsense"; allowed: /],
@@ -137,13 +137,13 @@ test("a start that fails is a line of the log like the others", async (t) => {
   }
 });
 
-test("a folder that the system denies ends the start with one line", async (t) => {
+test("a folder without permission stops startup with one line", async (t) => {
   const { seen, ended } = start({ ...environmentOf("embedded", "/proc/loggia") });
   t.is(await ended, 1);
   t.regex(seen.err, /^loggia: LOGGIA_DATA is "\/proc\/loggia", which can't be made: [^\n]*\n$/);
 });
 
-test("a server that is no Elasticsearch is told in one line", async (t) => {
+test("a server other than Elasticsearch is reported in one line", async (t) => {
   const server = createServer((_, response) => {
     response.writeHead(404, { "Content-Type": "text/html" });
     response.end("<html>\n<body>\nnot here\n</body>\n</html>");

@@ -6,10 +6,10 @@ import { tail } from "../../src/cli/tail.ts";
 import { ADMIN, LOG, get, post, serviceOf, type Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** What stands between a client and the service, until it is cut. */
+/** A proxy between a client and the service that can be cut. */
 type Wire = {
   readonly url: string;
-  /** All that the service has answered. */
+  /** Everything that the service has sent. */
   readonly passed: () => string;
   cut(): void;
 };
@@ -69,7 +69,7 @@ async function stored(service: Service, count: number): Promise<void> {
 }
 
 for (const query of ["GET events COLUMNS(text)", "GET events COLUMNS(id, text)"]) {
-  test(`${query}: a tail whose connection breaks goes on where it was`, async (t) => {
+  test(`${query}: a tail whose connection breaks continues where it was`, async (t) => {
     const service = await serviceOf(t, "embedded");
     for (const text of ["one", "two", "three"]) await say(t, service, text);
     await stored(service, 3);
@@ -89,7 +89,7 @@ for (const query of ["GET events COLUMNS(text)", "GET events COLUMNS(id, text)"]
   });
 }
 
-test("a tail that has seen no event yet misses none that is stored while it is broken", async (t) => {
+test("a tail without events yet misses none that is stored while it is disconnected", async (t) => {
   const service = await serviceOf(t, "embedded");
   await say(t, service, "before");
   await stored(service, 1);

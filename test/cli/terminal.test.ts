@@ -2,7 +2,7 @@ import test from "ava";
 
 import { printable, table } from "../../src/cli/terminal.ts";
 
-test("nothing that could steer a terminal gets through", (t) => {
+test("no control sequence reaches the terminal", (t) => {
   t.is(
     printable("\u001b[31mred\u0007 \u009b2J \u202eback\u2028"),
     "\\u001b[31mred\\u0007 \\u009b2J \\u202eback\\u2028",
@@ -11,7 +11,7 @@ test("nothing that could steer a terminal gets through", (t) => {
   t.is(printable("größe 😀"), "größe 😀");
 });
 
-test("columns are as wide as they need", (t) => {
+test("columns are as wide as necessary", (t) => {
   t.is(
     table(
       ["KEY", "N"],

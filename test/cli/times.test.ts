@@ -51,10 +51,10 @@ const TIMES: readonly (readonly [string, number | null])[] = [
 ];
 
 for (const [text, ms] of TIMES) {
-  test(`a time of a log file: ${JSON.stringify(text)}`, (t) => t.is(readTime(text, NOW), ms));
+  test(`parses the time of a log file: ${JSON.stringify(text)}`, (t) => t.is(readTime(text, NOW), ms));
 }
 
-test("at the turn of the year a time without one is of the year that begins", (t) => {
+test("at the turn of the year a time without a year is in the new one", (t) => {
   const now_ms = new Date(2025, 11, 31, 23, 58).getTime();
   t.is(readTime("Jan  1 00:00:30", now_ms), new Date(2026, 0, 1, 0, 0, 30).getTime());
   t.is(readTime("Dec 31 23:57:00", now_ms), new Date(2025, 11, 31, 23, 57).getTime());

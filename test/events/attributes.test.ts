@@ -30,14 +30,14 @@ for (const [posted, expected] of FLATTENED) {
   test(`${posted} becomes ${expected}`, (t) => t.is(flat(posted), expected));
 }
 
-test("what is no scalar within an array is a fault, as is a number beyond all others", (t) => {
+test("a non-scalar within an array is a fault, as is a number out of range", (t) => {
   t.regex(faultsOf('{"list":[{"a":1}]}')[0]!, /attribute "list" holds something else than strings/);
   t.regex(faultsOf('{"list":[[1]]}')[0]!, /attribute "list" holds something else/);
   t.regex(faultsOf('{"n":1e999}')[0]!, /attribute "n" holds a number beyond 1[.]797/);
   t.is(faultsOf(`{${Array.from({ length: 900 }, (_, i) => `"${i}":[[]]`).join(",")}}`).length, 3);
 });
 
-test("within bounds, flattening looks at a bounded part of what is posted, however deep it lies", (t) => {
+test("within its limits, flattening visits a bounded part of its input, however deep", (t) => {
   const bounds = { names: 256, nameUnits: 400 };
   const deep = JSON.parse(`${'{"a":'.repeat(300_000)}1${"}".repeat(300_000)}`) as object;
   t.regex(flatten(deep, bounds).faults[0]!, /is too long/);
@@ -60,7 +60,7 @@ const ATTRIBUTES = fc
   )
   .map((pairs) => new Map(pairs));
 
-test("attributes come back from their text as they were", (t) => {
+test("attributes are parsed from their text unchanged", (t) => {
   fc.assert(
     fc.property(ATTRIBUTES, (attributes) => {
       const text = encodeAttributes(attributes);
@@ -74,7 +74,7 @@ test("attributes come back from their text as they were", (t) => {
   t.is(parseAttributes(null).size, 0);
 });
 
-test("what no acceptance would write are no attributes", (t) => {
+test("a text that validation would not write is not parsed as attributes", (t) => {
   for (const text of ["", "null", "[]", "{}", '"a"', '{"a":null}', '{"a":[]}', '{"a":{"b":1}}', '{"a":[[1]]}', "{"]) {
     t.false(areAttributes(text), text);
   }

@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 
 const HOUR_MS = 3_600_000;
 
-test("it is the host's clock, and runs on where that is set back, until that is ahead again", (t) => {
+test("follows the host's clock, and runs on when that is set back until it catches up", (t) => {
   const host = { now: 50_000, elapsed: 7 };
   const clock = createSteadyClock({ now: () => host.now, elapsed: () => host.elapsed });
   const at = (now: number, elapsed: number): number => {
@@ -20,7 +20,7 @@ test("it is the host's clock, and runs on where that is set back, until that is 
   t.is(at(60_000, 40), 60_000);
 });
 
-test("it begins where an earlier life ended", (t) => {
+test("continues where an earlier process ended", (t) => {
   let elapsed = 0;
   const clock = createSteadyClock({ now: () => 1_000, elapsed: () => elapsed, from: 5_000 });
   t.is(clock(), 5_000);
@@ -28,7 +28,7 @@ test("it begins where an earlier life ended", (t) => {
   t.is(clock(), 5_003);
 });
 
-test("what is accepted after the clock of an earlier life was set back is not all of one moment", async (t) => {
+test("events accepted after the clock was set back between restarts get distinct times", async (t) => {
   const earlier = createIdSource({ now: () => Date.now() + HOUR_MS })();
   const next = createIdSource({ now: createSteadyClock({ from: earlier.created + 1 }) });
   const first = next();

@@ -4,7 +4,10 @@ import fc from "fast-check";
 import type { LineFields } from "../../src/events/line-fields.ts";
 import { LineScanner } from "../../src/events/line-scanner.ts";
 
-/** What the scanner makes of each line: its fields, or null where it leaves them to `JSON.parse`. */
+/**
+ * Returns the scanner's result for each line: its fields, or null if it leaves the line to
+ * `JSON.parse`.
+ */
 function scan(bytes: Buffer, from?: number) {
   const scanner = new LineScanner(bytes, from);
   const lines = [];
@@ -69,7 +72,7 @@ const NUMBER = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.integer(),
 );
-/** As an event has it, and at times otherwise. */
+/** A usual value, and sometimes any JSON value. */
 function mostly<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
   const odd = fc.oneof(TEXT, NUMBER, fc.constant(null), fc.boolean(), fc.array(TEXT, { maxLength: 2 }));
   return fc.oneof({ arbitrary: usual, weight: 20 }, { arbitrary: odd, weight: 1 });
@@ -98,7 +101,9 @@ const BLANKS = fc.oneof(
 );
 const SELDOM = fc.nat({ max: 20 }).map((n) => n === 0);
 
-/** The same as JSON in another order, with blanks at some places, and at times a field twice. */
+/**
+ * The fields as JSON in random order, with blanks at some places, and sometimes one field twice.
+ */
 const LINE = fc
   .record({
     fields: FIELDS,
@@ -115,7 +120,7 @@ const LINE = fc
     return `{${(twice ? [...all, ...all.slice(0, 1)] : all).join(`,${comma}`)}}${end}`;
   });
 
-test("what it reads, it reads as JSON.parse would, whatever the bytes are", (t) => {
+test("every line that the scanner reads equals JSON.parse's, for any bytes", (t) => {
   const BODY = fc.record({
     lines: fc.array(LINE, { minLength: 1, maxLength: 4 }),
     spoilt: fc.oneof(
@@ -144,7 +149,7 @@ test("what it reads, it reads as JSON.parse would, whatever the bytes are", (t) 
         const { created, ...others } = JSON.parse(expected[i]!) as Record<string, unknown>;
         t.deepEqual(fields, created === undefined ? others : { ...others, created });
         if (!isPlain) continue;
-        // Without any other field, what is left is the end of the object.
+        // Without another field the rest is the end of the object.
         const whole = rest === "}" ? '{"first":1}' : `{"first":1,${rest}`;
         t.deepEqual(JSON.parse(whole), { first: 1, ...others });
       }
@@ -163,7 +168,7 @@ const READ: readonly string[] = [
   '{"attributes":{"http":{"status":500,"path":"/\\"}\\""},"codes":[1,2]},"text":"x"}',
 ];
 for (const line of READ) {
-  test(`it reads ${line}`, (t) => {
+  test(`the scanner reads ${line}`, (t) => {
     for (const bytes of [line, `${line}\n`, `first\n${line}\nlast`]) {
       const found = scan(Buffer.from(bytes)).find(({ fields }) => fields !== null);
       t.deepEqual(found?.fields, JSON.parse(line) as Record<string, unknown>);
@@ -194,7 +199,7 @@ for (const [line, why] of [
   ["{}", "nothing"],
   ["", "an empty line"],
 ] as const) {
-  test(`it leaves alone: ${why}`, (t) => {
+  test(`the scanner leaves a line to JSON.parse: ${why}`, (t) => {
     t.deepEqual(
       scan(Buffer.from(line)).map(({ fields, text }) => [fields, text]),
       [[null, line]],
@@ -203,7 +208,7 @@ for (const [line, why] of [
 }
 
 for (const open of ['{"text":"a\\', '{"text":"a', '{"geo":{"lat":1', '{"tags":["a"']) {
-  test(`no line is read into the next: ${open}`, (t) => {
+  test(`a line is never read into the next one: ${open}`, (t) => {
     const [broken, whole] = scan(Buffer.from(`${open}\n{"text":"b","geo":{"lat":1,"lon":2},"tags":["a"]}`));
     t.is(broken?.fields, null);
     t.is(broken?.text, open);
@@ -211,7 +216,7 @@ for (const open of ['{"text":"a\\', '{"text":"a', '{"geo":{"lat":1', '{"tags":["
   });
 }
 
-test("a plain line without its moment is what it was, wherever that stood", (t) => {
+test("the rest of a plain line is the line without its moment, wherever that is", (t) => {
   for (const [line, rest] of [
     ['{"created":5,"text":"a"}', '"text":"a"}'],
     ['{"text":"a","created":5}', '"text":"a"}'],
@@ -224,7 +229,7 @@ test("a plain line without its moment is what it was, wherever that stood", (t) 
   }
 });
 
-test("only what is the same wherever it is put is plain", (t) => {
+test("a line is plain only if its bytes can be used anywhere unchanged", (t) => {
   const plain = (line: string): boolean | undefined => scan(Buffer.from(line))[0]?.isPlain;
   t.true(plain('{"text":"a","tags":["b"],"value":1,"created":2}'));
   for (const odd of [
@@ -240,7 +245,7 @@ test("only what is the same wherever it is put is plain", (t) => {
   }
 });
 
-test("lines are read the same however many there are, and wherever one ends what is read at once", (t) => {
+test("lines are read the same, however many there are and wherever a chunk ends", (t) => {
   const lines = Array.from({ length: 3_000 }, (_, i) => {
     const tags = Array.from({ length: i % 97 }, (_, n) => `tag-${n}`);
     return JSON.stringify({ created: i, text: `number ${i} ${"x".repeat(i % 301)}`, tags, user: `user-${i}` });

@@ -44,7 +44,7 @@ const MOMENT = String.raw`${DATE}(?:[Tt ]${CLOCK}(?:[Zz]|[+-]\d\d(?::?\d\d)?)?)?
 const TIME = String.raw`(?<![\w:.])(?:${MOMENT}|${CLOCK}(?:[Zz]|\+\d\d(?::?\d\d)?)?)(?!\w|:[\da-fA-F:])`;
 const BYTE = String.raw`(?:25[0-5]|2[0-4]\d|1?\d?\d)`;
 
-/** One expression for each kind of part, in the order of the contract. */
+/** One expression for each kind of part, in the documented order. */
 function byExpressions(text: string): string {
   const hex = "[0-9a-f]";
   return text
@@ -81,7 +81,7 @@ test("one pass finds what one expression for each kind finds", (t) => {
   );
 });
 
-test("an IPv6 address is what the platform takes for one", (t) => {
+test("an IPv6 address is what the platform accepts as one", (t) => {
   const parts = fc.constantFrom("::", ":", "1", "ffff", "12345", "fe80", "10.0.0.1", "1.2.3.04", "256.1.1.1", "0");
   const addresses = fc.array(parts, { minLength: 1, maxLength: 17 }).map((all) => all.join(""));
   const groups = fc.array(fc.constantFrom("1", "ffff", ""), { minLength: 6, maxLength: 9 }).map((all) => all.join(":"));
@@ -99,7 +99,7 @@ test("an IPv6 address is what the platform takes for one", (t) => {
   );
 });
 
-test("takes linear time whatever the text", (t) => {
+test("takes linear time for any text", (t) => {
   const hostile = ["1", "a1", "1.", '"', '"\\', "::", "1:", "12:30:10.", "-1", "550e8400-", "a:", "10.0.0.", "fe80::"];
   const best_ms = (piece: string, units: number): number => {
     const text = piece.repeat(units / piece.length);
@@ -110,7 +110,7 @@ test("takes linear time whatever the text", (t) => {
     });
     return Math.min(...runs);
   };
-  // Quadratic time would make it 4,096 times as much.
+  // Quadratic time would be 4,096 times as much.
   const isLinear = (piece: string): boolean => best_ms(piece, 320_000) / best_ms(piece, 5_000) < 1_000;
   for (const piece of hostile) {
     // A busy machine may spoil an attempt.

@@ -12,10 +12,10 @@ function event(fields: Partial<AcceptedEvent>): AcceptedEvent {
   return { ...next(), log: LOG, ...bare, data: null, attributes: null, ...fields };
 }
 
-/** What the pipeline finds out. */
+/** Fields that the pipeline adds. */
 const UNKNOWN = { pattern: "", class: null };
 
-test("events come back as they were", (t) => {
+test("events are decoded unchanged", (t) => {
   const events = [
     event({}),
     event({
@@ -36,7 +36,7 @@ test("events come back as they were", (t) => {
   );
 });
 
-test("visits come back as they were, among events", (t) => {
+test("visits are decoded unchanged, among events", (t) => {
   const visits = [
     { ...next(), log: LOG, user: "Ann", email: "", page: "" },
     { ...next(), log: LOG, user: 'a "b"\n\u0000 😀', email: "a@example.org", page: "/cart?a=b" },
@@ -65,7 +65,7 @@ for (const [field, reason] of [
   });
 }
 
-test("a moment that no date can show is broken", (t) => {
+test("a moment outside the range of dates is broken", (t) => {
   const moments = [8.64e15 + 1, -8.64e15 - 1, 8.64e15, -8.64e15];
   const record = encodeRecord(
     LOG,
@@ -77,7 +77,7 @@ test("a moment that no date can show is broken", (t) => {
   );
 });
 
-test("a broken line spoils itself alone", (t) => {
+test("a broken line affects no other", (t) => {
   const record = encodeRecord(LOG, [encodeLine(event({})), "{", '{"id":"short"}', encodeLine(event({}))]);
   t.deepEqual(
     decodeRecord(record).map((line) => (line.kind === "broken" ? line.reason : "event")),
@@ -85,11 +85,11 @@ test("a broken line spoils itself alone", (t) => {
   );
 });
 
-test("a record of nothing but its head holds nothing", (t) => {
+test("a record with its head alone is empty", (t) => {
   t.deepEqual(decodeRecord(Buffer.from('{"v":1,"log":"shop"}')), []);
 });
 
-test("a line is read as JSON.parse would have it, also where it is none of ours", (t) => {
+test("a line is decoded as JSON.parse reads it, also if it is not one of ours", (t) => {
   const usual = encodeLine(event({}));
   for (const [from, to] of [
     [/"id":"[^"]*"/, '"id":"6AB1F2C312300000DEADBEEF"'],
@@ -119,7 +119,7 @@ test("a line is read as JSON.parse would have it, also where it is none of ours"
   ] as const) {
     const line = usual.replace(from, to);
     t.not(line, usual);
-    // A blank at its start has it read as a whole.
+    // A leading blank makes the decoder parse the line as a whole.
     const [[read], [expected]] = [
       decodeRecord(encodeRecord(LOG, [line])),
       decodeRecord(encodeRecord(LOG, [` ${line}`])),
@@ -134,7 +134,7 @@ for (const [name, value, reason] of [
   ["of another version", '{"v":2,"log":"shop"}\n{}', /version is 2, this process reads 1/],
   ["without a log", '{"v":1}\n{}', /names no log/],
 ] as const) {
-  test(`a record that is ${name} comes back whole, as one broken line`, (t) => {
+  test(`a record that is ${name} is returned whole as one broken line`, (t) => {
     const [line, ...more] = decodeRecord(Buffer.from(value));
     t.is(more.length, 0);
     if (line?.kind !== "broken") return t.fail();

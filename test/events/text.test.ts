@@ -10,7 +10,7 @@ test("folding ignores case beyond ASCII", (t) => {
   t.is(fold("İ"), "İ");
 });
 
-test("folding twice is folding once, code point by code point", (t) => {
+test("folding is idempotent and works code point by code point", (t) => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       t.is(fold(fold(text)), fold(text));
@@ -20,7 +20,7 @@ test("folding twice is folding once, code point by code point", (t) => {
   t.pass();
 });
 
-test("folding leaves a text as long as it was", (t) => {
+test("folding keeps the length of a text", (t) => {
   for (let code = 0; code <= 0x10ffff; code++) {
     const character = String.fromCodePoint(code);
     if (fold(character).length !== character.length) t.fail(`U+${code.toString(16)}`);
@@ -28,7 +28,7 @@ test("folding leaves a text as long as it was", (t) => {
   t.pass();
 });
 
-test("texts are ordered as their bytes in UTF-8", (t) => {
+test("texts are ordered like their UTF-8 bytes", (t) => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
       t.is(Math.sign(compareCodePoints(a, b)), Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -37,7 +37,7 @@ test("texts are ordered as their bytes in UTF-8", (t) => {
   t.pass();
 });
 
-test("the first characters of a text are whole ones", (t) => {
+test("the first characters of a text are complete", (t) => {
   t.is(firstCharacters("a😀b", 2), "a😀");
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.nat(12), (text, count) => {

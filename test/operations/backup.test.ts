@@ -35,7 +35,7 @@ async function open(t: ExecutionContext) {
   return { folder, to, options, house: { bus, store, catalog } };
 }
 
-test("a backup taken under load holds all that was acknowledged before it, and a service on it catches up", async (t) => {
+test("a backup under load has all events acknowledged before it, and a service started from it catches up", async (t) => {
   t.timeout(120_000);
   const { folder, to, options, house } = await open(t);
   const { log } = await makeLog(house.catalog);
@@ -84,7 +84,7 @@ test("a backup taken under load holds all that was acknowledged before it, and a
   t.is(again.catalog.log(log)?.key, log);
 });
 
-test("a service that had written nothing when its store was copied gets all events from the copied bus", async (t) => {
+test("a service whose store was empty when it was copied gets all events from the copied bus", async (t) => {
   const { folder, to, options, house } = await open(t);
   const { log } = await makeLog(house.catalog);
   const events = Array.from({ length: 20 }, () => accept(log));
@@ -92,7 +92,7 @@ test("a service that had written nothing when its store was copied gets all even
   const store = {
     copyTo: async (file: string) => {
       const copied = await house.store.copyTo(file);
-      // Posted, indexed and acknowledged after the store was copied and before the bus is.
+      // Posted, indexed and acknowledged between the copies of the store and the bus.
       await post(house.bus, events);
       await caughtUp(pipeline);
       return copied;
@@ -109,7 +109,7 @@ test("a service that had written nothing when its store was copied gets all even
   );
 });
 
-test("a backup wants a folder of its own, and leaves nothing behind where it fails", async (t) => {
+test("a backup needs a folder of its own, and leaves nothing behind if it fails", async (t) => {
   const { to, options } = await open(t);
   await t.throwsAsync(backup({ ...options, to: "copies" }), { message: /no absolute path/ });
   mkdirSync(to, { recursive: true });
@@ -124,7 +124,7 @@ test("a backup wants a folder of its own, and leaves nothing behind where it fai
   await t.throwsAsync(backup(options), { message: /is not empty/ });
 });
 
-test("a folder that there can't be is told, and holds nothing up", async (t) => {
+test("an impossible folder is refused, and nothing is held up", async (t) => {
   const { to, options } = await open(t);
   const notThere = existsSync("/proc/self") ? "/proc/backup/today" : "/dev/null/today";
   await t.throwsAsync(backup({ ...options, to: notThere }), { message: /can't take a backup: E[A-Z]+: / });
@@ -132,7 +132,7 @@ test("a folder that there can't be is told, and holds nothing up", async (t) => 
   await t.throwsAsync(restore(to, notThere), { name: "StartError", message: /can't take a backup: E[A-Z]+: / });
 });
 
-test("a backup that fails says why: what the system says of the file, in one line", async (t) => {
+test("a failed backup reports the system's error in one line", async (t) => {
   const { to, options, house } = await open(t);
   const elsewhere = { copyTo: (file: string) => house.store.copyTo(join(file, "nowhere")) };
   const error = await t.throwsAsync(backup({ ...options, store: elsewhere }), { instanceOf: LoggiaError });
@@ -142,12 +142,12 @@ test("a backup that fails says why: what the system says of the file, in one lin
     /^The backup to \S+ failed: ENOENT: no such file or directory, copyfile '\S+' -> '\S+nowhere'$/,
   );
   t.deepEqual(readdirSync(to), []);
-  // Other callers learn no more than before.
+  // Other callers do not see the path.
   const store = await t.throwsAsync(house.store.copyTo(join(to, "no", "where")), { instanceOf: LoggiaError });
   t.is(store.message, "The embedded store cannot answer now");
 });
 
-test("after a backup the files are locked as before", async (t) => {
+test("the files are locked again after a backup", async (t) => {
   const { folder, options } = await open(t);
   await backup(options);
   const code = `const { DuckDBInstance } = await import("@duckdb/node-api"); await DuckDBInstance.create(process.argv[1])`;
@@ -164,7 +164,7 @@ test("after a backup the files are locked as before", async (t) => {
   });
 });
 
-test("restoring never overwrites anything", async (t) => {
+test("a restore never overwrites files", async (t) => {
   const { folder, to, options, house } = await open(t);
   await backup(options);
   await t.throwsAsync(restore(to, folder), { name: "StartError", message: /A service is running on/ });
@@ -172,7 +172,7 @@ test("restoring never overwrites anything", async (t) => {
   await t.throwsAsync(restore(to, folder), { name: "StartError", message: /is not empty/ });
 });
 
-test("a damaged or unfinished backup is refused, and nothing of it stays", async (t) => {
+test("a damaged or incomplete backup is refused, and nothing of it remains", async (t) => {
   const { folder, to, options } = await open(t);
   const data = join(folder, "..", "restored");
   await t.throwsAsync(restore(to, data), { name: "StartError", message: /no whole backup/ });
@@ -185,7 +185,7 @@ test("a damaged or unfinished backup is refused, and nothing of it stays", async
   t.is(statSync(file).size, size);
   await t.throwsAsync(restore(to, data), { name: "StartError", message: /not what it was/ });
   t.deepEqual(readdirSync(data), []);
-  // A service on this one would begin with a new admin.
+  // A service on this backup would start with a new admin.
   const begun = "2026-11-21T00:00:00Z";
   writeFileSync(join(to, "backup.json"), JSON.stringify({ version: 1, begun, files: [] }));
   await t.throwsAsync(restore(to, data), { name: "StartError", message: /no backup that this release can read/ });

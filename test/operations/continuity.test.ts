@@ -32,7 +32,7 @@ import {
   total,
 } from "./lived.ts";
 
-test("embedded: a lost store is not ready, over restarts and posts, until what it lacks was replayed", async (t) => {
+test("embedded: a lost store is not ready, across restarts and posts, until a replay has restored it", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   remove(folder, "events.duckdb");
@@ -49,18 +49,18 @@ test("embedded: a lost store is not ready, over restarts and posts, until what i
   t.deepEqual(await readiness(await start()), GREEN, "the next start");
 });
 
-test("embedded: a store that is lost within seconds of its first events is noticed", async (t) => {
+test("embedded: a store lost within seconds of its first events is detected", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const marks = join(folder, "marks.json");
   const { ends, ...known } = JSON.parse(readFileSync(marks, "utf8")) as { ends: Record<string, number> };
-  // As the first look of a first start wrote them, before a kill.
+  // As written by the first check of a first start that was then killed.
   writeFileSync(marks, JSON.stringify({ ...known, ends: { ...ends, 0: 1 }, hasEvents: false }));
   remove(folder, "events.duckdb");
   t.deepEqual(await readiness(await start()), redFor("store"));
 });
 
-test("embedded: a service that was only told of users, or given what is refused, has lost nothing", async (t) => {
+test("embedded: visits and malformed records alone do not make a loss", async (t) => {
   t.timeout(120_000);
   const environment = environmentOf("embedded", join(temporaryFolder(t), "data"));
   let service = await startService(environment);
@@ -77,7 +77,7 @@ test("embedded: a service that was only told of users, or given what is refused,
   t.deepEqual(await readiness(service), GREEN);
 });
 
-test("embedded: an operator may accept that a store, a bus or a catalog has lost something", async (t) => {
+test("embedded: an operator can accept the loss of a store, a bus or a catalog", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   for (const [name, file] of [
@@ -98,7 +98,7 @@ test("embedded: an operator may accept that a store, a bus or a catalog has lost
   }
 });
 
-test("embedded: what lies between the store's end and the bus's beginning is missed, and may be accepted", async (t) => {
+test("embedded: a gap between the store's end and the start of the bus is detected and can be accepted", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const store = join(folder, "events.duckdb");
@@ -108,7 +108,7 @@ test("embedded: what lies between the store's end and the bus's beginning is mis
   await service.close();
   copyFileSync(join(folder, "..", "store"), store);
   const bus = new DatabaseSync(join(folder, "bus.sqlite"));
-  // As the bus does with what is old.
+  // As the bus does with old records.
   bus.exec("DELETE FROM events WHERE offset <= 5");
   bus.close();
   service = await start();
@@ -120,7 +120,7 @@ test("embedded: what lies between the store's end and the bus's beginning is mis
   t.deepEqual(await readiness(service), GREEN, "the start after");
 });
 
-test("embedded: what is lost while another loss waits for a decision is noticed too", async (t) => {
+test("embedded: a second loss is detected while the first awaits a decision", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   remove(folder, "events.duckdb");
@@ -135,7 +135,7 @@ test("embedded: what is lost while another loss waits for a decision is noticed 
   t.deepEqual(await readiness(await start()), redFor("store", "catalog"));
 });
 
-test("embedded: a process that has compared nothing yet is not ready, and says why", async (t) => {
+test("embedded: a process that has not checked yet is not ready, and says why", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const marks = join(folder, "marks.json");
@@ -149,11 +149,11 @@ test("embedded: a process that has compared nothing yet is not ready, and says w
   await until(async () => (await readiness(service)).api === 200, { what: "a comparison" });
 });
 
-test("embedded: no admin is drawn for an emptied catalog until an operator accepts it", async (t) => {
+test("embedded: no admin is created for an emptied catalog until an operator accepts it", async (t) => {
   t.timeout(120_000);
   const { folder, environment, start } = await lived(t);
   const marks = join(folder, "marks.json");
-  // As the first look of a first start wrote it, before a kill.
+  // As written by the first check of a first start that was then killed.
   const known = JSON.parse(readFileSync(marks, "utf8")) as object;
   writeFileSync(marks, JSON.stringify({ ...known, hasAccounts: false, catalog: 0 }));
   remove(folder, "catalog.sqlite");
@@ -172,7 +172,7 @@ test("embedded: no admin is drawn for an emptied catalog until an operator accep
   t.deepEqual(await readiness(await start()), GREEN, "the start after");
 });
 
-test("embedded: files that are older than what was known of them are noticed", async (t) => {
+test("embedded: files older than their last known state are detected", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const files = ["bus.sqlite", "catalog.sqlite"];
@@ -181,7 +181,7 @@ test("embedded: files that are older than what was known of them are noticed", a
   await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
   await postAndDrain(service, ["four", "five"]);
   await service.close();
-  // As a write-ahead log is that was cut: each file by itself is sound, and older.
+  // As after truncating a write-ahead log: each file by itself is sound and older.
   for (const name of files) {
     t.false(existsSync(join(folder, `${name}-wal`)));
     copyFileSync(join(folder, "..", name), join(folder, name));
@@ -190,7 +190,7 @@ test("embedded: files that are older than what was known of them are noticed", a
   t.deepEqual(await readiness(service), redFor("bus", "catalog"));
 });
 
-test("embedded: a restored backup, and files of a release without marks, are ready", async (t) => {
+test("embedded: a restored backup and files of a release without marks are ready", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   let service = await start();
@@ -210,7 +210,7 @@ test("embedded: a restored backup, and files of a release without marks, are rea
   t.is(await total(service), 3);
 });
 
-test("embedded: events that are stored while the engines are compared are no fault", async (t) => {
+test("embedded: events stored during the check are not a fault", async (t) => {
   t.timeout(120_000);
   const { start } = await lived(t);
   const service = await start();
@@ -247,7 +247,7 @@ test("embedded: events that are stored while the engines are compared are no fau
 });
 
 if (realEngines) {
-  test("cluster: a lost index of events and a topic that was made anew are noticed", async (t) => {
+  test("cluster: a lost index of events and a recreated topic are detected", async (t) => {
     const { namespace, start, remove } = clusterOf(t);
     let service = await start();
     t.deepEqual(await readiness(service), GREEN, "a first start");
@@ -273,7 +273,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 
-  test("cluster: one lost month among others is noticed, also where a write has made it anew", async (t) => {
+  test("cluster: one lost month among others is detected, also if a write has recreated it", async (t) => {
     const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
     await remove("events-2015.01");
     let service = await start();
@@ -295,7 +295,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), GREEN, "rebuilt from the bus");
   });
 
-  test("cluster: a lost store is noticed where each log keeps its events for a time", async (t) => {
+  test("cluster: a lost store is detected if each log has a retention", async (t) => {
     const { start, remove } = await livedOnCluster(t);
     let service = await start();
     await service.ports.catalog.updateLog(LOG as LogKey, { retentionDays: 36_500 });
@@ -305,7 +305,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), redFor("store"));
   });
 
-  test("cluster: lost bookmarks are noticed, and no replay ends that", async (t) => {
+  test("cluster: lost bookmarks are detected, and no replay resolves that", async (t) => {
     const { start, remove } = await livedOnCluster(t);
     await remove("bookmarks");
     let service = await start();
@@ -318,7 +318,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 
-  test("cluster: a topic that was made anew is noticed when it has more records than the old one", async (t) => {
+  test("cluster: a recreated topic is detected once it has more records than the old one", async (t) => {
     const { namespace, start } = await livedOnCluster(t);
     await removeTopic(t, namespace);
     const posting = await start({ LOGGIA_ROLES: "post" });
@@ -332,7 +332,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 
-  test("cluster: a month that retention failed to drop is noticed when it is lost later", async (t) => {
+  test("cluster: a month that retention failed to drop is detected if it is lost later", async (t) => {
     const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
     const { ports } = await start({ LOGGIA_ROLES: "post" });
     const documents = await openElasticsearchDocuments({ client: elasticsearch, namespace, name: "marks" });
@@ -353,7 +353,7 @@ if (realEngines) {
     t.regex(holds.list()[0]?.why ?? "", /events-2015\.01/);
   });
 
-  test("cluster: a catalog that was lost is red in the process that knows it, and in those after it", async (t) => {
+  test("cluster: a lost catalog is not ready in the process that knows it and in later ones", async (t) => {
     const { namespace, environment, start, remove, elasticsearch } = await livedOnCluster(t);
     let service = await start();
     await remove("catalog");
@@ -368,7 +368,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), redFor("catalog"));
   });
 
-  test("cluster: a catalog that lacks documents is red", async (t) => {
+  test("cluster: a catalog with missing documents is not ready", async (t) => {
     const { namespace, start, elasticsearch } = await livedOnCluster(t);
     let service = await start();
     await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
@@ -383,7 +383,7 @@ if (realEngines) {
     t.deepEqual(await readiness(service), GREEN, "accepted");
   });
 
-  test("cluster: months that retention dropped, a rebuilt store and several starts at once are ready", async (t) => {
+  test("cluster: months dropped by retention, a rebuilt store and concurrent starts are ready", async (t) => {
     const { namespace, start, elasticsearch } = await livedOnCluster(t);
     const service = await start();
     const before = new Map([[LOG as LogKey, Date.UTC(2016, 0, 1)]]);

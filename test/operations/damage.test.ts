@@ -9,16 +9,16 @@ import { post } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { GREEN, lived, loggia, postAndDrain, readiness, redFor, send, total } from "./lived.ts";
 
-/** SQLite's. */
+/** Page size of SQLite. */
 const PAGE_BYTES = 4_096;
-/** Headers of a DuckDB file take three of these. */
+/** Block size of DuckDB; the headers of a file take three. */
 const BLOCK_BYTES = 4_096;
 
-test("embedded: a bus whose file is damaged is not ready once that is met, until an operator accepts it", async (t) => {
+test("embedded: a bus with a damaged file is not ready once the damage is read, until an operator accepts it", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const before = await start();
-  // Of what compresses well the file would be too small.
+  // Compressible data would make the file too small.
   const data = () => randomBytes(3_750).toString("base64");
   for (let i = 0; i < 40; i++) t.is((await post(before, { text: `event ${i}`, data: data() })).status, 201);
   await postAndDrain(before, ["last"]);
@@ -30,7 +30,7 @@ test("embedded: a bus whose file is damaged is not ready once that is met, until
   writeSync(file, damaged, 0, damaged.length, Math.floor(size_bytes / 2 / PAGE_BYTES) * PAGE_BYTES);
   closeSync(file);
   const service = await start();
-  // Reads what the bus holds.
+  // Reads every record of the bus.
   await send(service, "/manage/1/replay", { from: "start", into: "old" });
   await until(async () => isDeepStrictEqual(await readiness(service), redFor("bus")), {
     what: "the damage to be told",
@@ -40,7 +40,7 @@ test("embedded: a bus whose file is damaged is not ready once that is met, until
   t.is(await total(service), 44, "the store holds all of it");
 });
 
-test("a store whose file is damaged does not start, and says what to do in one line", async (t) => {
+test("a store with a damaged file does not start, and says what to do in one line", async (t) => {
   t.timeout(120_000);
   const { folder, start } = await lived(t);
   const file = openSync(join(folder, "events.duckdb"), "r+");

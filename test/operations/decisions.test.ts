@@ -21,7 +21,7 @@ import { GREEN, livedOnCluster, loggiaAdmin, readiness } from "./lived.ts";
 
 const log = pino({ level: "silent" });
 
-/** Where decisions are kept; each call connects as another process does. */
+/** The stores of decisions; each call connects as another process. */
 const PLACES: Record<string, (t: ExecutionContext) => () => Promise<Decisions>> = {
   file: (t) => {
     const file = join(temporaryFolder(t), "decisions.json");
@@ -41,7 +41,7 @@ const PLACES: Record<string, (t: ExecutionContext) => () => Promise<Decisions>> 
 };
 
 for (const [name, place] of Object.entries(PLACES)) {
-  test(`${name}: a decision ends the holds that were there before it, in every process, and no later one`, async (t) => {
+  test(`${name}: a decision ends all holds that existed before it, in every process, and no later one`, async (t) => {
     const connect = place(t);
     const operator = await connect();
     const accepted: string[] = [];
@@ -82,7 +82,7 @@ for (const [name, place] of Object.entries(PLACES)) {
 }
 
 if (realEngines) {
-  test("cluster: a hold of a process without an API is accepted on the machine", async (t) => {
+  test("cluster: a hold of a process without an API is accepted on its machine", async (t) => {
     const { environment, start, remove } = await livedOnCluster(t);
     await remove("events*");
     const service = await start({ LOGGIA_ROLES: "pipeline", LOGGIA_OPS: "127.0.0.1:0" });
@@ -92,7 +92,7 @@ if (realEngines) {
     await until(async () => (await ready()).status === 200, { what: "the decision" });
   });
 
-  test("cluster: no process draws an admin for an emptied catalog until an operator accepts it", async (t) => {
+  test("cluster: no process creates an admin for an emptied catalog until an operator accepts it", async (t) => {
     const { environment, start, remove } = await livedOnCluster(t);
     await remove("catalog");
     const posting = await start({ LOGGIA_ROLES: "post" });
@@ -100,7 +100,7 @@ if (realEngines) {
     const ready = () => fetch(`${service.apiUrl}/health/ready`);
     t.is((await ready()).status, 503);
     t.regex(await (await ready()).text(), /the catalog holds no accounts/);
-    // 401 would tell producers to drop their events.
+    // 401 would make producers drop their events.
     t.is((await post(posting, { text: "posted meanwhile" })).status, 503);
     await posting.ports.catalog.refresh();
     t.deepEqual(

@@ -46,7 +46,7 @@ async function replayInto(service: Service, into: "old" | "new"): Promise<void> 
 const EVENTS = `/1/logs/${LOG}/events`;
 const ALERTS = `/1/logs/${LOG}/alerts`;
 
-/** Has events, bookmarks and alerts made, and some of each deleted over the API. */
+/** Creates events, bookmarks and alerts, and deletes some of each over the API. */
 async function prepare(service: Service): Promise<void> {
   const { catalog } = service.ports;
   await catalog.createClassFilter(log, classFilter("every", { tag: "alarm" }));
@@ -58,7 +58,7 @@ async function prepare(service: Service): Promise<void> {
   const ids = new Map<string, EventId>();
   for (const text of ["gone", "kept", "unalerted", "alerted late"]) {
     if (text === "alerted late") {
-      // All alerts are deleted before this one comes, and one before that by itself.
+      // All alerts are deleted before this one is created, and one before that alone.
       await caughtUp(service);
       await service.ports.store.refresh();
       if ((await send(service, "DELETE", `${ALERTS}/${ids.get("unalerted")}`)) !== 204) throw new Error("not deleted");
@@ -76,7 +76,7 @@ async function prepare(service: Service): Promise<void> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a replay into a store that was lost obeys what people deleted`, async (t) => {
+  test(`${kind}: a replay into a lost store obeys deletions`, async (t) => {
     t.timeout(180_000);
     const folder = join(temporaryFolder(t), "data");
     const environment = environmentOf(kind, folder);
@@ -104,7 +104,7 @@ for (const kind of KINDS) {
       t.deepEqual(await textsOf(service, EVENTS), []);
       await replayInto(service, into);
       t.deepEqual(await textsOf(service, EVENTS), expected, into);
-      // A store that is built anew raises no alerts for old events.
+      // A rebuilt store raises no alerts for old events.
       t.deepEqual(await textsOf(service, ALERTS), into === "old" ? ["alerted late"] : [], into);
     }
   });

@@ -8,12 +8,12 @@ import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** So little that DuckDB folds its log in every few batches, and a question fills what is left. */
+/** So little that DuckDB checkpoints every few batches and a query fills the rest. */
 const STORE_MB = 32;
 const SPILLED_MB = 256;
 const BATCH = 500;
 const MOST_EVENTS = 100_000;
-/** Events that are posted as fast as may be: the pipeline then writes as much as it can at once. */
+/** Events are posted as fast as possible, so that the pipeline writes as much as it can at once. */
 const ROUND = 20_000;
 const ROUND_MS = 120_000;
 const TIMEOUT_MS = 600_000;
@@ -21,7 +21,7 @@ const ASKING = 3;
 const REOPENED = /the store failed for good and is opened anew/;
 const WORDS = /needs more memory|cannot answer now|takes? too much memory|is busy|let them end|try again/;
 
-/** Of each, text and value are its own. */
+/** Each event has a text and value of its own. */
 function batchFrom(first: number): string {
   const lines = Array.from({ length: BATCH }, (_, i) => {
     const number = first + i;
@@ -35,7 +35,7 @@ function batchFrom(first: number): string {
   return lines.join("\n");
 }
 
-test("while events come in and questions fill the store's memory, nothing that was accepted is lost", async (t) => {
+test("nothing accepted is lost while events arrive and queries fill the store's memory", async (t) => {
   t.timeout(TIMEOUT_MS);
   const settings = readSettings(environmentOf("embedded", temporaryFolder(t)));
   const memory = { ...settings.memory, store_mb: STORE_MB, spilled_mb: SPILLED_MB };
@@ -80,7 +80,7 @@ test("while events come in and questions fill the store's memory, nothing that w
     const headers = {
       "X-API-Key": KEY,
       "Content-Type": "application/x-ndjson",
-      // One that is late and sent again is there once.
+      // A late request that is sent again is stored once.
       "Idempotency-Key": `batch ${done.posted}`,
     };
     const body = batchFrom(done.posted);
@@ -98,7 +98,7 @@ test("while events come in and questions fill the store's memory, nothing that w
       timeout_ms: ROUND_MS,
       interval_ms: 100,
     });
-  /** How often the value is there that is there most often: each event has one of its own. */
+  /** Returns how often the most frequent value occurs: each event has one of its own. */
   const timesOfOneValue = async (): Promise<unknown> => {
     const { status, body } = await ask("/query", {
       query: "GET events GROUPBY value COLUMNS(KEY, COUNT) SORT COUNT DESC TAKE 1",
@@ -106,7 +106,7 @@ test("while events come in and questions fill the store's memory, nothing that w
     t.is(status, 200, body);
     return Number((JSON.parse(body) as { count: string }[])[0]!.count);
   };
-  // The store is to be written to while questions are asked, and not behind them.
+  // The store must be written to during the queries, not after them.
   while (done.posted < MOST_EVENTS && done.reopened === 0) {
     for (const end = done.posted + ROUND; done.posted < end;) await postBatch();
     await allAreThere();
@@ -120,7 +120,7 @@ test("while events come in and questions fill the store's memory, nothing that w
   t.log(JSON.stringify([...answered]));
   await service.close();
   ({ service, api, post } = await start());
-  // What the store lacks, the bus delivers again.
+  // The bus redelivers what the store lacks.
   await allAreThere();
   t.is(await timesOfOneValue(), 1);
 });

@@ -3,7 +3,7 @@ import { pino } from "pino";
 
 import { createJob } from "../../src/operations/job.ts";
 
-test("the same order once more shows what is under way, another one is refused, and after the end each begins anew", async (t) => {
+test("a repeated order returns the running one, another is refused, and after the end each starts anew", async (t) => {
   const ends: (() => void)[] = [];
   const job = createJob<{ from: number }, number>({
     name: "a replay",

@@ -22,19 +22,21 @@ export async function send(service: Service, path: string, body: object = {}): P
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-/** What the command prints, as the admin. */
+/** Returns the output of the command, run as the admin. */
 export async function loggia({ apiUrl }: Service, ...words: string[]): Promise<string> {
   const as = `${ADMIN.email}:${ADMIN.password}`;
   return (await promisify(execFile)(process.execPath, [LOGGIA, ...words, "--api", apiUrl, "--as", as])).stdout;
 }
 
-/** What the command prints on the machine of a service. */
+/** Returns the output of the command on the service's machine. */
 export async function loggiaAdmin(environment: Record<string, string>, ...words: string[]): Promise<string> {
   const options = { env: { ...process.env, ...environment } };
   return (await promisify(execFile)(process.execPath, [LOGGIA, "admin", ...words], options)).stdout;
 }
 
-/** The names of what waits for a decision, and whether the API and posting are ready. */
+/**
+ * Returns the names of the holds that await a decision, and whether the API and posting are ready.
+ */
 export async function readiness({ apiUrl, postUrl }: Service) {
   const [api, posting] = [await fetch(`${apiUrl}/health/ready`), await fetch(`${postUrl}/health/ready`)];
   const { holds = [] } = (await api.json()) as { holds?: { name: string }[] };
@@ -71,7 +73,7 @@ export const remove = (folder: string, name: string): void => {
   for (const ending of ["", "-wal", "-shm", ".wal"]) rmSync(join(folder, name + ending), { force: true });
 };
 
-/** A service that ran, and was closed, whose files a test may change before the next start. */
+/** Runs and closes a service, whose files a test may change before the next start. */
 export async function lived(t: ExecutionContext) {
   const folder = join(temporaryFolder(t), "data");
   const environment = environmentOf("embedded", folder);
@@ -103,7 +105,7 @@ export function clusterOf(t: ExecutionContext) {
     services.push(service);
     return service;
   };
-  /** Deletes the indices whose names end so. */
+  /** Deletes the indices with this suffix. */
   const remove = async (end: string): Promise<void> => {
     const index = `${namespace}-${end}`;
     await elasticsearch.indices.delete({ index: Object.keys(await elasticsearch.indices.get({ index })) });
@@ -111,10 +113,7 @@ export function clusterOf(t: ExecutionContext) {
   return { environment, namespace, elasticsearch, start, remove };
 }
 
-/**
- * A service on a cluster that ran, holds an event of an old month and a bookmark besides, and was
- * closed.
- */
+/** Runs and closes a service on a cluster that has an event of an old month and a bookmark. */
 export async function livedOnCluster(t: ExecutionContext) {
   const cluster = clusterOf(t);
   const first = await cluster.start();
@@ -127,7 +126,7 @@ export async function livedOnCluster(t: ExecutionContext) {
   return cluster;
 }
 
-/** Removes the topic of events, behind the service's back. */
+/** Removes the topic of events without the service. */
 export async function removeTopic(t: ExecutionContext, namespace: string): Promise<void> {
   const admin = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();

@@ -18,7 +18,7 @@ const BATCH = 5_000;
 const AT_A_TIME = 2;
 const TIMEOUT_MS = 600_000;
 
-/** As the operator starts it. */
+/** Starts the service as an operator does. */
 async function startProcess(t: ExecutionContext, environment: Record<string, string>) {
   const child = spawn(process.execPath, [LOGGIA, "start"], {
     env: { ...process.env, ...environmentOf("embedded", temporaryFolder(t)), ...environment },
@@ -39,7 +39,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Each text is of its own, and so is each user of a thousandth of them. */
+/** Each text is distinct, and so is the user of each thousandth event. */
 function batchFrom(first: number): string {
   const lines = Array.from({ length: BATCH }, (_, i) => {
     const number = (first + i) * 7_919;
@@ -55,8 +55,8 @@ function batchFrom(first: number): string {
   return lines.join("\n");
 }
 
-test("a process keeps to its memory while it loads a million events and answers what needs more", async (t) => {
-  // Other systems do not tell the most that a process had.
+test("a process stays within its memory while it loads a million events and answers large queries", async (t) => {
+  // Other systems do not report the peak memory of a process.
   if (process.platform !== "linux") return t.pass();
   t.timeout(TIMEOUT_MS);
   const { pid, api, post } = await startProcess(t, { LOGGIA_MEMORY: `${MEMORY_MB}MB` });
@@ -65,7 +65,7 @@ test("a process keeps to its memory while it loads a million events and answers 
   const headersOf = (batch: number) => ({
     "X-API-Key": KEY,
     "Content-Type": "application/x-ndjson",
-    // One that was late and is sent again is there once.
+    // A late request that is sent again is stored once.
     "Idempotency-Key": `batch ${batch}`,
   });
   let next = 0;
@@ -76,7 +76,7 @@ test("a process keeps to its memory while it loads a million events and answers 
       for (let status = 503; status !== 201;) {
         ({ status } = await fetch(`${post}/logs/${LOG}/events`, { method: "POST", headers: headersOf(first), body }));
         if (status !== 201 && status !== 503) throw new Error(`a batch was answered ${status}`);
-        // Too much waits for the bus.
+        // The queue of the bus is full.
         if (status === 503) await sleep(200);
       }
     }

@@ -9,7 +9,7 @@ const log = "shop" as LogKey;
 const other = "other" as LogKey;
 
 for (const place of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
-  test(`${place}: an order that is under way is answered again, and no other is taken`, async (t) => {
+  test(`${place}: a running order is returned again, and no other is accepted`, async (t) => {
     const documents = await openOrders(t, place);
     let now = 1;
     const orders = createReclassifications(documents, () => now++);
@@ -28,7 +28,7 @@ for (const place of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
     t.like(await orders.order(log, null), { state: "waiting", from: null, done: 0, changed: 0, total: null });
   });
 
-  test(`${place}: of orders that come at once one is begun`, async (t) => {
+  test(`${place}: of concurrent orders one is started`, async (t) => {
     const documents = await openOrders(t, place);
     const orders = createReclassifications(documents, Date.now);
     const all = await Promise.allSettled([1, 2, 1, 2].map((from) => orders.order(log, from)));

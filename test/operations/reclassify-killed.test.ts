@@ -20,7 +20,7 @@ async function send(url: string, type: string, body: string, headers: Record<str
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: an order goes on where it was when the process that was at it is killed`, async (t) => {
+  test(`${kind}: an order continues where it was when its process is killed`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
     const [api, post] = (await freePorts(2)).map((port) => `127.0.0.1:${port}`) as [string, string];
@@ -39,7 +39,7 @@ for (const kind of KINDS) {
     const group = (by: string) =>
       get<Group[]>(`/1/logs/${LOG}/query?query=${encodeURIComponent(`GET events GROUPBY ${by}`)}`);
 
-    // On a cluster one process takes requests, and others do the work.
+    // On a cluster one process takes requests and others do the work.
     const isAlone = kind === "embedded";
     const first = await start("first", isAlone ? {} : { LOGGIA_ROLES: "pipeline" });
     if (!isAlone) await start("front", { LOGGIA_ROLES: "api,post" });

@@ -40,7 +40,7 @@ async function send(service: Service, path: string, json: unknown): Promise<{ st
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: an operator lists dead letters and sends them through again`, async (t) => {
+  test(`${kind}: an operator lists dead letters and redrives them`, async (t) => {
     t.timeout(60_000);
     const service = await serviceOf(t, kind);
     await service.ports.bus.append("events", [{ key: LOG, value: encodeRecord(log, ["oops", "alas"]) }]);
@@ -91,7 +91,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("the embedded store is not built anew: a replay adds what is missing, and says so to who asks for more", async (t) => {
+test("the embedded store is not rebuilt: a replay adds missing events, and refuses to rebuild", async (t) => {
   const service = await serviceOf(t, "embedded");
   t.regex((await operate.replay(optionsOf(service), "start", process.stderr)).text, /^read 0 records/);
   await t.throwsAsync(operate.replay({ ...optionsOf(service), into: "new" }, "start", process.stderr), {
@@ -99,7 +99,7 @@ test("the embedded store is not built anew: a replay adds what is missing, and s
   });
 });
 
-(KINDS.includes("cluster") ? test : test.skip)("on a cluster, a replay builds the store anew", async (t) => {
+(KINDS.includes("cluster") ? test : test.skip)("on a cluster a replay rebuilds the store", async (t) => {
   t.timeout(120_000);
   const service = await serviceOf(t, "cluster");
   for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
@@ -116,7 +116,7 @@ test("the embedded store is not built anew: a replay adds what is missing, and s
   t.is((await send(service, "/manage/1/replay", { from: "start", into: "other" })).status, 400);
 });
 
-test("an operator backs a running service up, and starts another from the copy", async (t) => {
+test("an operator backs up a running service and starts another from the copy", async (t) => {
   t.timeout(60_000);
   const folder = temporaryFolder(t);
   const environment = environmentOf("embedded", join(folder, "data"));
@@ -139,7 +139,7 @@ test("an operator backs a running service up, and starts another from the copy",
   await until(async () => (await total(again)) === 21, { what: "the new event" });
 });
 
-/** What make would have the command do. */
+/** Returns the command that make would run. */
 async function dry(...words: string[]): Promise<string | undefined> {
   const { stdout } = await promisify(execFile)("make", ["-n", ...words], { cwd: join(import.meta.dirname, "../..") });
   const line = stdout.split("\n").find((line) => line.includes("loggia.mjs"));
@@ -149,7 +149,7 @@ async function dry(...words: string[]): Promise<string | undefined> {
     .trim();
 }
 
-test("make passes what operators say on to the command", async (t) => {
+test("make passes its variables to the command", async (t) => {
   t.is(await dry("deadletters"), "deadletters list");
   t.is(await dry("deadletters", "JSON=1"), "deadletters list --json");
   t.is(await dry("deadletters", "REDRIVE=17 18"), "deadletters redrive 17 18");

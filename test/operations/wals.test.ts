@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 const BATCHES = 20_000;
-/** Long readers begin again each time that so many were posted. */
+/** Long readers start again after this many posts. */
 const ROUND = 2_000;
 const AT_ONCE = 64;
 /** SQLite checkpoints at 1,000 pages of 4 KB; a commit of the bus may hold 8 MB beyond that. */
@@ -27,7 +27,7 @@ async function manage(service: Service, path: string, body: object): Promise<num
   return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
 }
 
-test("no write-ahead log outgrows its bound under tens of thousands of keyed batches, a replay and backups", async (t) => {
+test("no write-ahead log exceeds its limit under tens of thousands of keyed batches, a replay and backups", async (t) => {
   t.timeout(240_000);
   const folder = temporaryFolder(t);
   const service = await startService(environmentOf("embedded", join(folder, "data")));
@@ -53,7 +53,7 @@ test("no write-ahead log outgrows its bound under tens of thousands of keyed bat
   async function look(): Promise<void> {
     for (let round = 1; !isDone(); round += 1) {
       for (const [file, size] of await walsOf(service)) largest.set(file, Math.max(size, largest.get(file) ?? 0));
-      // Long readers. 409: the one before is still under way.
+      // Long readers. 409: the previous one is still running.
       await manage(service, "replay", { from: "start", into: "old" });
       if ((await manage(service, "backup", { to: join(folder, `copy-${copies}`) })) === 202) copies += 1;
       for await (const _ of service.ports.bus.read({ topic: "events", maxRecords: 500, maxBytes: 1_000_000 }));

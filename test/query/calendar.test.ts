@@ -20,7 +20,7 @@ import { day, hour } from "../support/groups.ts";
 const offsets = fc.integer({ min: -720, max: 840 });
 const moments = fc.integer({ min: -1e12, max: 5e12 });
 
-test("days begin at or before each of their moments, and hold it", (t) => {
+test("a day starts at or before each of its moments and contains it", (t) => {
   const property = fc.property(moments, offsets, (moment, offset_min) => {
     const day = startOfDay(moment, fixedZone(offset_min));
     const clock = new Date(day + offset_min * 60_000).toISOString();
@@ -29,14 +29,14 @@ test("days begin at or before each of their moments, and hold it", (t) => {
   t.notThrows(() => fc.assert(property));
 });
 
-test("days keep the time of day over a change of the clock", (t) => {
+test("days keep the time of day across a clock change", (t) => {
   const berlin = parseZone("Europe/Berlin");
   const noon = Date.parse("2026-10-24T10:00Z");
   t.is(addDays(noon, 1, berlin), Date.parse("2026-10-25T11:00Z"));
   t.is(addMonths(noon, 1, berlin), Date.parse("2026-11-24T11:00Z"));
   t.is(startOfDay(Date.parse("2026-10-25T20:00Z"), berlin), Date.parse("2026-10-24T22:00Z"));
   const havana = parseZone("America/Havana");
-  // In spring its clocks go from midnight to one o'clock.
+  // In spring the clocks of Havana go from midnight to one o'clock.
   t.is(startOfDay(Date.parse("2026-03-08T12:00Z"), havana), Date.parse("2026-03-08T05:00Z"));
 });
 
@@ -53,7 +53,7 @@ const MONTHS: readonly (readonly [string, number, string])[] = [
   ["2000-01-31", -1200, "1900-01-31"],
 ];
 
-test("months end where they end, on the clock of the analyst", (t) => {
+test("months end on their last day, in the analyst's time zone", (t) => {
   for (const offset_min of [0, 330, -720, 840]) {
     for (const [from, months, to] of MONTHS)
       t.is(addMonths(moment(from, offset_min), months, fixedZone(offset_min)), moment(to, offset_min), from);
@@ -68,7 +68,7 @@ function moment(text: string, offset_min: number): number {
   return date.kind === "day" ? date.start : date.at;
 }
 
-test("group keys show the day and the hour on the grouping's clock", (t) => {
+test("group keys show day and hour in the time zone of the grouping", (t) => {
   const keyOf = (period: typeof day, zone: Zone, at: string): string => {
     const by = period(zone);
     return periodKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
@@ -88,12 +88,12 @@ test("group keys show the day and the hour on the grouping's clock", (t) => {
   t.is(keyOf(hour, parseZone("Australia/Lord_Howe"), "2026-04-04T15:10Z"), "4/5/2026 01:00 +10:30");
 });
 
-test("keys of seconds show them, and can be asked for again", (t) => {
+test("keys of seconds show the seconds and can be used in a query", (t) => {
   const lord = parseZone("Australia/Lord_Howe");
   const by = { kind: "period", unit: "seconds", count: 15, zone: lord } as const;
   const keyOf = (at: string): string => periodKeyFormat(by)(keyOfPeriod(by)(Date.parse(at)));
   t.is(keyOf("2026-04-04T14:59:59.999Z"), "4/5/2026 01:59:45");
-  // Its clock is set back by half an hour.
+  // The clock of Lord Howe Island is set back by half an hour.
   t.is(keyOf("2026-04-04T15:00:00.000Z"), "4/5/2026 01:30:00 +10:30");
   t.is(keyOf("2026-04-04T15:29:59.999Z"), "4/5/2026 01:59:45 +10:30");
   t.is(keyOf("2026-04-04T15:30:14.999Z"), "4/5/2026 02:00:00");
@@ -109,7 +109,7 @@ test("keys of seconds show them, and can be asked for again", (t) => {
   fc.assert(property);
 });
 
-test("keys are written alike one after the other, in any order, and each by itself", (t) => {
+test("keys are formatted the same in sequence, in any order, as each alone", (t) => {
   const keys = fc.array(fc.oneof(moments, fc.integer({ min: 0, max: 3 * DAY_MS })), { minLength: 2 });
   const property = fc.property(keys, offsets, (moments, offset_min) => {
     for (const period of [day, hour]) {
@@ -125,7 +125,7 @@ test("keys are written alike one after the other, in any order, and each by itse
   fc.assert(property);
 });
 
-test("a group's key can be asked for again", (t) => {
+test("a group key can be used in a query", (t) => {
   const property = fc.property(
     moments,
     fc.constantFrom(UTC, fixedZone(345), parseZone("Europe/Berlin")),

@@ -3,7 +3,7 @@ import test from "ava";
 import { readDate } from "../../src/query/dates.ts";
 import { UTC, fixedZone, parseZone } from "../../src/query/zone.ts";
 
-/** On a clock two hours ahead of UTC. */
+/** A time zone two hours ahead of UTC. */
 const OFFSET_MIN = 120;
 const start = Date.UTC(2011, 8, 18, 22);
 const MINUTE = 60_000;
@@ -30,7 +30,7 @@ const MOMENTS: readonly (readonly [string, number])[] = [
   ["2011-09-19T14:00+01", Date.UTC(2011, 8, 19, 13)],
 ];
 
-test("a date with a time is a moment, on the clock it names or else on the analyst's", (t) => {
+test("a date with a time is a moment, in the time zone that it names or else the analyst's", (t) => {
   for (const [text, at] of MOMENTS) t.deepEqual(readDate(text, fixedZone(OFFSET_MIN)), { kind: "moment", at }, text);
 });
 
@@ -56,11 +56,11 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ["2011-09-19T23:59+02:60", "there is no offset +02:60"],
 ];
 
-test("what is no date says why", (t) => {
+test("an invalid date is refused with the reason", (t) => {
   for (const [text, reason] of FAULTS) t.deepEqual(readDate(text, UTC), { kind: "fault", reason }, text);
 });
 
-test("a date is read on the clock of its zone, on days on which that is set too", (t) => {
+test("a date is read in its time zone, also on days with a clock change", (t) => {
   const berlin = parseZone("Europe/Berlin");
   const read = (text: string): unknown => readDate(text, berlin);
   const at = (text: string): unknown => ({ kind: "moment", at: Date.parse(text) });

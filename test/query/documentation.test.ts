@@ -24,7 +24,7 @@ test("every example can be planned", (t) => {
   for (const example of examples()) t.notThrows(() => plan(example), example);
 });
 
-test("there is an example of every clause, of every kind of plan and of every kind of condition", (t) => {
+test("there is an example of every clause, kind of plan and kind of condition", (t) => {
   const queries = blocksOf(DOCUMENT, "lql");
   for (const clause of [...CLAUSES, "AS ", "RATE(", "events.", "//"]) {
     t.true(
@@ -63,7 +63,7 @@ test("there is an example of every clause, of every kind of plan and of every ki
   }
 });
 
-test("every fault reads as it is printed", (t) => {
+test("every fault has the documented message", (t) => {
   const faults = blocksOf(DOCUMENT, "fault");
   t.true(faults.length >= 3);
   for (const fault of faults) {
@@ -72,7 +72,7 @@ test("every fault reads as it is printed", (t) => {
   }
 });
 
-test("every expression of the table of those refused is", (t) => {
+test("every expression in the table of refused ones is refused", (t) => {
   const [, table = ""] = /\n\| refused \|.*\n\|.*\n([^]*?)\n\n/.exec(DOCUMENT) ?? [];
   const refused = Array.from(table.matchAll(/^\|([^|]*)\|/gm), ([, cell]) =>
     Array.from(cell!.matchAll(/`([^`]+)`/g), (code) => code[1]!),
@@ -81,7 +81,7 @@ test("every expression of the table of those refused is", (t) => {
   for (const expression of refused.flat()) t.is(checkExpression(expression).kind, "fault", expression);
 });
 
-test("25 questions stand beside each other in four other languages", (t) => {
+test("25 queries are shown beside their equivalents in four other languages", (t) => {
   const page = readPage("lql-coming-from.md");
   t.is(blocksOf(page, "lql").length, 25);
   for (const block of blocksOf(page, "text")) {
@@ -97,7 +97,7 @@ function squeeze(rule: string): string {
   return rule.replace(/\s+/g, " ");
 }
 
-test("the grammar is that of the parser", (t) => {
+test("the grammar equals that of the parser", (t) => {
   const printed = squeeze(DOCUMENT.slice(DOCUMENT.indexOf("## Grammar")));
   const rules = Array.from(
     PARSER.matchAll(/`([a-zA-Z]+) = ([^`]+)`/g),

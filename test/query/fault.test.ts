@@ -351,11 +351,11 @@ const FAULTS: readonly MarkedFault[] = [
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
 
-test("faults say where, what was expected, what was found, and what may have been meant", (t) => {
+test("a fault has its position, what was expected and found, and a suggestion", (t) => {
   assertFaults(t, FAULTS);
 });
 
-test("lines count from one, columns count characters, and the caret keeps its place beside tabs", (t) => {
+test("lines count from one, columns count characters, and the caret stays aligned with tabs", (t) => {
   t.is(
     faultOf("GET events\r\n// 😀\n\tWHERE '😀' = 1"),
     `Line 3, column 8: expected a field, NOT or "(", found '😀'.\n WHERE '😀' = 1\n       ^`,
@@ -375,11 +375,11 @@ test("a long line is shown around the caret", (t) => {
   t.is(begin, `x ${"b".repeat(98)}…`);
 });
 
-test("what was found is shortened", (t) => {
+test("long input is shortened in the message", (t) => {
   t.regex(faultOf(`GET ${"x".repeat(1000)}`), /found "x{40}…"\./);
 });
 
-test("suggestions are a slip away, and never the word itself", (t) => {
+test("a suggestion differs by a typing error, and is never the word itself", (t) => {
   t.is(didYouMean("tkae", ["TAKE"]), "Did you mean TAKE?");
   t.is(didYouMean("sourrce", ["source", "user"]), "Did you mean source?");
   t.is(didYouMean("TAKE", ["TAKE"]), null);

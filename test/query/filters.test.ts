@@ -70,7 +70,7 @@ test("parameters become plans", (t) => {
   for (const [query, expected] of PLANS) t.deepEqual(plan(query), expected, query);
 });
 
-test("bookmarks and alerts are listed by the same parameters; plans are frozen", (t) => {
+test("bookmarks and alerts are listed with the same parameters, and plans are frozen", (t) => {
   const from = { kind: "alerts", user: "0123456789abcdef" as UserId } as const;
   const made = planFilters(new URLSearchParams("pagesize=1"), { from, logs: [] });
   t.deepEqual(made, { ...LIST, from, logs: [], take: 1 });
@@ -108,12 +108,12 @@ const FAULTS: readonly (readonly [string, string])[] = [
   [`user=${"x".repeat(1001)}`, `The parameter user is "${"x".repeat(40)}…"; it must be at most 1000 characters`],
 ];
 
-test("bad values are named, with what is allowed", (t) => {
+test("an invalid value is reported with the allowed ones", (t) => {
   for (const [query, message] of FAULTS)
     t.throws(() => plan(query), { instanceOf: LoggiaError, code: "bad_parameter", message }, query);
 });
 
-test("no value is worse than a bad parameter", (t) => {
+test("any value gives a plan or a bad parameter, and nothing else", (t) => {
   const names = fc.constantFrom(
     "pagenum",
     "pagesize",

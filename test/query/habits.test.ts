@@ -60,6 +60,6 @@ const FAULTS: readonly MarkedFault[] = [
   ],
 ];
 
-test("words of other languages are answered with what LQL has for them", (t) => {
+test("keywords of other languages are answered with their LQL equivalent", (t) => {
   assertFaults(t, FAULTS);
 });

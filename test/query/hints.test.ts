@@ -4,7 +4,7 @@ import { classHint, hintHeaders, parameterHints } from "../../src/query/hints.ts
 
 const hints = (query: string) => parameterHints(new URLSearchParams(query), ["tags", "text", "tz"]);
 
-test("a parameter at most two edits from a known one", (t) => {
+test("suggests a known parameter for one at most two edits away", (t) => {
   for (const [written, meant] of [
     ["tag", "tags"],
     ["tgas", "tags"],
@@ -19,7 +19,7 @@ test("a parameter at most two edits from a known one", (t) => {
   t.deepEqual(parameterHints(new URLSearchParams("attr.tag=1&attr.s=2"), ["attr.tags", "attrs"]), []);
 });
 
-test("a parameter that nearly names an attribute, where lists are filtered by them", (t) => {
+test("suggests an attribute for a similar parameter, where lists are filtered by attributes", (t) => {
   const known = ["tags", "attributes", "attr."];
   for (const [written, meant] of [
     ["attrs.n", "attr.n"],
@@ -36,7 +36,7 @@ test("a parameter that nearly names an attribute, where lists are filtered by th
   t.deepEqual(parameterHints(new URLSearchParams("utm.source=5&attr.n=5&attributes=true&a.b=1"), known), []);
 });
 
-test("the header is plain ASCII and short, whatever was asked and however much of it", (t) => {
+test("the header is short plain ASCII for any parameters", (t) => {
   const odd = ["tag\r\nSet-Cookie: a", "täg", "tag\ud800", "ta\u0000"].map((name) => classHint(name, ["tags"]));
   t.regex(hintHeaders(odd)["X-Loggia-Hint"]!, /^[\x20-\x7e]+$/);
   const many = new URLSearchParams(Array.from({ length: 5_000 }, (_, i) => ["tag".repeat(1 + (i % 2)), "1"]));

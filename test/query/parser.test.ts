@@ -12,7 +12,7 @@ import { printQuery, queries, tastes, withoutPositions } from "./trees.ts";
 
 const CONTEXT = { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(0) };
 
-test("parsing what was printed gives the same tree, whatever the order, case, blanks and quotes", (t) => {
+test("parsing a printed query gives the same tree, with any order, case, blanks and quotes", (t) => {
   const property = fc.property(queries, tastes, (query, taste) => {
     const text = printQuery(query, taste);
     fc.pre(Array.from(text).length <= QUERY_LIMIT);
@@ -21,7 +21,7 @@ test("parsing what was printed gives the same tree, whatever the order, case, bl
   fc.assert(property, { numRuns: 1000 });
 });
 
-test("positions name what they stand for", (t) => {
+test("positions point to their part of the query", (t) => {
   const text = "GET events.bad // '\nWHERE Größe = -4.5 SORT created";
   const { table, class: key, clauses } = parseQuery(text);
   const written = ({ start, end }: { start: number; end: number }): string => text.slice(start, end);
@@ -37,7 +37,7 @@ function isNull(text: string): unknown {
   return { kind: "null", field: { text } };
 }
 
-test("AND binds more strongly than OR, NOT more strongly than both", (t) => {
+test("AND binds more tightly than OR, and NOT more tightly than both", (t) => {
   const tree = withoutPositions(parseQuery("GET events WHERE NOT a IS NULL AND b IS NULL OR c IS NOT NULL"));
   const expected = {
     kind: "or",
@@ -54,7 +54,7 @@ function stringIn(literal: string): unknown {
   return where.kind === "compare" && where.value.kind === "string" ? where.value.value : null;
 }
 
-test("a quote within a string is doubled, a backslash is itself", (t) => {
+test("a quote within a string is doubled, and a backslash is literal", (t) => {
   t.is(stringIn("'it''s'"), "it's");
   t.is(stringIn(`"say ""no"""`), 'say "no"');
   t.is(stringIn(`"it's"`), "it's");
@@ -62,7 +62,7 @@ test("a quote within a string is doubled, a backslash is itself", (t) => {
   t.is(stringIn("''"), "");
 });
 
-/** Pieces from which mutations are made: what the grammar knows, and what it does not. */
+/** Pieces for mutations: words of the grammar and others. */
 const PIECES = [
   ..."GET events users . error WHERE TAKE SKIP SORT ASC DESC GROUPBY GROUP BY DAY HOUR OCCURS COLUMNS ( ) , + - < <= = != <> >= > AND OR NOT CONTAINS MATCHES IN IS NULL".split(
     " ",
@@ -72,7 +72,7 @@ const PIECES = [
   ),
 ];
 
-test("garbage is refused with a fault and nothing else, in bounded time", (t) => {
+test("invalid input is refused with a fault and nothing else, in bounded time", (t) => {
   const garbage = fc.oneof(
     fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(" ")),
     fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => `GET events ${pieces.join(" ")}`),
@@ -100,7 +100,7 @@ function fill(head: string, piece: string): string {
   return head + piece.repeat(Math.floor((QUERY_LIMIT - head.length) / piece.length));
 }
 
-test("the longest queries of each shape are read in bounded time", (t) => {
+test("the longest queries of each shape are parsed in bounded time", (t) => {
   const shapes = [
     "(",
     "NOT ",
@@ -129,7 +129,7 @@ function queryOf(length: number): string {
   return `GET events WHERE text = '${"😀".repeat(length - 27)}' `;
 }
 
-test("text of 4,096 characters is read, one more is a fault", (t) => {
+test("accepts a query of 4,096 characters and refuses a longer one", (t) => {
   t.notThrows(() => parseQuery(queryOf(QUERY_LIMIT)));
   const error = t.throws(() => parseQuery(queryOf(QUERY_LIMIT + 1)));
   t.is(error.message, "The query has 4097 characters; at most 4096 are allowed");
@@ -138,7 +138,7 @@ test("text of 4,096 characters is read, one more is a fault", (t) => {
 const parentheses = (depth: number): string => `GET events WHERE ${"(".repeat(depth)}text = 'x'${")".repeat(depth)}`;
 const nots = (depth: number): string => `GET events WHERE ${"NOT ".repeat(depth)}text = 'x'`;
 
-test("64 levels of nesting are read, one more is a fault", (t) => {
+test("accepts 64 levels of nesting and refuses one more", (t) => {
   for (const nest of [parentheses, nots]) {
     t.notThrows(() => planQuery(nest(NESTING_LIMIT), CONTEXT));
     t.throws(() => planQuery(nest(NESTING_LIMIT + 1), CONTEXT), { message: /conditions nest more than 64 deep/ });

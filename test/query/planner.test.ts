@@ -9,12 +9,15 @@ import { fixedZone } from "../../src/query/zone.ts";
 import { COUNT, MAX, USUAL, day as daily, hour as hourly } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;
-/** Monday, 19 September 2011, 13:00 UTC; on the clock of the tests, two hours ahead, 15:00. */
+/**
+ * Monday, 19 September 2011, 13:00 UTC; 15:00 in the time zone of the tests, which is two hours
+ * ahead.
+ */
 const NOW = Date.UTC(2011, 8, 19, 13);
 const OFFSET_MIN = 120;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Midnight of a day on the clock of the tests. */
+/** Returns midnight of a day in the time zone of the tests. */
 const day = (month: number, day: number, year = 2011): number => Date.UTC(year, month - 1, day) - 2 * HOUR;
 
 function plan(text: string): Question {
@@ -202,7 +205,7 @@ test("queries become plans", (t) => {
   for (const [text, expected] of PLANS) t.deepEqual(plan(text), expected, text);
 });
 
-test("plans are frozen, and survive JSON", (t) => {
+test("plans are frozen and survive JSON", (t) => {
   const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as GroupQuestion;
   t.deepEqual(JSON.parse(JSON.stringify(made)), made);
   t.true(
@@ -244,7 +247,7 @@ const OCCURS: readonly (readonly [string, unknown])[] = [
   ["5/15/2011 - MONTHS(17), 5/15/2011 + MONTHS(8)", between(day(12, 15, 2009), day(1, 15, 2012))],
 ];
 
-test("OCCURS is a day, a moment on, or from one moment to another", (t) => {
+test("OCCURS takes a day, a start, or a start and an end", (t) => {
   for (const [when, expected] of OCCURS) {
     t.deepEqual((plan(`GET events OCCURS(${when})`) as ListPlan).where, expected, when);
     t.deepEqual((plan(`GET events created OCCURS(${when})`) as ListPlan).where, expected, when);
@@ -338,7 +341,7 @@ test("comparisons become conditions", (t) => {
 
 const isUser = (value: string): unknown => ({ kind: "text", field: "user", op: "=", value });
 
-test("class, WHERE and OCCURS all must hold", (t) => {
+test("the conditions of class, WHERE and OCCURS are all required", (t) => {
   const { where } = plan("GET events.a OCCURS(NOW) WHERE user = 'u' OR user = 'v'") as ListPlan;
   const conditions = [
     { kind: "text", field: "class", op: "=", value: "a" },
@@ -348,7 +351,7 @@ test("class, WHERE and OCCURS all must hold", (t) => {
   t.deepEqual(where, { kind: "and", conditions } as unknown as Condition);
 });
 
-test("lone surrogates become what the stores hold", (t) => {
+test("lone surrogates become the character that the stores keep", (t) => {
   t.deepEqual((plan("GET events WHERE user = '\ud800'") as ListPlan).where, {
     kind: "text",
     field: "user",
@@ -357,7 +360,7 @@ test("lone surrogates become what the stores hold", (t) => {
   });
 });
 
-test("several BANDS have a limit to what they come to together", (t) => {
+test("the number of groups of several BANDS is limited in total", (t) => {
   const bands = (of: string, count: number): string =>
     `BANDS(${of}, ${Array.from({ length: count }, (_, i) => i).join(", ")})`;
   t.notThrows(() => plan(`GET events GROUPBY ${bands("@a", 100)}, ${bands("@b", 100)}, source`));
@@ -366,7 +369,7 @@ test("several BANDS have a limit to what they come to together", (t) => {
   });
 });
 
-test("the expressions of a query are bounded together, wherever they stand", (t) => {
+test("the cost of all expressions in a query is limited in total, wherever they are", (t) => {
   const large = "a[ab]{990}c";
   const refusal = { code: "bad_query", message: /with the expressions before it, it is too large/ };
   const asked = (count: number): string => Array.from({ length: count }, () => `text MATCHES '${large}'`).join(" OR ");

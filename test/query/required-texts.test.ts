@@ -19,7 +19,7 @@ const CASES: readonly [pattern: string, required: Requirement<RequiredText> | nu
   ["timeout.*id=9[0-9]{3}", contains("timeout")],
   ["request.*customer", all("customer", "request")],
   ["^request\\b 17$", contains("request 17")],
-  // Their parser takes out what they begin with.
+  // The parser of re2js factors out the common prefix.
   ["(?:request|response)", null],
   ["(?:request|customer)", { kind: "any", parts: [contains("request"), contains("customer")] }],
   ["(?:request|reply)", null],
@@ -50,9 +50,9 @@ function meets(folded: string, required: Requirement<RequiredText>): boolean {
   return required.kind === "all" ? parts.every(Boolean) : parts.some(Boolean);
 }
 
-test("a text that an expression matches contains what the expression requires", (t) => {
+test("a text that an expression matches contains the texts required by it", (t) => {
   let matched = 0;
-  // Many of them by a part of the text, of which some characters may be any, or more.
+  // Most expressions are a part of the text with some characters replaced or repeated.
   const parts = fc.tuple(textsForExpressions, fc.nat(20), fc.constantFrom("", ".", ".*", "+", "{1,3}", "\\b"));
   const related = parts.map(([text, at, odd]) => [quoted(text.slice(0, at)) + odd + quoted(text.slice(at)), text]);
   const pairs = fc.oneof(fc.tuple(expressions, textsForExpressions), related);

@@ -18,7 +18,7 @@ import type {
 } from "../../src/query/syntax.ts";
 import { UNITS } from "../../src/query/syntax.ts";
 
-/** Random trees of the language, and the text that each is the tree of. Positions are all zero. */
+/** Random trees of the language, and their text. All positions are zero. */
 
 const NOWHERE = { start: 0, end: 0 };
 const KEYWORDS = new Set([
@@ -52,7 +52,7 @@ const names: fc.Arbitrary<Name> = fc
   .filter((text) => !KEYWORDS.has(text.toUpperCase()))
   .map((text) => ({ text, span: NOWHERE }));
 
-/** Of any characters: those that are not plain stand in quotes. */
+/** Names of any characters; those that are not plain are quoted. */
 const attributes: fc.Arbitrary<Name> = fc
   .oneof(
     fc.constantFrom("http.status", "a-b", "7", "größe", "odd name", "it's", '"', "@", ".a", "a.", "$x"),
@@ -98,7 +98,7 @@ function whens(dates: fc.Arbitrary<string>, steps: fc.Arbitrary<When["steps"]>):
   return fc.record({ kind: fc.constant("when" as const), base, steps, span: fc.constant(NOWHERE) });
 }
 
-// A quoted date that stands alone as a literal is a string until it meets a field; with a step behind it, it is a date.
+// A quoted date alone is a string until it meets a field; with a step after it, it is a date.
 const literals: fc.Arbitrary<Literal> = fc.oneof(
   strings,
   numbers,
@@ -140,7 +140,7 @@ function call(text: string): Name {
   return { text, span: NOWHERE };
 }
 
-/** Trees without the text of their terms, which is that of the query: see {@link withoutPositions}. */
+/** Trees without the text of their terms, which is in the query: see {@link withoutPositions}. */
 const terms: fc.Arbitrary<Term> = fc.oneof(
   fields.map((name) => ({ kind: "name" as const, name })),
   fc
@@ -220,7 +220,7 @@ export const queries: fc.Arbitrary<Query> = fc.record({
   clauses,
 });
 
-/** How to write what the grammar leaves free: the order of clauses, case, blanks, the kind of quote. */
+/** Choices that the grammar leaves open: order of clauses, case, blanks, kind of quote. */
 export type Taste = {
   readonly order: readonly (keyof Clauses)[];
   readonly upper: boolean;
@@ -248,7 +248,7 @@ export const tastes: fc.Arbitrary<Taste> = fc.record({
   quote: fc.constantFrom("'", '"'),
 });
 
-/** A text whose tree is this one. */
+/** Returns a text that parses to this tree. */
 export function printQuery(query: Query, taste: Taste): string {
   const print = new Map<keyof Clauses, string>();
   const { where, take, skip, sort, groupBy, occurs, columns, having, compare, fill } = query.clauses;
@@ -368,7 +368,7 @@ function printString(value: string, quote: string): string {
   return quote + value.replaceAll(quote, quote + quote) + quote;
 }
 
-/** The tree without its positions, and without the texts that terms have there. */
+/** Returns the tree without positions and without the texts of terms. */
 export function withoutPositions(query: Query): unknown {
   return JSON.parse(
     JSON.stringify(query, (key, value: unknown) => (key === "span" || key === "written" ? undefined : value)),

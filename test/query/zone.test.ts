@@ -28,7 +28,7 @@ test("hours from UTC become minutes", (t) => {
   for (const [tz, offset_min] of OFFSETS) t.deepEqual(parseZone(tz), fixedZone(offset_min), String(tz));
 });
 
-test("anything else is named", (t) => {
+test("any other value is a name of a time zone", (t) => {
   for (const tz of [
     "14.01",
     "-12.5",
@@ -49,12 +49,12 @@ test("anything else is named", (t) => {
   }
 });
 
-test("a slip in the name of a zone is told", (t) => {
+test("a misspelt time zone is refused with a suggestion", (t) => {
   const error = t.throws(() => parseZone("Europe/Berln"), { instanceOf: LoggiaError, code: "bad_parameter" });
   t.regex(error.message, /Did you mean Europe\/Berlin\?$/);
 });
 
-test("names are those of the time zone database, in any case, links too", (t) => {
+test("names are those of the time zone database, in any case, links included", (t) => {
   t.is(parseZone("europe/berlin"), parseZone("Europe/Berlin"));
   t.deepEqual(parseZone("US/Pacific"), parseZone("America/Los_Angeles"));
   t.deepEqual(parseZone("Etc/UTC"), fixedZone(0));
@@ -63,7 +63,7 @@ test("names are those of the time zone database, in any case, links too", (t) =>
 
 const NAMED = ["Europe/Berlin", "Australia/Lord_Howe", "America/St_Johns", "America/Havana", "Africa/Casablanca"];
 const named = fc.constantFrom(...NAMED);
-/** Of the hundred years around today, with the hours in which clocks are set among them. */
+/** Moments of the hundred years around today, including hours of clock changes. */
 const moments = fc
   .tuple(fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 0, max: 999 }))
   .map(([seconds, ms]) => seconds * 1000 + ms);
@@ -74,7 +74,7 @@ function nearChange(name: string, moment: number, shift: number): number {
   return changes[moment % changes.length]!.at_ms + shift;
 }
 
-test("clocks show what Temporal says that they show", (t) => {
+test("offsets and moments equal those of Temporal", (t) => {
   const property = fc.property(named, moments, shifts, (name, moment, shift) => {
     for (const at of [moment, nearChange(name, moment, shift)]) {
       const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(name);
@@ -82,7 +82,7 @@ test("clocks show what Temporal says that they show", (t) => {
       const local = zoned.toPlainDateTime();
       const shown = local.toZonedDateTime("UTC").epochMilliseconds;
       t.is(momentOf(parseZone(name), shown), local.toZonedDateTime(name).epochMilliseconds);
-      // Times that the clock leaves out as well.
+      // Local times that a clock change skips are included.
       const any = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO("UTC").toPlainDateTime();
       t.is(momentOf(parseZone(name), at), any.toZonedDateTime(name).epochMilliseconds);
     }
@@ -90,7 +90,7 @@ test("clocks show what Temporal says that they show", (t) => {
   fc.assert(property, { numRuns: 500 });
 });
 
-test("stretches follow each other without a gap, and know what the clock shows twice", (t) => {
+test("stretches adjoin without a gap, and mark times that a clock change repeats", (t) => {
   const property = fc.property(named, moments, shifts, (name, moment, shift) => {
     const zone = parseZone(name);
     const at = nearChange(name, moment, shift);

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const log = pino({ level: "silent" });
 
 for (const { name, take } of PLACES) {
-  test(`${name}: what is stored of sessions goes once they are over, and not while the clock is in doubt`, async (t) => {
+  test(`${name}: stored sessions are removed once they have ended, and not while the clock is in doubt`, async (t) => {
     t.timeout(60_000);
     const place = await take(t);
     const machine = new Machine();

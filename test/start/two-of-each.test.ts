@@ -7,7 +7,7 @@ import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** More than one, so that both pipelines have partitions. */
+/** Several logs, so that both pipelines have partitions. */
 const LOGS = ["north", "south", "east", "west"] as const;
 const BATCHES = 20;
 const BATCH = 50;
@@ -15,7 +15,7 @@ const BATCH = 50;
 const onCluster = realEngines ? test : test.skip;
 
 onCluster(
-  "two posting processes and two pipelines: sinceid shows each event once, a producer's in order",
+  "two posting processes and two pipelines: sinceid returns each event once, a producer's in order",
   async (t) => {
     const environment = environmentOf("cluster", temporaryFolder(t));
     const start = async (roles: string): Promise<Service> => {
@@ -85,7 +85,7 @@ async function produce(
   }
 }
 
-/** The texts of a log as a poller sees them, who passes the last id that it saw. */
+/** Returns the texts of a log as seen by a poller that passes the last id that it saw. */
 async function follow(api: Service, log: string, count: number): Promise<readonly string[]> {
   const texts: string[] = [];
   let since = "0".repeat(24);

@@ -14,7 +14,7 @@ import { uniqueName } from "../../support/temporary.ts";
 const log = pino({ level: "silent" });
 
 if (realEngines) {
-  test("a write whose answer was lost knows itself again when the client repeats it", async (t) => {
+  test("a write whose response was lost recognizes itself when the client repeats it", async (t) => {
     const proxy = await startProxy(t);
     const { client, namespace } = connect(t, proxy.url);
     const documents = await openElasticsearchDocuments({ client, namespace });
@@ -34,7 +34,7 @@ if (realEngines) {
     t.is((await documents.read("a"))?.body, null);
   });
 
-  test("the feed stops telling a change again after the overlap, and goes on from there", async (t) => {
+  test("the feed stops repeating a change after the overlap, and continues from there", async (t) => {
     const { client, namespace } = connect(t, elasticsearchUrl());
     const documents = await openElasticsearchDocuments({ client, namespace, overlap_ms: 0 });
     let { cursor } = await documents.changes(null);
@@ -55,7 +55,7 @@ if (realEngines) {
     await t.throwsAsync(opening, { instanceOf: StartError, message: /has layout 2; this release reads layout 1/ });
   });
 
-  test("an index that is gone is a failure, not an empty catalog", async (t) => {
+  test("a missing index is a failure, not an empty catalog", async (t) => {
     const { client, namespace } = connect(t, elasticsearchUrl());
     const documents = await openElasticsearchDocuments({ client, namespace });
     await client.indices.delete({ index: `${namespace}-catalog` });
@@ -64,7 +64,7 @@ if (realEngines) {
     await t.throwsAsync(documents.ping(), { instanceOf: LoggiaError, code: "store_unavailable" });
   });
 
-  test("a write does not make a lost index anew, and one that another process made is not mistaken for it", async (t) => {
+  test("a write does not recreate a lost index, and one recreated by another process is not mistaken for it", async (t) => {
     const { client, namespace } = connect(t, elasticsearchUrl());
     const documents = await openElasticsearchDocuments({ client, namespace });
     const { cursor } = await documents.changes(null);
@@ -92,7 +92,7 @@ if (realEngines) {
     );
   });
 
-  test("an index of which no loss matters is made anew, as often as it is lost, and each loss is told once", async (t) => {
+  test("an expendable index is recreated whenever it is lost, and each loss is reported once", async (t) => {
     const { client, namespace } = connect(t, elasticsearchUrl());
     const losses: string[] = [];
     const lost = (index: string): void => void losses.push(index);
@@ -112,7 +112,7 @@ if (realEngines) {
     }
   });
 
-  test("an engine that is not there is told as unavailable", async (t) => {
+  test("an unreachable engine is reported as unavailable", async (t) => {
     const { client, namespace } = connect(t, "http://127.0.0.1:1");
     const opening = openElasticsearchDocuments({ client, namespace });
     await t.throwsAsync(opening, { instanceOf: LoggiaError, code: "store_unavailable" });
@@ -133,8 +133,8 @@ function connect(t: ExecutionContext, url: string) {
 }
 
 /**
- * Stands between a client and the real Elasticsearch, and cuts the line instead of passing on the
- * answers of some writes.
+ * Proxies a client to the real Elasticsearch, and resets the connection instead of forwarding the
+ * responses to some writes.
  */
 async function startProxy(t: ExecutionContext) {
   let losing = 0;

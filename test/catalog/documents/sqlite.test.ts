@@ -9,7 +9,7 @@ import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 
-test("makes the folders above its file, which only its owner can read", async (t) => {
+test("creates the folders of its file, which only its owner can read", async (t) => {
   const file = join(temporaryFolder(t), "a", "b", "catalog.sqlite");
   await using documents = await openSqliteDocuments({ file });
   await documents.create("a", {});
@@ -17,7 +17,7 @@ test("makes the folders above its file, which only its owner can read", async (t
   t.is(statSync(`${file}-wal`).mode & 0o777, 0o600);
 });
 
-test("waits before each write, so that others have the thread in between", async (t) => {
+test("yields the thread before each write", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   const waiting: (() => void)[] = [];
   const pause = () => new Promise<void>((resolve) => waiting.push(resolve));
@@ -35,18 +35,18 @@ test("waits before each write, so that others have the thread in between", async
   t.is((await documents.read("a"))?.body, null);
 });
 
-test("refuses a file that is no database", async (t) => {
+test("refuses a file that is not a database", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   writeFileSync(file, "This is a letter to my aunt, and not a database at all.\n".repeat(100));
   await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /catalog\.sqlite.*database/ });
 });
 
-test("refuses a folder in the place of its file", async (t) => {
+test("refuses a folder in place of its file", async (t) => {
   const file = temporaryFolder(t);
   await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /cannot be opened/ });
 });
 
-test("refuses a database of something else, and leaves it as it was", async (t) => {
+test("refuses another application's database and leaves it unchanged", async (t) => {
   const file = join(temporaryFolder(t), "other.sqlite");
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE recipes (name TEXT)");
@@ -72,7 +72,7 @@ test("refuses a layout of a later release", async (t) => {
   await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /layout 2.*reads layout 1/ });
 });
 
-test("what was removed or replaced is soon gone from the file and its log", async (t) => {
+test("removed and replaced bodies are soon erased from the file and its log", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   await using documents = await openSqliteDocuments({ file, truncateEvery_ms: 10 });
   const has = (text: string) =>
@@ -86,7 +86,7 @@ test("what was removed or replaced is soon gone from the file and its log", asyn
   t.true(has("another"));
 });
 
-test("says that it is unavailable once it is closed", async (t) => {
+test("a closed store says that it is unavailable", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   const documents = await openSqliteDocuments({ file });
   await documents[Symbol.asyncDispose]();
@@ -95,7 +95,7 @@ test("says that it is unavailable once it is closed", async (t) => {
   await t.notThrowsAsync(documents[Symbol.asyncDispose]());
 });
 
-test("while thousands of changes are read others have the thread, and what they write or remove is not skipped", async (t) => {
+test("reading thousands of changes yields the thread, and concurrent writes and removals are not skipped", async (t) => {
   const file = join(temporaryFolder(t), "catalog.sqlite");
   await using documents = await openSqliteDocuments({ file });
   const first = await documents.create("first", {});

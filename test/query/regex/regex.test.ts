@@ -39,12 +39,12 @@ const FAULTS: readonly (readonly [string, string, number])[] = [
   ["a".repeat(1001), "it is longer than 1000 characters", 0],
 ];
 
-test("what is no RE2, or costs too much, says why and where", (t) => {
+test("an expression that is invalid or too expensive is refused with reason and position", (t) => {
   for (const [source, reason, at] of FAULTS)
     t.deepEqual(checkExpression(source), { kind: "fault", reason, at }, source);
 });
 
-test("a plain text is contained, anything else is matched", (t) => {
+test("a plain text becomes a substring search, any other expression a match", (t) => {
   t.deepEqual(matchCondition("text", "disk full"), { kind: "contains", field: "text", value: "disk full" });
   for (const pattern of ["", ...Array.from("\\.+*?()|[]{}^$")])
     t.deepEqual(matchCondition("text", pattern), { kind: "matches", field: "text", pattern });
@@ -57,7 +57,7 @@ test("a plain text is contained, anything else is matched", (t) => {
   fc.assert(property, { numRuns: 2000 });
 });
 
-test("any text is judged, in bounded time", (t) => {
+test("any text is checked in bounded time", (t) => {
   const pieces = [
     ...Array.from("()[]{}|*+?.^$\\aZ0,-:<>=!P"),
     "{1000}",

@@ -30,7 +30,7 @@ const PIECES = [
 const expressions = fc.array(fc.constantFrom(...PIECES), { maxLength: 14 }).map((parts) => parts.join(""));
 const texts = fc.string({ unit: fc.constantFrom(..."aabbkK é\n_0", "\u212a", "😀", "\ud83d"), maxLength: 80 });
 
-/** The answer of the search in steps, run to its end. */
+/** Runs a search in steps to its end and returns its result. */
 function inSteps(search: ExpressionSearch, text: string): boolean {
   const steps = search.inSteps(text);
   for (;;) {
@@ -39,7 +39,7 @@ function inSteps(search: ExpressionSearch, text: string): boolean {
   }
 }
 
-test("a search finds what re2js does, at once and in steps", (t) => {
+test("a search finds what re2js finds, at once and in steps", (t) => {
   let found = 0;
   const property = fc.property(expressions, fc.array(texts, { maxLength: 8 }), (pattern, some) => {
     if (checkExpression(pattern).kind === "fault") return;
@@ -56,8 +56,8 @@ test("a search finds what re2js does, at once and in steps", (t) => {
 });
 
 /**
- * Expressions that cost most, each with a text that meets many of their states and ends in what
- * they look for, or not.
+ * The most expensive expressions, each with a text that visits many of their states and ends with a
+ * match or without one.
  */
 const COSTLY = [
   "a[ab]{400}[cx]",
@@ -67,10 +67,12 @@ const COSTLY = [
   "[ab]{900}\\bz",
 ];
 
-/** The texts that each expression is looked for in; its states add up over several of a length. */
+/**
+ * The texts that each expression is searched in; its states accumulate over several of one length.
+ */
 const TEXTS = [100, 500, 500, 500, 500, 500, 500, 4096, 32_768].map((length, i) => hostileText(i, length));
 
-/** For how long each text held the thread at most, in milliseconds of processor time. */
+/** Returns the longest block of the thread for each text, in milliseconds of processor time. */
 async function holdsOf(pattern: string): Promise<readonly number[]> {
   const search = new ExpressionSearch(pattern);
   const holds_ms = [];
@@ -86,9 +88,9 @@ async function holdsOf(pattern: string): Promise<readonly number[]> {
 }
 
 for (const pattern of COSTLY) {
-  test.serial(`no piece of a search holds the thread: ${pattern}`, async (t) => {
+  test.serial(`no step of a search blocks the thread: ${pattern}`, async (t) => {
     t.is(checkExpression(pattern).kind, "ok");
-    // Compilation and collections of garbage hold single attempts up too.
+    // Compilation and garbage collection may delay a single attempt.
     const attempts = [await holdsOf(pattern), await holdsOf(pattern), await holdsOf(pattern)];
     for (const [i, { length }] of TEXTS.entries()) {
       const hold_ms = Math.min(...attempts.map((holds_ms) => holds_ms[i]!));

@@ -54,12 +54,12 @@ const TREES: readonly (readonly [pattern: string, tree: Tree])[] = [
 ];
 
 for (const [pattern, tree] of TREES) {
-  test(`/${pattern}/ is read`, (t) => {
+  test(`/${pattern}/ is parsed`, (t) => {
     t.deepEqual(parseTree(pattern), tree);
   });
 }
 
-test("what is equal ignoring case is what folds alike, of all characters that there are", (t) => {
+test("characters equal ignoring case are those with the same folding, for all characters", (t) => {
   const forms = new Map<string, number[]>();
   for (let code = 0; code < 0x20000; code++) {
     const character = String.fromCodePoint(code);
@@ -107,7 +107,7 @@ const NOT_OTHERS = [
   "[\\PC-a]",
 ];
 
-test("what is no character yet is none of the others: \\pC is what RE2 calls so", (t) => {
+test("\\pC matches what RE2 says, without unassigned characters", (t) => {
   const others: number[] = [];
   for (let code = 0; code <= 0x10ffff; code++)
     if (/^[\p{Cc}\p{Cf}\p{Co}]$/u.test(String.fromCodePoint(code))) others.push(code);
@@ -130,19 +130,19 @@ test("what is no character yet is none of the others: \\pC is what RE2 calls so"
   }
 });
 
-test("escaped and quoted, \\pC is a text", (t) => {
+test("escaped or quoted, \\pC is literal", (t) => {
   for (const pattern of ["\\\\pC", "\\Q\\pC\\E"]) t.true(compileExpression(pattern).test("\\pC"), pattern);
   t.true(compileExpression("^[\\\\pC]+$").test("C\\p"));
 });
 
-test("sets are put together as sets are", (t) => {
+test("set operations on ranges", (t) => {
   t.deepEqual(intersect([1, 5, 8, 9], [4, 8]), [4, 5, 8, 8]);
   t.deepEqual(complement([0, 4, 6, 0x10ffff]), [5, 5]);
   t.deepEqual(complement(complement([3, 7])), [3, 7]);
   t.deepEqual(subtract([0, 9], [2, 3]), [0, 1, 4, 9]);
 });
 
-test("where no character is taken, assertions decide", (t) => {
+test("assertions decide whether an expression matches the empty text", (t) => {
   const edge = parseTree("(?:\\B|1)*\\B");
   t.true(matchesEmpty(edge, (what) => what === "no-word-edge"));
   t.false(matchesEmpty(edge, () => false));
@@ -150,7 +150,7 @@ test("where no character is taken, assertions decide", (t) => {
   t.false(matchesEmpty(parseTree("1?2"), () => true));
 });
 
-test("what is too large or too deep is refused", (t) => {
+test("an expression that is too large or too deep is refused", (t) => {
   t.throws(() => parseTree("(?:(?:1|23){100}|4){9}".repeat(20)), { instanceOf: TreeTooLargeError });
   t.notThrows(() => parseTree("(".repeat(450) + "1" + ")*".repeat(450)));
 });
