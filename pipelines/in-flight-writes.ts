@@ -82,7 +82,7 @@ export class InFlightWrites implements AsyncDisposable {
     if (this.#isReserved) this.#slots.giveBack();
     this.#isReserved = false;
     // If the batch is abandoned, the remaining slices end soon.
-    this.#failure.abort(new Error("the batch is left as it is"));
+    this.#failure.abort(new Error("the batch failed and is redelivered"));
     await Promise.all(this.#underWay);
   }
 }

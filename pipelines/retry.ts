@@ -162,7 +162,7 @@ async function pause(
 ): Promise<void> {
   const full_ms = Math.min(first_ms * 2 ** Math.min(failures - 1, 30), last_ms);
   const wait_ms = Math.round(full_ms * (0.5 + Math.random() / 2));
-  log.warn({ ...why, failures, wait_ms }, "a write will be tried again");
+  log.warn({ ...why, failures, wait_ms }, "a write failed, retrying");
   const cut = AbortSignal.any([signal, closing]);
   // An aborted timer throws an error of its own; callers expect the reason of the signal.
   await sleep(wait_ms, undefined, { signal: cut }).catch(() => {});

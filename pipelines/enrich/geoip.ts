@@ -32,11 +32,11 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
     database = await readDatabase(file);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(`${setting} is ${JSON.stringify(file)}, which is no GeoIP database: ${reason}`, {
+    throw new StartError(`${setting} is ${JSON.stringify(file)}, which is not a GeoIP database: ${reason}`, {
       cause: error,
     });
   }
-  log.info({ file, ...aboutOf(database) }, "geoip: the database is open");
+  log.info({ file, ...aboutOf(database) }, "geoip: opened the database");
 
   async function reload(): Promise<void> {
     try {
@@ -44,11 +44,11 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
       if (version === seen) return;
       seen = version;
       database = await readDatabase(file);
-      log.info({ file, ...aboutOf(database) }, "geoip: a new database was taken");
+      log.info({ file, ...aboutOf(database) }, "geoip: loaded the new database");
     } catch (error) {
       // During a replacement the file may be missing or incomplete. The database in memory stays
       // until the new one is complete.
-      log.error({ err: error, file }, "geoip: the new database cannot be read; the old one stays");
+      log.error({ err: error, file }, "geoip: cannot read the new database, keeping the old one");
     }
   }
   const looking = setInterval(() => void reload(), watch_ms).unref();
@@ -68,9 +68,9 @@ async function readDatabase(file: string): Promise<Database> {
   if (!bytes.subarray(-METADATA_MAX_BYTES).includes(METADATA_MARK)) throw new Error("it is not in MaxMind's format");
   const database = new Reader<CityResponse>(bytes);
   const { binaryFormatMajorVersion: version, searchTreeSize, databaseType } = database.metadata;
-  if (version !== 2) throw new Error(`its format has version ${version}, this process reads version 2`);
-  if (searchTreeSize > bytes.length) throw new Error("it is cut off");
-  if (WITHOUT_PLACES.test(databaseType)) throw new Error(`it is of type ${databaseType}, which knows no places`);
+  if (version !== 2) throw new Error(`its format is version ${version}, only version 2 is supported`);
+  if (searchTreeSize > bytes.length) throw new Error("it is truncated");
+  if (WITHOUT_PLACES.test(databaseType)) throw new Error(`it is of type ${databaseType}, which has no coordinates`);
   return database;
 }
 

@@ -18,11 +18,11 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
     ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
     ...(doubtful > 0
       ? [
-          `An earlier mail may not have reached you: it is not known whether it told of ${counted(doubtful)}. ` +
-            "What happened is in the log.",
+          `An earlier mail about ${counted(doubtful)} may not have reached you. ` +
+            "All events are in the log.",
         ]
       : []),
-    `--\nYou get this because you want mail about this class.\nloggia notify off --log ${log} ${classKey}\nturns it off.`,
+    `--\nYou receive this mail because you subscribe to this class. To unsubscribe:\nloggia notify off --log ${log} ${classKey}`,
   ];
   return { subject, text: `${paragraphs.join("\n\n")}\n` };
 }
@@ -33,9 +33,9 @@ export function describeEnd({ day }: Allowance, most: number): Words {
     subject: `No more mail about events on ${day}`,
     text:
       `${most} mails about events were sent to you on ${day} (UTC), ` +
-      "as many as a day may have. This is the last one.\n\n" +
-      "Events go on being stored, and alerts being raised. What comes until midnight is counted, " +
-      "and told in the first mails of the next day.\n",
+      "the limit of a day. This is the last one.\n\n" +
+      "Events are still stored and alerts still raised. Events until midnight (UTC) are counted " +
+      "and included in the first mails of the next day.\n",
   };
 }
 

@@ -119,7 +119,7 @@ export class Dispatcher {
     } catch (error) {
       due_ms = this.#options.now();
       this.#prolong();
-      if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "mail will be tried again");
+      if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "a mail attempt failed, retrying");
     }
     this.#busy.delete(id);
     if (due_ms !== null) this.schedule(id, due_ms);
@@ -178,7 +178,7 @@ export class Dispatcher {
     const after = await state.changeDigest(id, (digest) =>
       digest.sending?.token === token ? doubt(digest, this.#options.now()) : digest,
     );
-    log.warn({ digest: id }, "a mail was on its way when its process ended; it counts as sent");
+    log.warn({ digest: id }, "a process ended while sending a mail; it counts as sent");
     return readyAt(after, rhythm);
   }
 
@@ -243,19 +243,19 @@ export class Dispatcher {
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
       this.#prolong();
       const said =
-        outcome.kind === "unknown" ? "a mail was handed over and not answered; it counts as sent" : "no mail";
+        outcome.kind === "unknown" ? "no answer to a mail that was handed over; it counts as sent" : "unavailable";
       log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${said}`);
       return ready_ms;
     }
-    if (this.#outage.failures > 0) log.info("mails go out again");
+    if (this.#outage.failures > 0) log.info("mail server: available again");
     this.#outage = NO_OUTAGE;
     if (outcome.kind === "deferred") {
       const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, this.#options.now(), this.#waits());
-      log.warn({ reason: outcome.reason, digest: id, failures }, "the mail server does not take a mail now");
+      log.warn({ reason: outcome.reason, digest: id, failures }, "mail server: deferred a mail");
       return this.#hold(id, until_ms, failures);
     }
     this.#holds.delete(id);
-    if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, "the mail server refused a mail");
+    if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, "mail server: refused a mail");
     return ready_ms;
   }
 
@@ -283,7 +283,7 @@ export class Dispatcher {
       log,
       retried: () => {},
     };
-    return retryForever("write down what became of a mail", write, retryPolicy);
+    return retryForever("record the outcome of a mail", write, retryPolicy);
   }
 }
 

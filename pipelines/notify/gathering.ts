@@ -62,7 +62,7 @@ export function createGathering(parts: {
       const read = batch.records.flatMap(({ value }) => decodeNotice(value) ?? []);
       const news = read.filter(({ id }) => !isStale(id, now_ms));
       const left = batch.records.length - news.length;
-      if (left > 0) log.warn({ count: left }, "notices that are old or cannot be read are left out");
+      if (left > 0) log.warn({ count: left }, "skipped notices that are stale or malformed");
       await write([...byDigest(news)], batch);
       await batch.ack();
       notices += batch.records.length;

@@ -70,17 +70,17 @@ export async function reclassifyLog(options: JobOptions): Promise<void> {
     await job.run();
   } catch (error) {
     if (error instanceof ClaimLost || options.signal.aborted) throw error;
-    log.error({ err: error, job: claim.record }, "a reclassification has failed");
+    log.error({ err: error, job: claim.record }, "reclassification failed");
     const finished = options.now();
     await claim.finish({ state: "failed", finished, reason: explain(error) }, claim.record.asked);
   }
 }
 
 function explain(error: unknown): string {
-  if (error instanceof LogGone) return "The log is gone";
+  if (error instanceof LogGone) return "The log was deleted";
   return error instanceof LoggiaError && error.code !== "internal_error"
     ? error.message
-    : "An unexpected error ended the reclassification; the service's log tells more";
+    : "An unexpected error ended the reclassification; see the service's log";
 }
 
 class ReclassifyingJob {
@@ -109,7 +109,7 @@ class ReclassifyingJob {
         await this.#retrying(() => store.refresh());
         const end = { state: "done", finished: now(), done: claim.record.total ?? 0 } as const;
         if (!(await this.#retrying(() => claim.finish(end, asked)))) continue;
-        log.info({ job: claim.record }, "a reclassification is done");
+        log.info({ job: claim.record }, "reclassification finished");
         return;
       } catch (error) {
         if (!(error instanceof FiltersChanged)) throw error;
@@ -124,7 +124,7 @@ class ReclassifyingJob {
     await this.#retrying(() => this.#options.store.refresh());
     const total = await this.#retrying(() => this.#count());
     await this.#retrying(() => claim.save({ filters, isSettled, total, done: 0, upTo: null }));
-    log.info({ job: claim.record }, "a reclassification begins");
+    log.info({ job: claim.record }, "reclassification started");
   }
 
   async #walk(): Promise<void> {
@@ -257,7 +257,7 @@ class ReclassifyingJob {
         return await work();
       } catch (error) {
         if (!(error instanceof LoggiaError) || error.retryAfter_s === null) throw error;
-        log.warn({ err: error, key: this.#key, wait_ms }, "a reclassification waits for an engine");
+        log.warn({ err: error, key: this.#key, wait_ms }, "reclassification: an engine is unavailable, retrying");
         await sleep(wait_ms, undefined, { signal });
       }
     }

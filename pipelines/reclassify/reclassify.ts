@@ -65,7 +65,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
     const claimed = await Claim.take(documents, found);
     if (claimed === null) return;
     const { holder } = found.record;
-    if (holder !== null) log.warn({ job: found.record }, "a reclassification was cut off, and goes on here");
+    if (holder !== null) log.warn({ job: found.record }, "reclassification: resuming an interrupted order");
     running.set(
       id,
       carryOut(claimed).finally(() => running.delete(id)),
@@ -76,8 +76,8 @@ export function startReclassifying(options: StartOptions): Reclassifying {
     try {
       await reclassifyLog({ ...options, claim: claimed, inTurn, signal });
     } catch (error) {
-      if (error instanceof ClaimLost) log.warn({ job: claimed.record }, "a reclassification went to another process");
-      else if (!signal.aborted) log.error({ err: error, job: claimed.record }, "a reclassification ended early");
+      if (error instanceof ClaimLost) log.warn({ job: claimed.record }, "reclassification: another process took over the order");
+      else if (!signal.aborted) log.error({ err: error, job: claimed.record }, "reclassification: an error ended the job, the order is released");
       await claimed.release();
     } finally {
       claimed.stop();
@@ -86,7 +86,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      await look().catch((error: unknown) => log.debug({ err: error }, "no orders to reclassify could be read"));
+      await look().catch((error: unknown) => log.debug({ err: error }, "reclassification: cannot read orders"));
       await sleep(poll_ms, undefined, { signal, ref: false }).catch(() => {});
     }
   }

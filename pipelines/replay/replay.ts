@@ -98,7 +98,7 @@ function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (lett
         done,
         fault: () => null,
         close: async () => {
-          closing.abort(new Error("the replay is over"));
+          closing.abort(new Error("the replay has ended"));
           await done.catch(() => {});
         },
       };

@@ -59,9 +59,9 @@ export function startRetention(options: RetentionOptions): Retention {
       try {
         const deleted = await sweep();
         const took_ms = Math.round(performance.now() - start_ms);
-        if (deleted > 0) log.info({ deleted, took_ms }, "retention: what had expired is gone");
+        if (deleted > 0) log.info({ deleted, took_ms }, "retention: removed expired events");
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, "retention: a sweep ended early; the next one goes on");
+        if (!signal.aborted) log.warn({ err: error }, "retention: a run failed, the next one continues");
       }
     }
   }
@@ -70,7 +70,7 @@ export function startRetention(options: RetentionOptions): Retention {
   return {
     sweep,
     close: async () => {
-      closing.abort(new Error("the retention is closing"));
+      closing.abort(new Error("the retention job is closing"));
       await running;
     },
   };

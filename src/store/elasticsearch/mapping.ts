@@ -94,7 +94,7 @@ export function indexOfGeneration(names: Names, place: string, generation: numbe
 /** Returns the kind of a place, which is the name that readers use. */
 export function kindOf(names: Names, place: string): string {
   const kind = kindsOf(names).find((kind) => place === kind || place.startsWith(`${kind}-`));
-  if (kind === undefined) throw new Error(`${place} is no place of ours`);
+  if (kind === undefined) throw new Error(`${place} is not an index of this namespace`);
   return kind;
 }
 
@@ -222,8 +222,8 @@ async function refuseLaterLayout(client: Client, name: string): Promise<void> {
   const layout: unknown = meta?.["layout"];
   if (typeof layout === "number" && layout > LAYOUT_VERSION) {
     throw new StartError(
-      `The index template ${name} of Elasticsearch has layout ${layout}, ` +
-        `made by a later release; this one knows ${LAYOUT_VERSION}`,
+      `The Elasticsearch index template ${name} has layout ${layout} of a later release; ` +
+        `this release supports layouts up to ${LAYOUT_VERSION}`,
     );
   }
 }

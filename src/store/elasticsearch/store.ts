@@ -73,7 +73,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const { client, namespace, log, removing = async () => {}, personOf = (key) => key } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
-      `The namespace "${namespace}" cannot begin names of indices: use lower-case letters, digits and hyphens`,
+      `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
     );
   }
   let names = namesIn(namespace);
@@ -86,7 +86,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
-  log.info({ namespace }, "elasticsearch: templates are in place");
+  log.info({ namespace }, "elasticsearch: index templates are installed");
   const columns = new ColumnsOfLogs(client, names, personOf);
   const known = new KnownDistinct();
   const recovery = createRecovery({ client, names, columns, log });

@@ -99,7 +99,7 @@ function collectorOf({ sort, skip, take }: UsersPlan): { add(user: TrackedUser):
       users.push(user);
       if (users.length <= wanted * 2 + PAGE && users.length <= MAX_USERS) return;
       if (wanted >= MAX_USERS) {
-        throw new LoggiaError("unsupported", `More than ${MAX_USERS} users come before this page: narrow the question`);
+        throw new LoggiaError("unsupported", `More than ${MAX_USERS} users precede this page: narrow the query`);
       }
       users = users.sort(order).slice(0, wanted);
     },
@@ -157,8 +157,8 @@ async function* readUsers(search: Searcher, query: Query): AsyncGenerator<Tracke
   if (count > MAX_VISITS) {
     throw new LoggiaError(
       "unsupported",
-      `This question needs a look at each of more than ${MAX_VISITS} visits: ` +
-        "narrow it, by user for example, or ask neither for email nor page",
+      `This query has to read each of more than ${MAX_VISITS} visits: ` +
+        "narrow it, for example by user, or use neither email nor page",
     );
   }
   const growing = new Map<string, Growing>();

@@ -74,15 +74,15 @@ const NO_DATABASES: readonly [string, Buffer | string | null, MmdbOptions | null
   ["that is empty", "", null, /not in MaxMind's format/],
   ["of text", "203.0.113.9 Lancaster\n", null, /not in MaxMind's format/],
   ["that is cut off", WHOLE.subarray(0, WHOLE.length / 2), null, /not in MaxMind's format/],
-  ["that lacks its beginning", WHOLE.subarray(-200), null, /cut off/],
-  ["of countries", null, { type: "GeoLite2-Country" }, /of type GeoLite2-Country, which knows no places/],
+  ["that lacks its beginning", WHOLE.subarray(-200), null, /it is truncated/],
+  ["of countries", null, { type: "GeoLite2-Country" }, /of type GeoLite2-Country, which has no coordinates/],
 ];
 for (const [what, bytes, options, reason] of NO_DATABASES) {
   test(`a file ${what} is refused with an error that names it`, async (t) => {
     const content = options === null ? bytes : mmdb(NETWORKS, options);
     const file = content === null ? join(temporaryFolder(t), "none.mmdb") : write(t, content);
     const error = await t.throwsAsync(open(t, file), { instanceOf: StartError });
-    t.true(error.message.startsWith(`LOGGIA_GEOIP is ${JSON.stringify(file)}, which is no GeoIP database: `));
+    t.true(error.message.startsWith(`LOGGIA_GEOIP is ${JSON.stringify(file)}, which is not a GeoIP database: `));
     t.regex(error.message, reason);
   });
 }
@@ -137,5 +137,5 @@ test("a service with a missing database does not start", async (t) => {
   const folder = temporaryFolder(t);
   const environment = { ...environmentOf("embedded", folder), LOGGIA_GEOIP: join(folder, "none.mmdb") };
   const error = await t.throwsAsync(startService(environment), { instanceOf: StartError });
-  t.regex(error.message, /^LOGGIA_GEOIP is ".*none[.]mmdb", which is no GeoIP database: ENOENT/);
+  t.regex(error.message, /^LOGGIA_GEOIP is ".*none[.]mmdb", which is not a GeoIP database: ENOENT/);
 });

@@ -22,9 +22,8 @@ test("composes a mail about one event", (t) => {
 2011-06-19 13:54:33.911 UTC  web-3:  Disk full  (value 97.5)
 
 --
-You get this because you want mail about this class.
+You receive this mail because you subscribe to this class. To unsubscribe:
 loggia notify off --log shop failure
-turns it off.
 `,
   });
 });
@@ -40,12 +39,11 @@ test("composes a mail about more events than it shows, after one that may not ha
 
 ... and 10 more.
 
-An earlier mail may not have reached you: it is not known whether it told of 1 event. What happened is in the log.
+An earlier mail about 1 event may not have reached you. All events are in the log.
 
 --
-You get this because you want mail about this class.
+You receive this mail because you subscribe to this class. To unsubscribe:
 loggia notify off --log shop failure
-turns it off.
 `,
   });
 });
@@ -66,5 +64,5 @@ test("texts of producers become one line each, without control characters", (t) 
 test("the last mail of a day names the day and the number", (t) => {
   const { subject, text } = describeEnd({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
   t.is(subject, "No more mail about events on 2026-11-21");
-  t.regex(text, /^50 mails about events were sent to you on 2026-11-21 \(UTC\), as many as a day may have\./);
+  t.regex(text, /^50 mails about events were sent to you on 2026-11-21 \(UTC\), the limit of a day\. This is the last one\./);
 });

@@ -154,7 +154,7 @@ async function writeAll(client: Client, operations: readonly Operation[], signal
     const failure = outcomes.find((outcome) => outcome.kind !== "done");
     if (failure === undefined) return;
     if (failure.kind === "rejected" || attempt === ATTEMPTS) {
-      throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a copy: ${failure.reason}`);
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not accept all of a copy: ${failure.reason}`);
     }
     left = left.filter((_, i) => outcomes[i]?.kind !== "done");
     await sleep(BACK_OFF_MS * 2 ** attempt, undefined, { signal });

@@ -77,7 +77,7 @@ export async function takeLock(
   const fate = await fateOf(client, index, options.signal);
   const lock = fate.kind === "alive" ? null : await claimLock(client, index, fate, options.least);
   if (lock === null) {
-    throw new LoggiaError("conflict", "Another process is rebuilding the store: wait for its end");
+    throw new LoggiaError("conflict", "Another process is rebuilding the store: wait until it has finished");
   }
   return lock;
 }
@@ -150,7 +150,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
       if (found?.holder === document.holder) written = await write(client, index, next, found);
     }
     if (written === null) {
-      lost.abort(new LoggiaError("store_unavailable", "The rebuilding stalled, and another process ended it"));
+      lost.abort(new LoggiaError("store_unavailable", "The rebuild stalled and another process took over its lock"));
       lost.signal.throwIfAborted();
     }
     version = written!;

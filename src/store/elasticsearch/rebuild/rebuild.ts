@@ -105,7 +105,7 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
       throw error;
     }
   } finally {
-    await lock.end(cleared).catch((error: unknown) => log.warn({ err: error }, "rebuild: the lock stays behind"));
+    await lock.end(cleared).catch((error: unknown) => log.warn({ err: error }, "rebuild: cannot release the lock"));
   }
 }
 
@@ -121,11 +121,11 @@ export async function clearAway({ client, names, log }: RebuildContext, lock: Lo
     client,
     blocked.map(({ name }) => name),
   );
-  log.warn({ unblocked: blocked.length }, "rebuild: cleared away what was left by one that was cut off");
+  log.warn({ unblocked: blocked.length }, "rebuild: cleaned up after an interrupted rebuild");
 }
 
 function unexpectedWrite(): LoggiaError {
-  return new LoggiaError("conflict", "Something let indices take writes that were to take none: start it once more");
+  return new LoggiaError("conflict", "The write block of an index was removed during the rebuild: start the rebuild again");
 }
 
 class Work {
@@ -226,7 +226,7 @@ class Work {
     for (const target of targets) {
       const from = served.get(target.place);
       const now = from && writes.get(from.name);
-      if (now === undefined) throw new LoggiaError("store_unavailable", `A shard of ${target.place} is away`);
+      if (now === undefined) throw new LoggiaError("store_unavailable", `A primary shard of ${target.place} is unavailable`);
       const after = missingAfter(target, now);
       if (after !== null) {
         const kind = kindOf(names, target.place);
@@ -290,7 +290,7 @@ class Work {
     }
     this.blocked = [];
     const held_ms = Math.round(performance.now() - start_ms);
-    log.info({ indices: targets.length, held_ms }, "rebuild: the new indices serve; writes were held up meanwhile");
+    log.info({ indices: targets.length, held_ms }, "rebuild: switched to the new indices; writes were blocked meanwhile");
     // Documents written from the bus and deleted since are markers now.
     const copied = counts.documents - this.#progress.rebuilt + this.#buried;
     this.#report({ stage: "done", copied, markers: counts.markers });
@@ -315,7 +315,7 @@ class Work {
     for (const { place, index } of targets) {
       await refresh(client, place);
       const [old, anew] = [await countOf(client, place), await countOf(client, index)];
-      if (anew < old) throw new Error(`The copy ${index} has ${anew} documents of ${old}`);
+      if (anew < old) throw new Error(`The copy ${index} has ${anew} of ${old} documents`);
       const some = await countOf(client, index, IS_DOCUMENT);
       documents += some;
       markers += anew - some;

@@ -32,7 +32,7 @@ export function createRecovery(context: RebuildContext): Recovery {
         await clearAway(context, lock);
         cleared = true;
       } finally {
-        await lock.end(cleared).catch((error: unknown) => log.warn({ err: error }, "rebuild: the lock stays behind"));
+        await lock.end(cleared).catch((error: unknown) => log.warn({ err: error }, "rebuild: cannot release the lock"));
       }
     }
   }
@@ -42,7 +42,7 @@ export function createRecovery(context: RebuildContext): Recovery {
       if (signal.aborted) return;
       watching ??= watch()
         .catch((error: unknown) => {
-          if (!signal.aborted) context.log.warn({ err: error }, "rebuild: could not look for one that was cut off");
+          if (!signal.aborted) context.log.warn({ err: error }, "rebuild: cannot check for an interrupted rebuild");
         })
         .finally(() => (watching = null));
     },

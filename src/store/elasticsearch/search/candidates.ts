@@ -152,8 +152,8 @@ export async function* verified(
   if (count > MAX_CANDIDATES) {
     throw new LoggiaError(
       "unsupported",
-      `This expression needs a look at each of more than ${MAX_CANDIDATES} events: ` +
-        "narrow the question, by time for example, or ask for a plain text",
+      `This expression has to be tested on each of more than ${MAX_CANDIDATES} events: ` +
+        "narrow the query, for example by time, or search for a plain text",
     );
   }
   yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));

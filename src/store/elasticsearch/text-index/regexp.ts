@@ -191,7 +191,7 @@ function print(tree: Tree, place: number): string {
   switch (tree.kind) {
     case "none":
     case "assert":
-      throw new Error(`A tree that is printed holds no ${tree.kind}`);
+      throw new Error(`A tree to print cannot contain ${tree.kind}`);
     case "empty":
       return "()";
     case "set":

@@ -45,7 +45,7 @@ type ClassesOf = (targets: readonly Target[]) => Promise<readonly (string | null
 export async function reclassify(client: Client, names: Names, piece: ReclassifyPiece): Promise<Reclassified> {
   // A rebuild does not copy later changes of a document, and applies the current filters itself.
   if (await isHeld(client, names.rebuild)) {
-    throw new LoggiaError("store_unavailable", "The store is being rebuilt: classes are given once that has ended");
+    throw new LoggiaError("store_unavailable", "The store is being rebuilt: reclassification continues after the rebuild");
   }
   const { hits } = (await searcherOf(client, names.events)(requestOf(piece))).hits;
   const targets = hits.map(targetOf);
@@ -106,7 +106,7 @@ async function update(client: Client, targets: readonly Target[], classesOf: Cla
   let left = targets;
   for (let attempt = 1; left.length > 0; attempt++) {
     if (attempt > ATTEMPTS) {
-      throw new LoggiaError("store_unavailable", "Events were changed by others each time that their class was set");
+      throw new LoggiaError("store_unavailable", "Events changed concurrently each time their class was set");
     }
     const classes = await classesOf(left);
     const due = left.flatMap((target, i) => {
@@ -152,7 +152,7 @@ function refusal(status: number, reason: string): LoggiaError {
   const isOurs = status === 400;
   return new LoggiaError(
     isOurs ? "internal_error" : "store_unavailable",
-    `Elasticsearch did not take the class of an event: ${status} ${reason.slice(0, 300)}`,
+    `Elasticsearch did not accept the class of an event: ${status} ${reason.slice(0, 300)}`,
   );
 }
 

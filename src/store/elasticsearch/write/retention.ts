@@ -127,7 +127,7 @@ async function deleteAll(client: Client, operations: readonly Operation[]): Prom
     if (attempt === ATTEMPTS) {
       const first = outcomes[failed[0]!]!;
       const reason = first.kind === "done" ? "" : first.reason;
-      throw new LoggiaError("store_unavailable", `Elasticsearch did not delete what has expired: ${reason}`);
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not delete all expired documents: ${reason}`);
     }
     left = failed.map((i) => left[i]!);
     await sleep(BACK_OFF_MS * 2 ** attempt);

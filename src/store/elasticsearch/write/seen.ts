@@ -106,5 +106,5 @@ function changeOf(hit: Hit, change: (has: Has) => Has): Operation {
 }
 
 function changing(): LoggiaError {
-  return new LoggiaError("overloaded", "Others are changing the same alerts all the time; try again in a moment");
+  return new LoggiaError("overloaded", "The same alerts change concurrently: try again in a moment");
 }

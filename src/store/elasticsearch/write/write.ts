@@ -156,7 +156,7 @@ export async function writeNow(client: Client, operations: readonly Operation[])
     const failure = outcomes.find((outcome) => outcome.kind !== "done");
     if (failure === undefined) return;
     if (attempt === ATTEMPTS || failure.kind === "rejected") {
-      throw new LoggiaError("store_unavailable", `Elasticsearch did not take all of a change: ${failure.reason}`);
+      throw new LoggiaError("store_unavailable", `Elasticsearch did not apply all of a change: ${failure.reason}`);
     }
     left = left.filter((_, i) => outcomes[i]?.kind !== "done");
     await sleep(BACK_OFF_MS * 2 ** attempt);

@@ -167,5 +167,5 @@ test("writes of a user that keep failing end with an error that states the reaso
     items(ids, () => ({ status: 429, error: { type: "busy", reason: "later" } })),
   );
   const error = await t.throwsAsync(() => writeNow(client, [deleteOperation("events", "a")]));
-  t.like(error, { code: "store_unavailable", message: "Elasticsearch did not take all of a change: 429 busy: later" });
+  t.like(error, { code: "store_unavailable", message: "Elasticsearch did not apply all of a change: 429 busy: later" });
 });
