@@ -51,7 +51,7 @@ function openBareSqlite(folder: string, group: number): Bare {
     return batchesOf(lines, group);
   });
   return {
-    name: `bare SQLite, ${group} a commit`,
+    name: `bare SQLite, ${group} rows per commit`,
     async write(duration_ms) {
       const start_ms = performance.now();
       let events = 0;
@@ -108,8 +108,8 @@ async function openBareProducer(world: World): Promise<Bare> {
 export const benchmark: Benchmark = {
   name: "batch",
   about:
-    `${BATCH} events a request, ${CONNECTIONS} connections, 201 after the durable write ` +
-    "| the same bytes by the bare engine",
+    `${BATCH} events per request, ${CONNECTIONS} connections, 201 after the durable write ` +
+    "| the same bytes written by the bare engine",
   async run({ world, report, quick }) {
     const duration_ms = quick ? 700 : 3_000;
     const generator = await world.generator();
@@ -132,10 +132,10 @@ export const benchmark: Benchmark = {
     for (const way of ways) await way.once();
     const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE } as const;
-    report.ratio({ name: `events by batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
+    report.ratio({ name: `events in batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
     for (const other of others) {
       report.ratio({
-        name: `events by batches, ${kind}, beside ${other.name}`,
+        name: `events in batches, ${kind}, relative to ${other.name}`,
         unit: "/s",
         ours: ours!,
         limit: other,

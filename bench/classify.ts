@@ -78,10 +78,10 @@ const MIXED: readonly ((i: number) => Conditions)[] = [
 ];
 const LETTERS = "ab".repeat(250);
 const CASES: readonly Case[] = [
-  { name: "each its own tag", conditions: (i) => ({ tag: WORDS[i]! }), event },
-  { name: "each its own text", conditions: () => ({ text: words(2) }), event },
-  { name: "all kinds of conditions", conditions: (i) => MIXED[i % MIXED.length]!(i), event },
-  { name: "one tag shared by all, each its own text", conditions: () => ({ tag: "error", text: words(2) }), event },
+  { name: "distinct tags", conditions: (i) => ({ tag: WORDS[i]! }), event },
+  { name: "distinct texts", conditions: () => ({ text: words(2) }), event },
+  { name: "mixed conditions", conditions: (i) => MIXED[i % MIXED.length]!(i), event },
+  { name: "one shared tag, distinct texts", conditions: () => ({ tag: "error", text: words(2) }), event },
   {
     name: "every text matches, none of them best at once",
     conditions: (i, count) => {
@@ -91,7 +91,7 @@ const CASES: readonly Case[] = [
     event: () => event(filter(0, { text: LETTERS })),
   },
   {
-    name: "each a text that all events have and a link that none has",
+    name: "a text that all events have, a link that none has",
     conditions: () => ({ text: "a", link: `${word()}#` }),
     event: () => event(filter(0, { text: "a" })),
   },
@@ -145,7 +145,7 @@ function recordsOf(events: readonly Subject[]): Buffer[] {
 
 function eventsOf(record: Buffer): Subject[] {
   return decodeRecord(record).map((line) => {
-    if (line.kind !== "event") throw new Error(`a line of the benchmark's own is ${line.kind}`);
+    if (line.kind !== "event") throw new Error(`unexpected kind of line: ${line.kind}`);
     return line.event;
   });
 }
@@ -190,10 +190,10 @@ async function measure({ report, quick }: Bench, { name, conditions, event }: Ca
     return [String(count), ...cells, `${show(compile_ms[i]!, "ms")} ms`];
   });
   report.table([["filters", "matcher", "loop", "loop/matcher", "compile"], ...cells]);
-  report.fact(`same answers as the loop, ${name}`, same);
+  report.fact(`same result as the loop, ${name}`, same);
   const [ours, limit] = [figures.at(-2)!, figures[0]!];
   const target = { kind: "at most", value: LIMIT } as const;
-  report.ratio({ name: `cost of ${COUNTS.at(-1)} beside ${COUNTS[0]}, ${name}`, unit: "µs", ours, limit, target });
+  report.ratio({ name: `cost of ${COUNTS.at(-1)} relative to ${COUNTS[0]}, ${name}`, unit: "µs", ours, limit, target });
 }
 
 export const benchmark: Benchmark = {

@@ -34,7 +34,7 @@ type Progress = AsyncDisposable & { read(): Promise<number> };
 
 export const benchmark: Benchmark = {
   name: "drain",
-  about: "300,000 events waiting on the bus, 20 classes, 5 subscribed users | the same documents by the bare engine",
+  about: "300,000 events on the bus, 20 classes, 5 subscribers | the same documents written by the bare engine",
   run: compare,
 };
 
@@ -81,13 +81,13 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const target = { kind: "at least", value: SHARE[kind] } as const;
   report.ratio({ name: `events drained, ${kind}${flight}`, unit: "/s", ours: ours!, limit: limit!, target });
   const cost = (name: string, rounds: readonly number[]): void =>
-    report.figure({ name: `processor time an event, ${name}`, unit: "µs", ours: { name, rounds } });
+    report.figure({ name: `CPU time per event, ${name}`, unit: "µs", ours: { name, rounds } });
   cost("the service", costs.service);
   if (kind === "cluster") cost("Elasticsearch", costs.engine);
   const { events } = createBacklog(all, users);
   const patterns = costs.service.map(() => costOfPatterns_us(events));
   report.ratio({
-    name: `processor time of patterns beside an event's, ${kind}`,
+    name: `CPU time of patterns relative to all of an event, ${kind}`,
     unit: "µs",
     ours: { name: "patterns", rounds: patterns },
     limit: { name: "the service", rounds: costs.service },
@@ -101,7 +101,7 @@ function costOfPatterns_us(events: Backlog["events"]): number {
   let length = 0;
   for (const { text } of events) length += patternOf(text).length;
   const took_ms = performance.now() - start_ms;
-  if (length === 0) throw new Error("No text has a pattern");
+  if (length === 0) throw new Error("no text has a pattern");
   return (1_000 * took_ms) / events.length;
 }
 
@@ -141,7 +141,7 @@ export async function drainBacklog(
       const count = (1 - first!.done) * backlog.events.length;
       return { perSecond: count / ((at_ms - first!.at_ms) / 1000), service_us: (1000 * busy_ms) / count };
     }
-    if (at_ms > deadline_ms) throw new Error(`Only ${Math.round(done * 100)} % of the events were drained in time`);
+    if (at_ms > deadline_ms) throw new Error(`only ${Math.round(done * 100)} % of the events were drained within ${TIMEOUT_MS / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS[place.kind]));
   }
 }

@@ -15,7 +15,7 @@ const COLUMNS_OF_ATTRIBUTES = "host, route, status, duration_ms, trace_id";
 
 export const benchmark: Benchmark = {
   name: "export",
-  about: "200,000 of 1,000,000 events (60,000 on a cluster) as NDJSON | the bare engine's walk, by JSON.stringify",
+  about: "200,000 of 1,000,000 events (60,000 on a cluster) as NDJSON | reading them from the bare engine, JSON.stringify",
   async run(bench) {
     const { kind } = bench.world;
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000, "attributes");
@@ -64,7 +64,7 @@ async function readExport({ service }: Dataset, { count, attributes }: Export): 
     response.on("error", reject);
     response.on("end", () => {
       if (response.statusCode === 200) resolve(lines);
-      else reject(new Error(`an export was answered ${response.statusCode}`));
+      else reject(new Error(`the export returned status ${response.statusCode}`));
     });
   });
   asked.on("error", reject);

@@ -36,7 +36,7 @@ const WARM_MS = 5_000;
 export const benchmark: Benchmark = {
   name: "few",
   kind: "embedded",
-  about: "questions to a store of 20,000 events, from socket to socket | 2.5 ms for a list of 10, 4 for one of 100",
+  about: "queries of 20,000 events, measured at the socket | 2.5 ms for a list of 10, 4 ms for a list of 100",
   async run({ world, quick, report }) {
     const { service } = await world.dataset(20_000);
     const ways = QUESTIONS.map(({ name, path, parameters }) => ({
@@ -51,6 +51,6 @@ export const benchmark: Benchmark = {
       report.figure({ name, unit: "ms", ours: figures[i]!, ...(target && { target }) });
     }
     const each_ms = ((service.busy() - busy_ms) / asked).toFixed(2);
-    report.line(`  processor time of the service, a question: ${each_ms} ms`);
+    report.line(`  CPU time of the service per query: ${each_ms} ms`);
   },
 };

@@ -77,7 +77,7 @@ type Counted = { readonly doc_count: number };
 export const benchmark: Benchmark = {
   name: "fields",
   about:
-    "all fields and attributes of 1,000,000 events with five attributes, one of them each event's own | " +
+    "all fields and attributes of 1,000,000 events with five attributes, one of them unique to each event | " +
     `${MOST_MS.value} ms, and the bare engine's query`,
   async run(bench) {
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000, "attributes");

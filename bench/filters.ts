@@ -44,7 +44,7 @@ function keepChanging(port: number): AsyncDisposable {
         headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
         body: JSON.stringify(fields),
       });
-      if (!response.ok) throw new Error(`a filter was not changed: ${response.status} ${await response.text()}`);
+      if (!response.ok) throw new Error(`changing a filter failed: ${response.status} ${await response.text()}`);
       await sleep(CHANGE_EVERY_MS, undefined, { signal: over.signal }).catch(() => {});
     }
   })();
@@ -60,8 +60,8 @@ export const benchmark: Benchmark = {
   name: "filters",
   kind: "embedded",
   about:
-    `posts' p99 to a log of ${FILTERS} class filters of which one changes every ${CHANGE_EVERY_MS} ms ` +
-    "| where none changes",
+    `p99 of posts to a log with ${FILTERS} class filters, one of which changes every ${CHANGE_EVERY_MS} ms ` +
+    "| no changes",
   async run({ world, report, quick }) {
     const place = await world.place();
     if (place.kind !== "embedded") return;

@@ -103,7 +103,7 @@ export function createReport(print: (line: string) => void): Report {
   function judge(name: string, value: number, unit: Unit, target: Target | undefined): string {
     if (target === undefined) return "";
     const reached = target.kind === "at least" ? value >= target.value : value <= target.value;
-    const text = `${show(value, unit)} ${unit}, ${target.kind} ${show(target.value, unit)} ${unit} wanted`;
+    const text = `${show(value, unit)} ${unit}, target: ${target.kind} ${show(target.value, unit)} ${unit}`;
     verdicts.push({ name, reached, text });
     return `   ${target.kind} ${show(target.value, unit)}: ${reached ? "reached" : "MISSED"}`;
   }

@@ -16,7 +16,7 @@ const PAGE = 500;
 
 export const benchmark: Benchmark = {
   name: "freshness",
-  about: `from post until seen in a list, at ${POSTS_PER_SECOND} posts a second, the whole service in one process | -`,
+  about: `delay from post to list at ${POSTS_PER_SECOND} posts/s, all roles in one process | -`,
   async run({ world, report, quick }) {
     const generator = await world.generator();
     const duration_ms = quick ? 2_000 : 10_000;
@@ -44,11 +44,11 @@ export const benchmark: Benchmark = {
       const looker = createLooker(service.apiPort, last);
       if (!quick) await measure(looker, 1);
       const listed = await measure(looker, quick ? 1 : 3);
-      report.figure(figures("median until seen in the newest", listed, 0.5));
+      report.figure(figures("median delay, newest events", listed, 0.5));
       const target = { kind: "at most", value: P99_MS[kind] } as const;
-      report.figure({ ...figures("p99 until seen in the newest", listed, 0.99), target });
+      report.figure({ ...figures("p99 delay, newest events", listed, 0.99), target });
       const polled = await measure(createPoller(service.apiPort, await newestId(service.apiPort)), 1);
-      report.figure(figures("p99 until a poller by sinceid has it", polled, 0.99));
+      report.figure(figures("p99 delay, polling by sinceid", polled, 0.99));
     } finally {
       await clearPlace(place);
     }
@@ -95,7 +95,7 @@ function createReader(look: () => Promise<{ readonly fresh: readonly Seen[]; rea
       if (!more) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
     await posted;
-    if (delays_ms.length > expected) throw new Error(`Of ${expected} events ${delays_ms.length} were seen`);
+    if (delays_ms.length > expected) throw new Error(`${delays_ms.length} events were seen of ${expected} posted`);
     return delays_ms;
   };
 }

@@ -38,12 +38,12 @@ const QUESTIONS: readonly Asked[] = [
     ask: ({ service }: Dataset) => ask(service.apiPort, path, parameters),
   })),
   {
-    name: "the page in the middle, of 100",
+    name: "the middle page of 100",
     flat: false,
     ask: (dataset) => askEvents(dataset, { pagenum: String(dataset.count / 200) }),
   },
   {
-    name: "500 by sinceid, of all but the first",
+    name: "500 by sinceid after the first event",
     flat: false,
     ask: async (dataset) => askEvents(dataset, { sinceid: await firstIdOf(dataset), pagesize: "500" }),
   },
@@ -91,7 +91,7 @@ function idAt(place: Readonly<Record<string, string>>): (dataset: Dataset) => Pr
 
 export const benchmark: Benchmark = {
   name: "growth",
-  about: "all questions at 10,000, 100,000 and 1,000,000 events | what ought to be flat is flat",
+  about: "all queries at 10,000, 100,000 and 1,000,000 events | the time at 10,000 where it should not grow",
   run: tabulate,
 };
 

@@ -50,7 +50,7 @@ export const LISTS: readonly Question[] = [
 export const benchmark: Benchmark = {
   name: "list",
   about:
-    "newest 100; of a tag and a source; page 1,000 of 500; among 1,000,000 events " +
+    "newest 100; newest 100 of a tag and a source; page 1,000 of 500; 1,000,000 events " +
     "| the bare engine's query; the first page",
   async run(bench) {
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000);
@@ -73,6 +73,6 @@ async function compareDeepPage({ report, quick }: Bench, dataset: Dataset): Prom
     ],
     quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 },
   );
-  const name = `a deep page beside the first, ${dataset.place.kind}`;
+  const name = `a deep page relative to the first, ${dataset.place.kind}`;
   report.ratio({ name, unit: "ms", ours: deep!, limit: first!, target: DEEP_TARGET });
 }

@@ -24,8 +24,8 @@ type Sampled = { readonly name: keyof typeof MOST_MB; readonly process: ServiceP
 export const benchmark: Benchmark = {
   name: "memory",
   about:
-    "each role in a process of its own, all at their top rates for three minutes, on a cluster " +
-    "| resident memory, Node alone",
+    "one process per role at the maximum rate for three minutes, on a cluster " +
+    "| resident memory of each process",
   // Embedded engines are part of the service's process.
   kind: "cluster",
   run: measure,
@@ -66,8 +66,8 @@ async function measure({ world, report, quick }: Bench): Promise<void> {
   }, SAMPLE_MS);
   const [posted, read] = await Promise.all([posting, reading]).finally(() => clearInterval(sampling));
   report.line(
-    `  meanwhile ${show(posted.perSecond, "/s")} posts/s over ${CONNECTIONS} connections and ` +
-      `${show(read.perSecond, "/s")} questions/s over ${READERS}`,
+    `  load: ${show(posted.perSecond, "/s")} posts/s over ${CONNECTIONS} connections and ` +
+      `${show(read.perSecond, "/s")} queries/s over ${READERS}`,
   );
   for (const role of roles) judge(report, role);
 }
@@ -76,10 +76,10 @@ function judge(report: Bench["report"], { name, samples_mb }: Sampled): void {
   const third = Math.floor(samples_mb.length / 3);
   const [middle, last] = [samples_mb.slice(third, 2 * third), samples_mb.slice(2 * third)];
   report.line(
-    `  ${name}: ${show(samples_mb[0]!, "MB")} MB at first, ${show(quantile(samples_mb, 1), "MB")} MB at most`,
+    `  ${name}: ${show(samples_mb[0]!, "MB")} MB at start, ${show(quantile(samples_mb, 1), "MB")} MB at peak`,
   );
   const target = { kind: "at most", value: MOST_MB[name] } as const;
   report.figure({ name: `resident memory of ${name}`, unit: "MB", ours: { name, rounds: last }, target });
   const growth = { name, rounds: [median(last) / median(middle)] };
-  report.figure({ name: `last minute beside the one before, ${name}`, unit: "×", ours: growth, target: FLAT });
+  report.figure({ name: `last minute relative to the one before, ${name}`, unit: "×", ours: growth, target: FLAT });
 }

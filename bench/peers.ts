@@ -85,8 +85,8 @@ const QUESTIONS: readonly Question[] = [
 export const benchmark: Benchmark = {
   name: "peers",
   about:
-    "500,000 events over 30 days: our figures beside those of VictoriaLogs and Loki, " +
-    "measured once on a machine of two cores",
+    "500,000 events over 30 days, compared with figures of VictoriaLogs and Loki " +
+    "that were measured once on a two-core machine",
   async run(bench) {
     const { world, report } = bench;
     const ours = await measure(bench);
@@ -98,10 +98,10 @@ export const benchmark: Benchmark = {
       ]),
     ]);
     report.line(
-      "  The others' figures come from a slower client (bare node:http reached 9,277 posts/s, p99 13 ms, by it) and an earlier day:",
+      "  VictoriaLogs and Loki were measured on an earlier day with a slower client (bare node:http: 9,277 posts/s, p99 13 ms):",
     );
     report.line(
-      "  they tell the order of magnitude. On disk: the store; the bus keeps besides what it carried in the last 7 days.",
+      "  compare orders of magnitude only. On disk: the store, without the bus, which keeps the records of 7 days.",
     );
   },
 };

@@ -7,7 +7,7 @@ const P99_MS: Record<Kind, number> = { embedded: 20, cluster: 50 };
 
 export const benchmark: Benchmark = {
   name: "post-slow",
-  about: "time of a post at half of the top rate, by the 99th percentile | node:http at the same rate",
+  about: "p99 of a post at half the maximum rate | node:http at the same rate",
   async run(bench) {
     const { world, report, quick } = bench;
     const duration_ms = quick ? 700 : 5_000;
@@ -31,9 +31,9 @@ export const benchmark: Benchmark = {
     ];
     const [first, ours] = await interleaved(ways, { least: quick ? 2 : 5 });
     report.line(
-      `  ${kind}: ${half.toLocaleString("en-US")} posts a second, half of ${Math.round(top).toLocaleString("en-US")}`,
+      `  ${kind}: ${half.toLocaleString("en-US")} posts/s, half of ${Math.round(top).toLocaleString("en-US")}`,
     );
-    report.ratio({ name: `p99 of a post, ${kind}, beside the server's`, unit: "ms", ours: ours!, limit: first! });
+    report.ratio({ name: `p99 of a post, ${kind}, relative to node:http`, unit: "ms", ours: ours!, limit: first! });
     report.figure({
       name: `p99 of a post, ${kind}`,
       unit: "ms",

@@ -56,8 +56,8 @@ export function jobOf(port: number, duration_ms: number, perSecond: number | nul
 export const benchmark: Benchmark = {
   name: "post",
   about:
-    `one event a request, ${CONNECTIONS} kept-alive connections, 201 after the durable write ` +
-    "| node:http that parses the same form",
+    `one event per request, ${CONNECTIONS} keep-alive connections, 201 after the durable write ` +
+    "| node:http parsing the same form",
   async run(bench) {
     const { world, report, quick } = bench;
     const generator = await world.generator();

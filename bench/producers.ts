@@ -99,7 +99,7 @@ export const benchmark: Benchmark = {
   name: "producers",
   kind: "embedded",
   isApart: true,
-  about: "events/s by each protocol of other producers | our own batches of the same events",
+  about: "events/s of each protocol of other producers | the same events as NDJSON batches",
   run: compare,
 };
 
@@ -119,7 +119,7 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   for (const [i, ours] of others.entries()) {
     const { name, share, least } = PRODUCERS[i + 1]!;
     report.ratio({ name, unit: "/s", ours, limit: limit!, ...targetOf(share) });
-    if (least !== null) report.figure({ name: `${name}, by itself`, unit: "/s", ours, ...targetOf(least) });
+    if (least !== null) report.figure({ name: `${name}, absolute`, unit: "/s", ours, ...targetOf(least) });
   }
   for (const [i, costs] of [...load.costs.values()].entries()) {
     const ours: Figures = { name: "", rounds: costs };
@@ -183,7 +183,7 @@ class Load {
 
   #byTcp({ listener, metric, payload: build }: Producer & { by: "tcp" }): () => Promise<number> {
     const port = this.#service.listenerPorts().get(listener);
-    if (port === undefined) throw new Error(`the service does not listen for ${listener}`);
+    if (port === undefined) throw new Error(`the service has no listener ${listener}`);
     const job = { port, payload: build(), connections: CONNECTIONS, duration_ms: this.#duration_ms };
     return async () => {
       const before = await this.#storedBy(metric);
@@ -212,7 +212,7 @@ class Load {
       stdio: ["ignore", "ignore", "inherit"],
     });
     const [code] = (await once(child, "exit")) as [number];
-    if (code !== 0) throw new Error(`loggia ship has ended with ${code}`);
+    if (code !== 0) throw new Error(`loggia ship exited with code ${code}`);
     const took_s = (performance.now() - start_ms) / 1_000;
     this.#posted += lines;
     await this.#settle();

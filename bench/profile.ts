@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   });
   const load = LOADS[positionals[0] ?? ""];
   if (load === undefined || positionals.length > 1) {
-    console.error(`Name what is to be profiled: ${Object.keys(LOADS).join(" or ")}`);
+    console.error(`Name the load to profile: ${Object.keys(LOADS).join(" or ")}`);
     return 2;
   }
   const report = createReport(console.log);
@@ -60,11 +60,11 @@ async function main(): Promise<number> {
     await using world = new World(kind, console.log);
     const folder = world.folder();
     const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=500"];
-    report.line(`\n${await load(world, flags, values.quick ?? false)} (while it was profiled)`);
+    report.line(`\n${await load(world, flags, values.quick ?? false)} (while profiled)`);
     // One file per thread: `CPU.<when>.<process>.<thread>.<number>.cpuprofile`. The main thread is
     // 0.
     const file = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
-    if (file === undefined) throw new Error("The service left no profile");
+    if (file === undefined) throw new Error("the service wrote no profile");
     if (values.keep !== undefined) {
       mkdirSync(values.keep, { recursive: true });
       cpSync(join(folder, file), join(values.keep, `${positionals[0]}-${kind}.cpuprofile`));
@@ -106,8 +106,8 @@ function tell(report: Report, profile: CpuProfile): void {
   report.line(`  ${times.join(", ")}`);
   report.table([["by room", "of busy"], ...largest(byRoom, TOP_ROOMS).map(([room, us]) => [room, share(us)])]);
   for (const [title, sums] of [
-    ["by function, itself", byFunction],
-    ["ours, with all they call", withCalls],
+    ["by function, self time", byFunction],
+    ["own functions, total time", withCalls],
   ] as const) {
     report.line();
     report.table([

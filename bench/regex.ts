@@ -29,7 +29,7 @@ export const benchmark: Benchmark = {
   name: "regex",
   about:
     `${RARE_EXPRESSIONS[0]} and a word, over 1,000,000 distinct texts, few matches ` +
-    "| the bare regexp query; the full scan in DuckDB",
+    "| the bare regexp query; a full scan in DuckDB",
   async run(bench) {
     const { world, quick } = bench;
     const count = quick ? 20_000 : 1_000_000;
@@ -115,7 +115,7 @@ async function fillBareIndex(client: Client, index: string, count: number): Prom
       operations: `${lines.join("\n")}\n` as unknown as never[],
       filter_path: "errors",
     });
-    if (errors) throw new Error("The bare index could not be filled");
+    if (errors) throw new Error("filling the bare index failed");
     lines = [];
   };
   for (const { created, log, text } of storedEvents(count)) {

@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   const unknown = positionals.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name));
   if (unknown.length > 0) {
     console.error(
-      `There is no benchmark ${unknown.join(", ")}; there are ${BENCHMARKS.map(({ name }) => name).join(", ")}`,
+      `Unknown benchmark: ${unknown.join(", ")}. Known: ${BENCHMARKS.map(({ name }) => name).join(", ")}`,
     );
     return 2;
   }
@@ -51,7 +51,7 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
   console.log(describeMachine(quick));
   if (embedded) {
     for (const { name } of chosen.filter(({ kind }) => kind === "cluster")) {
-      report.line(`\n${name} is left out: it is of a cluster alone`);
+      report.line(`\n${name} is skipped: it runs on a cluster only`);
     }
   }
   const failed: string[] = [];
@@ -71,7 +71,7 @@ async function runAll(chosen: readonly Benchmark[], { quick, embedded, named }: 
       report.line(`  (${((performance.now() - begin_ms) / 1000).toFixed(0)} s)`);
     }
     await world[Symbol.asyncDispose]().catch((error: unknown) => {
-      console.error(`  what the ${kind} engines hold could not be cleared:`, error);
+      console.error(`  cannot remove the data of the benchmarks from the ${kind} engines:`, error);
       failed.push(`clearing, ${kind}`);
     });
     signals[Symbol.dispose]();
@@ -85,11 +85,11 @@ function describeMachine(quick: boolean): string {
   const lines = [
     `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, ` +
       `Node ${process.version}, load before: ${loadavg()[0]!.toFixed(1)}`,
-    "The load generator, the service (a process of its own) and the engines share these cores; " +
-      "so did the limits in their turn.",
-    "Figures: median of the rounds, and from where to where all but the outermost tenths of them lie.",
+    "The load generator, the service (a separate process) and the engines share these cores, " +
+      "also while limits are measured.",
+    "Figures: median of the rounds (10th to 90th percentile).",
   ];
-  if (quick) lines.push("--quick: this shows that the benchmarks work; the figures say little.");
+  if (quick) lines.push("--quick: checks that the benchmarks work; the figures are not meaningful.");
   return lines.join("\n");
 }
 

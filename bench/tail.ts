@@ -15,7 +15,7 @@ const PATIENCE_MS = 60_000;
 
 export const benchmark: Benchmark = {
   name: "tail",
-  about: `from post until a tail has it, at ${POSTS_PER_SECOND} posts a second, the whole service in one process | -`,
+  about: `delay from post to tail at ${POSTS_PER_SECOND} posts/s, all roles in one process | -`,
   async run({ world, report, quick }) {
     const generator = await world.generator();
     const { kind } = world;
@@ -38,9 +38,9 @@ export const benchmark: Benchmark = {
         unit: "ms" as const,
         ours: { name: "", rounds: measured.map((each) => quantile(each, part)) },
       });
-      report.figure({ name: `median until a tail has it, ${kind}`, ...figure(0.5) });
+      report.figure({ name: `median delay of a tail, ${kind}`, ...figure(0.5) });
       const target = { kind: "at most", value: P99_MS[kind] } as const;
-      report.figure({ name: `p99 until a tail has it, ${kind}`, ...figure(0.99), target });
+      report.figure({ name: `p99 delay of a tail, ${kind}`, ...figure(0.99), target });
     } finally {
       await clearPlace(place);
     }
@@ -67,7 +67,7 @@ async function openTail(port: number): Promise<Tail> {
   asked.on("error", reject);
   asked.end();
   const response = await promise;
-  if (response.statusCode !== 200) throw new Error(`a tail was answered ${response.statusCode}`);
+  if (response.statusCode !== 200) throw new Error(`the tail returned status ${response.statusCode}`);
   const delays_ms: number[] = [];
   const opened_ms = Date.now();
   let rest = "";
@@ -89,11 +89,11 @@ async function openTail(port: number): Promise<Tail> {
     delays_ms,
     async has(count) {
       const { promise: read, resolve: found, reject: late } = Promise.withResolvers<void>();
-      const timer = setTimeout(() => late(new Error(`${delays_ms.length} of ${count} events came`)), PATIENCE_MS);
+      const timer = setTimeout(() => late(new Error(`the tail received ${delays_ms.length} of ${count} events`)), PATIENCE_MS);
       looking = () => delays_ms.length >= count && found();
       looking();
       await read.finally(() => clearTimeout(timer));
-      if (delays_ms.length > count) throw new Error(`Of ${count} events ${delays_ms.length} came`);
+      if (delays_ms.length > count) throw new Error(`the tail received ${delays_ms.length} events of ${count} posted`);
     },
     [Symbol.dispose]: () => asked.destroy(),
   };

@@ -20,20 +20,20 @@ type Walk = { readonly pages_ms: number[]; readonly resident_mb: number[] };
 export const benchmark: Benchmark = {
   name: "walk",
   about:
-    "every page of 500 to the end of 1,000,000 events and back " +
-    "(500,000 and on a cluster 100,000, unless asked for by name), each event seen once and in order " +
-    "| resident memory, Node alone",
+    "all pages of 500 of 1,000,000 events, forwards and backwards " +
+    "(500,000, on a cluster 100,000, unless run by name), each event once and in order " +
+    "| resident memory of the service",
   async run(bench) {
     const { kind } = bench.world;
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : bench.named ? MANY : FEWER[kind]);
     const there = await walk(dataset, "asc");
-    tell(bench, dataset, "there", there);
+    tell(bench, dataset, "forwards", there);
     const back = await walk(dataset, "desc");
-    tell(bench, dataset, "back", back);
+    tell(bench, dataset, "backwards", back);
     const growth = { name: kind, rounds: [median(back.resident_mb) / median(there.resident_mb)] };
     // With fewer events a process is still growing.
     const target = dataset.count === MANY ? { target: FLAT } : {};
-    bench.report.figure({ name: `the way back beside that, ${kind}`, unit: "×", ours: growth, ...target });
+    bench.report.figure({ name: `memory backwards relative to forwards, ${kind}`, unit: "×", ours: growth, ...target });
   },
 };
 
@@ -51,10 +51,10 @@ async function walk(dataset: Dataset, order: Order): Promise<Walk> {
       await time_ms(async () => ({ body, total } = await ask(service.apiPort, "/events", parameters))),
     );
     walked.resident_mb.push(service.resident() / 2 ** 20);
-    if (total !== count) throw new Error(`page ${page} counts ${total} events, not ${count}`);
+    if (total !== count) throw new Error(`page ${page} has a total of ${total} events, not ${count}`);
     for (const { id, created } of JSON.parse(body) as { id: string; created: string }[]) {
       const next = [Number(/\d+/.exec(created)![0]), id] as const;
-      if (last !== null && !follows(order, last, next)) throw new Error(`page ${page}: ${id} is out of its order`);
+      if (last !== null && !follows(order, last, next)) throw new Error(`page ${page}: ${id} is out of order`);
       last = next;
       seen += 1;
     }
@@ -72,7 +72,7 @@ function tell({ report }: Bench, { place, count }: Dataset, way: string, { pages
   const name = `${way}, ${place.kind}`;
   const pages = `${pages_ms.length} pages hold all ${count.toLocaleString("en-US")} events, each once`;
   const [first, most] = [resident_mb[0]!, quantile(resident_mb, 1)];
-  report.line(`  ${name}: ${pages}; ${show(first, "MB")} MB at first, ${show(most, "MB")} MB at most`);
+  report.line(`  ${name}: ${pages}; ${show(first, "MB")} MB at start, ${show(most, "MB")} MB at peak`);
   report.figure({ name: `a page, ${name}`, unit: "ms", ours: { name, rounds: pages_ms } });
   const target = { kind: "at most", value: MOST_MB[place.kind] } as const;
   report.figure({ name: `resident memory, ${name}`, unit: "MB", ours: { name, rounds: resident_mb }, target });

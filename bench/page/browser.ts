@@ -66,7 +66,7 @@ export async function openBrowser(): Promise<MeasuredBrowser> {
 
 async function signIn(context: BrowserContext): Promise<void> {
   const answer = await context.request.post("/1/session", { data: ACCOUNT, headers: { "X-Loggia": "1" } });
-  if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()} ${await answer.text()}`);
+  if (!answer.ok()) throw new Error(`sign-in returned status ${answer.status()}: ${await answer.text()}`);
 }
 
 /** Waits until all processes of the browser together use less than a tenth of a core. */
@@ -82,7 +82,7 @@ async function settle(browser: Browser): Promise<void> {
     before_s = now_s;
     await sleep(SETTLE_POLL_MS);
   }
-  throw new Error("the browser did not come to rest");
+  throw new Error("the browser did not become idle");
 }
 
 async function heapOf(session: CDPSession): Promise<number> {

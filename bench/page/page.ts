@@ -23,7 +23,7 @@ export const benchmark: Benchmark = {
   isApart: true,
   about:
     `the page in a browser: ${ROWS.toLocaleString("en-US")} rows, ` +
-    `a tail of ${PER_SECOND}/s for ${TAIL_MINUTES} minutes (TAIL_MINUTES=) | an empty page, scrolled alike`,
+    `a tail of ${PER_SECOND}/s for ${TAIL_MINUTES} minutes (TAIL_MINUTES) | an empty page, scrolled the same way`,
   async run(bench) {
     const { service } = await bench.world.dataset(bench.quick ? ROWS / 20 : ROWS);
     await using browser = await openBrowser();
@@ -68,18 +68,18 @@ async function measureFirstVisit({ browser, service, report, quick }: Inside): P
   }
   // The very first visit meets cold caches of the service.
   report.figure({
-    name: "first rows of a first visit, 4 × slower",
+    name: "first rows of a first visit, CPU slowed 4 ×",
     unit: "ms",
     ours: figures(...rounds.slice(1)),
     target: { kind: "at most", value: 500 },
   });
   report.figure({
-    name: "JS and CSS until then, gzipped",
+    name: "JS and CSS loaded by then, gzipped",
     unit: "KiB",
     ours: figures(bytes / 1024),
     target: { kind: "at most", value: 60 },
   });
-  report.fact(`nothing moves while it loads (layout shift ${shift})`, shift === 0);
+  report.fact(`no layout shift while loading (${shift})`, shift === 0);
 }
 
 async function gzipped(addresses: readonly string[]): Promise<number> {
@@ -108,7 +108,7 @@ async function measureScrolling({ browser, service, report, quick }: Inside): Pr
     elements = Math.max(elements, await list.ask<number>("probes.rowElements()"));
   }
   const of = (part: number, frames: readonly (readonly number[])[]) => frames.map((each) => quantile(each, part));
-  report.line(`  scrolled through ${loaded.toLocaleString("en-US")} rows, by a few rows and by a screen in each frame`);
+  report.line(`  scrolled through ${loaded.toLocaleString("en-US")} rows, a few rows or a screen per frame`);
   for (const [name, part] of [
     ["p95", 0.95],
     ["longest", 1],
@@ -133,7 +133,7 @@ async function measureScrolling({ browser, service, report, quick }: Inside): Pr
     ours: figures(Math.max(...all)),
     target: { kind: "at most", value: 50 },
   });
-  report.fact(`at most 500 elements of rows (${elements})`, elements <= 500);
+  report.fact(`at most 500 row elements (${elements})`, elements <= 500);
   report.figure({
     name: `heap with ${loaded.toLocaleString("en-US")} rows`,
     unit: "MB",
@@ -174,7 +174,7 @@ async function measureLargest({ browser, service, report, quick }: Inside): Prom
     await visit.close();
   }
   report.figure({
-    name: "500 largest events, until drawn",
+    name: "500 largest events until rendered",
     unit: "ms",
     ours: figures(...rounds),
     target: { kind: "at most", value: 200 },
@@ -194,7 +194,7 @@ async function measureFault({ browser, service, report }: Inside): Promise<void>
     rounds.push(await visit.ask<number>(`probes.untilUnderlined(${JSON.stringify(text)})`));
   }
   report.figure({
-    name: "a fault until it is underlined",
+    name: "a query error until underlined",
     unit: "ms",
     ours: figures(...rounds),
     target: { kind: "at most", value: 100 },
@@ -223,14 +223,14 @@ async function measureStillness({ browser, service, report, quick }: Inside): Pr
     .waitFor();
   const seen = await evaluate<Record<"tops" | "selections" | "focus", string[]>>(`probes.watched("${id}")`);
   const seconds = quick ? 5 : 60;
-  report.fact(`the row keeps its place for ${seconds} s, ${PER_SECOND} events/s`, seen.tops.length === 1);
-  report.fact("and its selection", seen.selections.length === 1 && seen.selections[0]!.includes("number 33"));
-  report.fact("and the focus", seen.focus.join() === id);
+  report.fact(`the open row keeps its position for ${seconds} s at ${PER_SECOND} events/s`, seen.tops.length === 1);
+  report.fact("the open row keeps its selection", seen.selections.length === 1 && seen.selections[0]!.includes("number 33"));
+  report.fact("the open row keeps the focus", seen.focus.join() === id);
   await page.keyboard.press("p");
   await page.locator("#list [data-id]", { hasText: `number ${39 + sent}` }).waitFor();
   const texts = await evaluate<string[]>("probes.texts()");
   const isEachOnce = texts.length === 40 + sent && new Set(texts).size === texts.length;
-  report.fact(`going on shows each of ${40 + sent} events once (${texts.length})`, isEachOnce);
+  report.fact(`resuming shows each of ${40 + sent} events once (${texts.length})`, isEachOnce);
   await close();
 }
 
@@ -248,7 +248,7 @@ async function measureTail({ browser, service, report, quick }: Inside): Promise
     heaps_MB.push((await heap()) / MB);
   }
   const said = heaps_MB.map((each) => each.toFixed(0)).join(" ");
-  report.line(`  heap while tailing ${sent.toLocaleString("en-US")} events, after collections, MB: ${said}`);
+  report.line(`  heap while tailing ${sent.toLocaleString("en-US")} events, after garbage collection, MB: ${said}`);
   const isLong = minutes >= LONG_MINUTES;
   report.figure({
     name: `heap after ${minutes} minutes of a tail`,
@@ -293,7 +293,7 @@ async function post(service: ServiceProcess, events: readonly object[]): Promise
     body: JSON.stringify(events),
   });
   const body = await answer.text();
-  if (!answer.ok) throw new Error(`Posting was answered ${answer.status} ${body.slice(0, 300)}`);
+  if (!answer.ok) throw new Error(`the post returned status ${answer.status}: ${body.slice(0, 300)}`);
 }
 
 /** Waits until a number of events of a source can be found. */

@@ -28,7 +28,7 @@ const probes = {
   /** Returns the time from the page's request to the frame with the first row, in milliseconds. */
   async firstRow(): Promise<number> {
     for (let frames = 0; document.querySelector("#list .slot") === null; frames++) {
-      if (frames > 1_800) throw new Error("no row came");
+      if (frames > 1_800) throw new Error("no row was rendered");
       await frame();
     }
     return (firstRow_ms = performance.now());
@@ -108,7 +108,7 @@ const probes = {
    */
   async untilDrawn(count: number): Promise<number> {
     for (let frames = 0; lastRow() < count; frames++) {
-      if (frames > 1_800) throw new Error(`${lastRow()} of ${count} rows came`);
+      if (frames > 1_800) throw new Error(`${lastRow()} of ${count} rows were rendered`);
       list().scrollTop = list().scrollHeight;
       await frame();
     }

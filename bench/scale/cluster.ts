@@ -33,16 +33,16 @@ const MERGE_PATIENCE_MS = 900_000;
 const LOOK_MS = 500;
 
 const INDEX: Row = { name: "index, primaries", unit: "MB", goal: "" };
-const INDEX_BYTES: Row = { name: "index, bytes an event", unit: "bytes", goal: "" };
-const MEMORY: Row = { name: "memory of the service, highest", unit: "MB", goal: "" };
+const INDEX_BYTES: Row = { name: "index, bytes per event", unit: "bytes", goal: "" };
+const MEMORY: Row = { name: "resident memory of the service, peak", unit: "MB", goal: "" };
 
 type Column = { readonly head: string; readonly figures: ReadonlyMap<string, number> };
 
 export const benchmark: Benchmark = {
   name: "scale-cluster",
   about:
-    "the same on a cluster, and two processes of a kind beside one (SCALE_EVENTS=1000000: so many; SCALE_KEEP=yes: " +
-    "they stay on the engines of `make up`) | a hundredth and a tenth of them, and the bare DSL",
+    "scale on a cluster, and two processes of each role relative to one (SCALE_EVENTS: number of events; " +
+    "SCALE_KEEP=yes: keep them on the engines of `make up`) | 1/100 and 1/10 of the events, and the bare DSL",
   kind: "cluster",
   isApart: true,
   async run(bench) {
@@ -118,7 +118,7 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
     });
     const [cost, bareCost] = [await costOf(answerers[0]!), await costOf(answerers[1]!)];
     bench.report.line(
-      `    processor time: the service ${show(cost.service_ms, unit)} and ` +
+      `    CPU time: the service ${show(cost.service_ms, unit)} and ` +
         `Elasticsearch ${show(cost.engine_ms, unit)} ${unit}` +
         `, for the bare DSL Elasticsearch ${show(bareCost.engine_ms, unit)} ${unit}`,
     );
@@ -157,12 +157,12 @@ async function fill(bench: Bench, { place, service, texts, count, ours, bare }: 
   await restOf(cluster, [`${place.namespace}-events`]);
   const after = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   const { total } = await ask(service.apiPort, "/events", { pagesize: "1", total: "exact" });
-  if (total !== count) throw new Error(`The service holds ${total} events, not the ${count} that were posted`);
+  if (total !== count) throw new Error(`the service has ${total} events, not the ${count} that were posted`);
   const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
   bench.report.line(
-    `  processor time of loading ${count.toLocaleString("en-US")}, an event: ` +
+    `  CPU time per event while loading ${count.toLocaleString("en-US")}: ` +
       `main thread ${perEvent(after[0].main_ms - before[0].main_ms)}, ` +
-      `others ${perEvent(after[0].others_ms - before[0].others_ms)}, Elasticsearch ${perEvent(after[1] - before[1])}`,
+      `other threads ${perEvent(after[0].others_ms - before[0].others_ms)}, Elasticsearch ${perEvent(after[1] - before[1])}`,
   );
   bare.set(FOUND.name, await fillTexts(cluster.client, texts, count));
 }
@@ -191,7 +191,7 @@ async function restOf({ client }: Cluster, indices: string[]): Promise<void> {
   for (let calm_ms = 0; calm_ms < MERGED_MS; calm_ms += LOOK_MS) {
     const { _all: all } = await client.indices.stats({ index: indices, metric: "merge" });
     if ((all.primaries?.merges?.current ?? 0) > 0) calm_ms = -LOOK_MS;
-    if (performance.now() > deadline_ms) throw new Error(`Elasticsearch still merges after ${MERGE_PATIENCE_MS} ms`);
+    if (performance.now() > deadline_ms) throw new Error(`Elasticsearch is still merging after ${MERGE_PATIENCE_MS} ms`);
     await sleep(LOOK_MS);
   }
   await atRest(2_000);

@@ -8,7 +8,7 @@ import type { Answerer, Contender, Loaded } from "./contender.ts";
 /** Starts an empty Loggia on embedded engines. */
 export async function startLoggia(world: World): Promise<Contender> {
   const place = await world.place();
-  if (place.kind !== "embedded") throw new TypeError("this is of embedded engines alone");
+  if (place.kind !== "embedded") throw new TypeError("this benchmark runs on embedded engines only");
   const service = await startService(place);
   return {
     ...contenderOf(service),

@@ -25,7 +25,7 @@ export const FOUND: Row = { name: "until all are found", unit: "/s", goal: "150,
 /** Returns the number of events to load. @throws RangeError if it is too small for a hundredth */
 export function countOf({ quick }: Bench): number {
   const count = quick ? 100_000 : Number(SCALE_EVENTS);
-  if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}; ${100 * BATCH} is the least`);
+  if (!(count >= 100 * BATCH)) throw new RangeError(`SCALE_EVENTS is ${SCALE_EVENTS}, must be at least ${100 * BATCH}`);
   return count;
 }
 

@@ -16,11 +16,11 @@ import { startVictoriaLogs } from "./victoria-logs.ts";
 const { PEER_VICTORIALOGS = "" } = process.env;
 
 const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
-const BUS: Row = { name: "of that the bus", unit: "MB", goal: "" };
-const STORE: Row = { name: "of that all else", unit: "MB", goal: "" };
-const MEMORY: Row = { name: "resident memory, highest", unit: "MB", goal: "524" };
-const OWN: Row = { name: "of its own (RssAnon), highest", unit: "MB", goal: "" };
-const MAPPED: Row = { name: "of files (RssFile), highest", unit: "MB", goal: "" };
+const BUS: Row = { name: "of that, the bus", unit: "MB", goal: "" };
+const STORE: Row = { name: "of that, everything else", unit: "MB", goal: "" };
+const MEMORY: Row = { name: "resident memory, peak", unit: "MB", goal: "524" };
+const OWN: Row = { name: "anonymous (RssAnon), peak", unit: "MB", goal: "" };
+const MAPPED: Row = { name: "file-backed (RssFile), peak", unit: "MB", goal: "" };
 const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, BUS, STORE, MEMORY, OWN, MAPPED];
 /** Interval of memory samples. Linux records the peak only of the total, not of its parts. */
 const LOOK_MS = 50;
@@ -36,8 +36,8 @@ type Column = {
 export const benchmark: Benchmark = {
   name: "scale",
   about:
-    "ten million events of 98 characters (SCALE_EVENTS=1000000: so many) | a hundredth of them, goals, " +
-    "and VictoriaLogs where its program is named (PEER_VICTORIALOGS=)",
+    "ten million events of 98 characters (SCALE_EVENTS: another number) | 1/100 of them, goals, " +
+    "and VictoriaLogs if PEER_VICTORIALOGS names its program",
   kind: "embedded",
   isApart: true,
   async run(bench) {
@@ -70,8 +70,8 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
   const after = busyOfThreads(contender.pid);
   const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
   bench.report.line(
-    `  ${contender.name}: processor time of loading, an event: ` +
-      `main thread ${perEvent(after.main_ms - before.main_ms)}, others ${perEvent(after.others_ms - before.others_ms)}`,
+    `  ${contender.name}: CPU time per event while loading: ` +
+      `main thread ${perEvent(after.main_ms - before.main_ms)}, other threads ${perEvent(after.others_ms - before.others_ms)}`,
   );
   // The last writes are not in their final place yet.
   await atRest(2_000);

@@ -39,5 +39,5 @@ export async function fillTexts(client: Client, index: string, count: number): P
 async function bulk(client: Client, index: string, lines: readonly string[]): Promise<void> {
   const body = lines.map((line) => `{"index":{}}\n${line}\n`).join("") as unknown as never[];
   const { errors } = await client.bulk({ index, operations: body, filter_path: "errors" });
-  if (errors) throw new Error("A bulk request of the index of texts was not taken as a whole");
+  if (errors) throw new Error("a bulk request to the index of texts failed in part");
 }

@@ -34,9 +34,9 @@ export async function compareProcesses(bench: Bench): Promise<void> {
     },
   });
   const [one, two] = await interleaved([way(1), way(2)], bench.quick ? { least: 1 } : { least: 3 });
-  const name = "events a core, two posting processes and two pipelines";
+  const name = "events per core, two posting processes and two pipelines";
   bench.report.ratio({ name, unit: "/s", ours: two!, limit: one!, target: NO_LOSS });
-  bench.report.fact("each event seen once by sinceid, those of a producer in order", true);
+  bench.report.fact("sinceid returns each event once, those of a producer in order", true);
 }
 
 type Carried = { readonly perCore: number; readonly text: string };
@@ -66,7 +66,7 @@ async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
     perCore: count / ((posting_ms + pipeline_ms) / 1000),
     text:
       `${show(count / (took_ms / 1000), "/s")} events/s, ` +
-      `an event took posting ${perEvent(posting_ms)}, pipelines ${perEvent(pipeline_ms)} of processor time`,
+      `CPU time per event: posting ${perEvent(posting_ms)}, pipelines ${perEvent(pipeline_ms)}`,
   };
 }
 
@@ -116,7 +116,7 @@ async function carryAll(
       if (rows < PAGE) await sleep(PAUSE_MS);
     }
     const wanted = posted.get(log) ?? 0;
-    if (walk.seen !== wanted) throw new Error(`By sinceid ${walk.seen} events of ${log} were seen, not ${wanted}`);
+    if (walk.seen !== wanted) throw new Error(`sinceid returned ${walk.seen} events of ${log}, not ${wanted}`);
   };
   const produceAll = async (): Promise<void> => {
     await Promise.all(Array.from({ length: PRODUCERS }, (_, i) => produce(i)));
@@ -137,9 +137,9 @@ async function step(port: number, log: string, walk: Walk): Promise<number> {
   const rows = JSON.parse((await get(port, `/1/logs/${log}/events`, parameters)).body) as Row[];
   for (const { id, text } of rows) {
     const [, producer = "", number = ""] = /^producer (\d+) sends (\d+) /.exec(text) ?? [];
-    if (id <= walk.last) throw new Error(`Behind ${walk.last}, ${log} shows ${id}`);
+    if (id <= walk.last) throw new Error(`${log} returned ${id} after ${walk.last}`);
     if (Number(number) <= (walk.numbers.get(producer) ?? -1))
-      throw new Error(`${log} shows number ${number} of producer ${producer} behind ${walk.numbers.get(producer)}`);
+      throw new Error(`${log} returned number ${number} of producer ${producer} after ${walk.numbers.get(producer)}`);
     walk.last = id;
     walk.numbers.set(producer, Number(number));
   }
@@ -169,7 +169,7 @@ function post({ agent, port, log, body }: Posting): Promise<void> {
     response.resume();
     response.on("end", () => {
       if (response.statusCode === 201) resolve();
-      else reject(new Error(`A batch for ${log} was answered ${response.statusCode}`));
+      else reject(new Error(`a batch for ${log} returned status ${response.statusCode}`));
     });
     response.on("error", reject);
   });

@@ -83,5 +83,5 @@ async function holds(port: number, count: number, patience_ms: number): Promise<
     found = Number((JSON.parse(body) as { found: string }).found);
     if (found === count) return;
   }
-  throw new Error(`VictoriaLogs holds ${found} of ${count} events after ${patience_ms / 1000} s`);
+  throw new Error(`VictoriaLogs has ${found} of ${count} events after ${patience_ms / 1000} s`);
 }

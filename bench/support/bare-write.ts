@@ -73,7 +73,7 @@ export async function createBareWriter(place: Place, folder: string): Promise<Ba
 async function sendAll(client: Client, batches: string[]): Promise<void> {
   for (let batch = batches.pop(); batch !== undefined; batch = batches.pop()) {
     const { errors } = await client.bulk({ operations: batch as unknown as never[], filter_path: "errors" });
-    if (errors) throw new Error("A bare bulk request was not taken as a whole");
+    if (errors) throw new Error("a bare bulk request failed in part");
   }
 }
 

@@ -26,7 +26,7 @@ export function get(port: number, path: string, parameters: Readonly<Record<stri
     response.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8");
       if (response.statusCode === 200) resolve({ total: Number(response.headers["x-total-count"] ?? NaN), body });
-      else reject(new Error(`${path} was answered ${response.statusCode}: ${body}`));
+      else reject(new Error(`${path} returned status ${response.statusCode}: ${body}`));
     });
   });
   asked.on("error", reject);
@@ -39,7 +39,7 @@ export async function isFound(port: number, id: string): Promise<boolean> {
   return ask(port, `/events/${id}`).then(
     () => true,
     (error: unknown) => {
-      if (String(error).includes("answered 404")) return false;
+      if (String(error).includes("returned status 404")) return false;
       throw error;
     },
   );
@@ -59,9 +59,9 @@ export async function holds(port: number, count: number, patience_ms = 120_000):
   for (;;) {
     const now = await countEvents(port).catch(() => NaN);
     if (now === count) return;
-    if (now > count) throw new Error(`The log holds ${now} events, more than the ${count} that were posted`);
+    if (now > count) throw new Error(`the log has ${now} events, more than the ${count} that were posted`);
     if (performance.now() > deadline_ms)
-      throw new Error(`The log holds ${now} of ${count} events after ${patience_ms / 1000} s`);
+      throw new Error(`the log has ${now} of ${count} events after ${patience_ms / 1000} s`);
     // Each check burdens the service. Checks are more frequent near the end, to catch its time.
     await new Promise((resolve) => setTimeout(resolve, now > 0.9 * count ? 20 : 100));
   }

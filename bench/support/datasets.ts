@@ -101,7 +101,7 @@ async function writeAll(store: Store, events: readonly StoredEvent[]): Promise<v
   await prepared.add(events);
   const outcomes = await store.writeEvents(prepared);
   const failure = outcomes.find((outcome) => outcome.kind !== "done");
-  if (failure !== undefined) throw new Error(`The data set could not be written: ${failure.reason}`);
+  if (failure !== undefined) throw new Error(`writing the data set failed: ${failure.reason}`);
 }
 
 /** Turns the service's table of events into a plain one: tags in lists, no folded forms. */
@@ -141,8 +141,8 @@ async function openBare(
     return {
       duckdbRows: (sql) => rowsOf(connection, sql),
       duckdb: async (sql, values = []) => (await connection.runAndReadAll(sql, [...values])).getRowsJS(),
-      elasticsearch: () => Promise.reject(new TypeError("These are embedded engines")),
-      elasticsearchByProxy: () => Promise.reject(new TypeError("These are embedded engines")),
+      elasticsearch: () => Promise.reject(new TypeError("not available on embedded engines")),
+      elasticsearchByProxy: () => Promise.reject(new TypeError("not available on embedded engines")),
     };
   }
   const { client, url } = place.cluster;
@@ -151,9 +151,9 @@ async function openBare(
   if (shape === "attributes") await fillFlatIndex(client, index, storedEvents(count, shape));
   const { port } = closing.use(await startPlainProxy(`${url}/${index}/_search`));
   return {
-    duckdb: () => Promise.reject(new TypeError("This is a cluster")),
+    duckdb: () => Promise.reject(new TypeError("not available on a cluster")),
     duckdbRows: () => {
-      throw new TypeError("This is a cluster");
+      throw new TypeError("not available on a cluster");
     },
     elasticsearch: (request) => client.search({ index, ...request }),
     elasticsearchByProxy: async (request) =>

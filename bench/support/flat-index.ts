@@ -81,5 +81,5 @@ function documentOf(event: StoredEvent): object {
 async function bulk(client: Client, operations: readonly string[]): Promise<void> {
   const body = operations.join("") as unknown as never[];
   const { errors } = await client.bulk({ operations: body, filter_path: "errors" });
-  if (errors) throw new Error("A bulk request of the flat index was not taken as a whole");
+  if (errors) throw new Error("a bulk request to the flat index failed in part");
 }

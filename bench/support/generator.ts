@@ -49,7 +49,7 @@ class Connection {
     const connection = new Connection(socket, answered);
     socket.on("error", reject);
     socket.on("error", fail);
-    socket.on("end", () => fail(new Error("the server has closed a connection")));
+    socket.on("end", () => fail(new Error("the server closed a connection")));
     return promise;
   }
 
@@ -87,7 +87,7 @@ class Connection {
     }
     this.#left -= rest.length;
     if (this.#left > 0) return;
-    if (this.#left < 0) throw new Error("an answer is longer than it said");
+    if (this.#left < 0) throw new Error("a response is longer than its Content-Length");
     this.#left = -1;
     this.#answered(this, this.#status);
   }
@@ -97,7 +97,7 @@ function lengthOf(head: Buffer, end: number): number {
   const at = head.indexOf(LENGTH);
   const chunked = head.indexOf(CHUNKED);
   if (chunked >= 0 && chunked < end) return Infinity;
-  if (at < 0 || at > end) throw new Error(`an answer has no length: ${head.toString("latin1", 0, end)}`);
+  if (at < 0 || at > end) throw new Error(`a response has no Content-Length: ${head.toString("latin1", 0, end)}`);
   let length = 0;
   for (let i = at + LENGTH.length; head[i]! >= 48 && head[i]! <= 57; i++) length = length * 10 + head[i]! - 48;
   return length;

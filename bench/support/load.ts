@@ -46,7 +46,7 @@ export async function startGenerator(): Promise<Generator> {
   const child = fork(fileURLToPath(new URL("./generator.ts", import.meta.url)), { serialization: "advanced" });
   await once(child, "spawn");
   const exited = once(child, "exit").then(([code]) => {
-    throw new Error(`the load generator has ended with ${String(code)}`);
+    throw new Error(`the load generator exited with code ${String(code)}`);
   });
   exited.catch(() => {});
   return {
@@ -58,7 +58,7 @@ export async function startGenerator(): Promise<Generator> {
       if (outcome.others.length > 0) {
         const counts = outcome.others.map(([status, count]) => `${count} × ${status}`).join(", ");
         throw new Error(
-          `expected ${job.expect} from port ${job.port} and got ${counts} (and ${outcome.answered} as expected)`,
+          `expected status ${job.expect} from port ${job.port}, got ${counts} (and ${outcome.answered} as expected)`,
         );
       }
       return outcome;

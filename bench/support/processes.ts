@@ -48,7 +48,7 @@ export async function startServiceProcess(
   killAfterUs(child);
   const stop = (): Promise<void> => end(child);
   const exited = once(child, "exit").then(([code]) => {
-    throw new Error(`the service has ended with ${String(code)} before it was ready`);
+    throw new Error(`the service exited with code ${String(code)} before it was ready`);
   });
   exited.catch(() => {});
   // A first start prints more lines before the addresses.

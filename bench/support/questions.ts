@@ -51,15 +51,15 @@ export async function compareWithBare(
       : sizes.elasticsearch(await bare.elasticsearch(question.search));
   const [expected, got] = [await askBare(), sizes.service(await askService(dataset, question))];
   if (expected !== got)
-    throw new Error(`${name}: the bare engine's answer comes to ${expected}, the service's to ${got}`);
+    throw new Error(`${name}: sizes differ, the bare engine returned ${expected}, the service ${got}`);
   const ways: Way[] = [
     { name: place.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
     { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
   ];
   if (place.kind === "cluster") {
     const askProxy = async (): Promise<number> => sizes.elasticsearch(await bare.elasticsearchByProxy(question.search));
-    if ((await askProxy()) !== expected) throw new Error(`${name}: the plain proxy gives another answer`);
-    ways.push({ name: "by a plain proxy", once: () => time_ms(askProxy) });
+    if ((await askProxy()) !== expected) throw new Error(`${name}: the plain proxy returned another size than the bare engine`);
+    ways.push({ name: "through a plain proxy", once: () => time_ms(askProxy) });
   }
   if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS[place.kind] });
   const options = quick ? { least: 3 } : { least: 5, most: 200, budget_ms: 3_000 };

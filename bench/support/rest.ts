@@ -23,7 +23,7 @@ export async function atRest(calm_ms = 1_000): Promise<void> {
     calm = busy < BUSY ? calm + LOOK_MS : 0;
     if (calm > 0 || performance.now() < deadline_ms) continue;
     isRestless = true;
-    console.log("  the machine does not come to rest: others are at work, which is not waited for any more");
+    console.log("  the machine does not become idle: other processes are busy, measuring continues without waiting");
   }
 }
 

@@ -20,7 +20,7 @@ export async function startStreamer(): Promise<Streamer> {
   const child = fork(fileURLToPath(new URL("./streamer.ts", import.meta.url)), { serialization: "advanced" });
   await once(child, "spawn");
   const exited = once(child, "exit").then(([code]) => {
-    throw new Error(`the streamer has ended with ${String(code)}`);
+    throw new Error(`the streamer exited with code ${String(code)}`);
   });
   exited.catch(() => {});
   return {
