@@ -141,7 +141,8 @@ export async function drainBacklog(
       const count = (1 - first!.done) * backlog.events.length;
       return { perSecond: count / ((at_ms - first!.at_ms) / 1000), service_us: (1000 * busy_ms) / count };
     }
-    if (at_ms > deadline_ms) throw new Error(`only ${Math.round(done * 100)} % of the events were drained within ${TIMEOUT_MS / 1000} s`);
+    if (at_ms > deadline_ms)
+      throw new Error(`only ${Math.round(done * 100)} % of the events were drained within ${TIMEOUT_MS / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS[place.kind]));
   }
 }

@@ -15,7 +15,8 @@ const COLUMNS_OF_ATTRIBUTES = "host, route, status, duration_ms, trace_id";
 
 export const benchmark: Benchmark = {
   name: "export",
-  about: "200,000 of 1,000,000 events (60,000 on a cluster) as NDJSON | reading them from the bare engine, JSON.stringify",
+  about:
+    "200,000 of 1,000,000 events (60,000 on a cluster) as NDJSON | reading them from the bare engine, JSON.stringify",
   async run(bench) {
     const { kind } = bench.world;
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000, "attributes");

@@ -30,9 +30,7 @@ async function main(): Promise<number> {
   }
   const unknown = positionals.filter((name) => !BENCHMARKS.some((benchmark) => benchmark.name === name));
   if (unknown.length > 0) {
-    console.error(
-      `Unknown benchmark: ${unknown.join(", ")}. Known: ${BENCHMARKS.map(({ name }) => name).join(", ")}`,
-    );
+    console.error(`Unknown benchmark: ${unknown.join(", ")}. Known: ${BENCHMARKS.map(({ name }) => name).join(", ")}`);
     return 2;
   }
   const chosen = BENCHMARKS.filter(({ name, isApart = false }) =>

@@ -89,7 +89,10 @@ async function openTail(port: number): Promise<Tail> {
     delays_ms,
     async has(count) {
       const { promise: read, resolve: found, reject: late } = Promise.withResolvers<void>();
-      const timer = setTimeout(() => late(new Error(`the tail received ${delays_ms.length} of ${count} events`)), PATIENCE_MS);
+      const timer = setTimeout(
+        () => late(new Error(`the tail received ${delays_ms.length} of ${count} events`)),
+        PATIENCE_MS,
+      );
       looking = () => delays_ms.length >= count && found();
       looking();
       await read.finally(() => clearTimeout(timer));

@@ -254,7 +254,10 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
 
   async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
     if (failures.length === 0) return;
-    context.log.error({ stage, count: failures.length, reason: failures[0]!.reason }, "writing refused lines to the dead letters");
+    context.log.error(
+      { stage, count: failures.length, reason: failures[0]!.reason },
+      "writing refused lines to the dead letters",
+    );
     await timed(stage, stats, () => deadLetter(bus, failures, stage, work.retryPolicy));
     stats.buried(stage, failures.length);
   }

@@ -224,7 +224,10 @@ async function measureStillness({ browser, service, report, quick }: Inside): Pr
   const seen = await evaluate<Record<"tops" | "selections" | "focus", string[]>>(`probes.watched("${id}")`);
   const seconds = quick ? 5 : 60;
   report.fact(`the open row keeps its position for ${seconds} s at ${PER_SECOND} events/s`, seen.tops.length === 1);
-  report.fact("the open row keeps its selection", seen.selections.length === 1 && seen.selections[0]!.includes("number 33"));
+  report.fact(
+    "the open row keeps its selection",
+    seen.selections.length === 1 && seen.selections[0]!.includes("number 33"),
+  );
   report.fact("the open row keeps the focus", seen.focus.join() === id);
   await page.keyboard.press("p");
   await page.locator("#list [data-id]", { hasText: `number ${39 + sent}` }).waitFor();

@@ -191,7 +191,8 @@ async function restOf({ client }: Cluster, indices: string[]): Promise<void> {
   for (let calm_ms = 0; calm_ms < MERGED_MS; calm_ms += LOOK_MS) {
     const { _all: all } = await client.indices.stats({ index: indices, metric: "merge" });
     if ((all.primaries?.merges?.current ?? 0) > 0) calm_ms = -LOOK_MS;
-    if (performance.now() > deadline_ms) throw new Error(`Elasticsearch is still merging after ${MERGE_PATIENCE_MS} ms`);
+    if (performance.now() > deadline_ms)
+      throw new Error(`Elasticsearch is still merging after ${MERGE_PATIENCE_MS} ms`);
     await sleep(LOOK_MS);
   }
   await atRest(2_000);

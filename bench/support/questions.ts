@@ -58,7 +58,8 @@ export async function compareWithBare(
   ];
   if (place.kind === "cluster") {
     const askProxy = async (): Promise<number> => sizes.elasticsearch(await bare.elasticsearchByProxy(question.search));
-    if ((await askProxy()) !== expected) throw new Error(`${name}: the plain proxy returned another size than the bare engine`);
+    if ((await askProxy()) !== expected)
+      throw new Error(`${name}: the plain proxy returned another size than the bare engine`);
     ways.push({ name: "through a plain proxy", once: () => time_ms(askProxy) });
   }
   if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS[place.kind] });

@@ -119,7 +119,8 @@ export class Dispatcher {
     } catch (error) {
       due_ms = this.#options.now();
       this.#prolong();
-      if (!this.#closing.signal.aborted) this.#options.log.warn({ err: error, digest: id }, "a mail attempt failed, retrying");
+      if (!this.#closing.signal.aborted)
+        this.#options.log.warn({ err: error, digest: id }, "a mail attempt failed, retrying");
     }
     this.#busy.delete(id);
     if (due_ms !== null) this.schedule(id, due_ms);

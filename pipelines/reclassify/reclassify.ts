@@ -76,8 +76,13 @@ export function startReclassifying(options: StartOptions): Reclassifying {
     try {
       await reclassifyLog({ ...options, claim: claimed, inTurn, signal });
     } catch (error) {
-      if (error instanceof ClaimLost) log.warn({ job: claimed.record }, "reclassification: another process took over the order");
-      else if (!signal.aborted) log.error({ err: error, job: claimed.record }, "reclassification: an error ended the job, the order is released");
+      if (error instanceof ClaimLost)
+        log.warn({ job: claimed.record }, "reclassification: another process took over the order");
+      else if (!signal.aborted)
+        log.error(
+          { err: error, job: claimed.record },
+          "reclassification: an error ended the job, the order is released",
+        );
       await claimed.release();
     } finally {
       claimed.stop();

@@ -64,5 +64,8 @@ test("texts of producers become one line each, without control characters", (t) 
 test("the last mail of a day names the day and the number", (t) => {
   const { subject, text } = describeEnd({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
   t.is(subject, "No more mail about events on 2026-11-21");
-  t.regex(text, /^50 mails about events were sent to you on 2026-11-21 \(UTC\), the limit of a day\. This is the last one\./);
+  t.regex(
+    text,
+    /^50 mails about events were sent to you on 2026-11-21 \(UTC\), the limit of a day\. This is the last one\./,
+  );
 });

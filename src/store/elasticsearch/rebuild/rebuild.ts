@@ -125,7 +125,10 @@ export async function clearAway({ client, names, log }: RebuildContext, lock: Lo
 }
 
 function unexpectedWrite(): LoggiaError {
-  return new LoggiaError("conflict", "The write block of an index was removed during the rebuild: start the rebuild again");
+  return new LoggiaError(
+    "conflict",
+    "The write block of an index was removed during the rebuild: start the rebuild again",
+  );
 }
 
 class Work {
@@ -226,7 +229,8 @@ class Work {
     for (const target of targets) {
       const from = served.get(target.place);
       const now = from && writes.get(from.name);
-      if (now === undefined) throw new LoggiaError("store_unavailable", `A primary shard of ${target.place} is unavailable`);
+      if (now === undefined)
+        throw new LoggiaError("store_unavailable", `A primary shard of ${target.place} is unavailable`);
       const after = missingAfter(target, now);
       if (after !== null) {
         const kind = kindOf(names, target.place);
@@ -290,7 +294,10 @@ class Work {
     }
     this.blocked = [];
     const held_ms = Math.round(performance.now() - start_ms);
-    log.info({ indices: targets.length, held_ms }, "rebuild: switched to the new indices; writes were blocked meanwhile");
+    log.info(
+      { indices: targets.length, held_ms },
+      "rebuild: switched to the new indices; writes were blocked meanwhile",
+    );
     // Documents written from the bus and deleted since are markers now.
     const copied = counts.documents - this.#progress.rebuilt + this.#buried;
     this.#report({ stage: "done", copied, markers: counts.markers });

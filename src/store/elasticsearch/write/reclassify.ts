@@ -45,7 +45,10 @@ type ClassesOf = (targets: readonly Target[]) => Promise<readonly (string | null
 export async function reclassify(client: Client, names: Names, piece: ReclassifyPiece): Promise<Reclassified> {
   // A rebuild does not copy later changes of a document, and applies the current filters itself.
   if (await isHeld(client, names.rebuild)) {
-    throw new LoggiaError("store_unavailable", "The store is being rebuilt: reclassification continues after the rebuild");
+    throw new LoggiaError(
+      "store_unavailable",
+      "The store is being rebuilt: reclassification continues after the rebuild",
+    );
   }
   const { hits } = (await searcherOf(client, names.events)(requestOf(piece))).hits;
   const targets = hits.map(targetOf);
