@@ -23,8 +23,7 @@ type Sampled = { readonly name: keyof typeof MOST_MB; readonly process: ServiceP
 
 export const benchmark: Benchmark = {
   name: "memory",
-  about:
-    "one process per role at the maximum rate for three minutes, on a cluster " + "| resident memory of each process",
+  about: "one process per role at the maximum rate for three minutes, on a cluster | resident memory of each process",
   // Embedded engines are part of the service's process.
   kind: "cluster",
   run: measure,

@@ -1,92 +1,92 @@
 /**
- * Concurrency limit of slices in flight, shared by all partitions. Each partition may always have
+ * Concurrency limit of writes in flight, shared by all partitions. Each partition may always have
  * one, so that none waits for another that is held up. It may have more only while fewer than
- * `most` are in flight in all.
+ * `max` are in flight in all.
  */
-export class Slots {
-  readonly #most: number;
-  #taken = 0;
+export class ConcurrencyLimit {
+  readonly #max: number;
+  #acquired = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
-  take(): void {
-    this.#taken += 1;
+  acquire(): void {
+    this.#acquired += 1;
   }
 
-  tryTake(): boolean {
-    if (this.#taken >= this.#most) return false;
-    this.#taken += 1;
+  tryAcquire(): boolean {
+    if (this.#acquired >= this.#max) return false;
+    this.#acquired += 1;
     return true;
   }
 
-  giveBack(): void {
-    this.#taken -= 1;
+  release(): void {
+    this.#acquired -= 1;
   }
 }
 
 /**
- * Slices of one batch that are in flight. The first that fails aborts the others.
+ * Writes of one batch that are in flight. The first that fails aborts the others.
  *
- * Invariant: once disposed of, no slice is in flight, so that a redelivered batch never runs
+ * Invariant: once disposed of, no write is in flight, so that a redelivered batch never runs
  * concurrently with writes of its previous delivery.
  */
 export class InFlightWrites implements AsyncDisposable {
-  readonly #slots: Slots;
+  readonly #limit: ConcurrencyLimit;
   readonly #failure = new AbortController();
-  readonly #underWay = new Set<Promise<void>>();
-  /** Whether a slot is held for the next launch. */
+  readonly #inFlight = new Set<Promise<void>>();
+  /** Whether the limit is acquired for the next launch. */
   #isReserved = false;
-  /** Resolves when all slices launched so far are done; rejects as soon as one fails. */
+  /** Resolves when all writes launched so far are done; rejects as soon as one fails. */
   earlier: Promise<void> = Promise.resolve();
-  /** Fires when the batch must be abandoned or one of its slices has failed. */
+  /** Fires when the batch must be abandoned or one of its writes has failed. */
   readonly signal: AbortSignal;
 
-  constructor(slots: Slots, signal: AbortSignal) {
-    this.#slots = slots;
+  constructor(limit: ConcurrencyLimit, signal: AbortSignal) {
+    this.#limit = limit;
     this.signal = AbortSignal.any([signal, this.#failure.signal]);
   }
 
   /**
-   * Resolves when one more slice may be launched.
+   * Resolves when one more write may be launched.
    * @throws the reason why the batch is abandoned
    */
-  async room(): Promise<void> {
+  async waitForRoom(): Promise<void> {
     this.signal.throwIfAborted();
     while (!this.#isReserved) {
-      if (this.#underWay.size === 0) this.#slots.take();
-      this.#isReserved = this.#underWay.size === 0 || this.#slots.tryTake();
+      if (this.#inFlight.size === 0) this.#limit.acquire();
+      this.#isReserved = this.#inFlight.size === 0 || this.#limit.tryAcquire();
       if (this.#isReserved) return;
-      await Promise.race(this.#underWay);
+      await Promise.race(this.#inFlight);
       this.signal.throwIfAborted();
     }
   }
 
-  /** Starts tracking a slice. Call it only after {@link room}. */
-  launch(slice: Promise<void>): void {
+  /** Starts tracking a write. Call it only after {@link waitForRoom}. */
+  launch(write: Promise<void>): void {
     this.#isReserved = false;
-    const settled = slice
+    const settled = write
       .catch((error: unknown) => this.#failure.abort(error))
       .finally(() => {
-        this.#underWay.delete(settled);
-        this.#slots.giveBack();
+        this.#inFlight.delete(settled);
+        this.#limit.release();
       });
-    this.#underWay.add(settled);
-    this.earlier = through(this.earlier, slice);
+    this.#inFlight.add(settled);
+    this.earlier = allOf(this.earlier, write);
     // Prevents an unhandled rejection if nothing awaits `earlier`.
     this.earlier.catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isReserved) this.#slots.giveBack();
+    if (this.#isReserved) this.#limit.release();
     this.#isReserved = false;
-    // If the batch is abandoned, the remaining slices end soon.
+    // If the batch is abandoned, the remaining writes end soon.
     this.#failure.abort(new Error("the batch failed and is redelivered"));
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
   }
 }
 
-async function through(...slices: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(slices);
+async function allOf(...writes: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(writes);
 }

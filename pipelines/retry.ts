@@ -44,8 +44,8 @@ export type RetriedWrite<T> = {
   readonly what: string;
   /** Written one after the other. */
   readonly groups: readonly (readonly T[])[];
-  /** @param rest whether these are all remaining items, and none was rejected before */
-  readonly write: (items: readonly T[], rest: boolean) => Promise<readonly WriteOutcome[]>;
+  /** @param isAllRemaining whether these are all remaining items, and none was rejected before */
+  readonly write: (items: readonly T[], isAllRemaining: boolean) => Promise<readonly WriteOutcome[]>;
   /** Rejects if the engine is unavailable or unhealthy. */
   readonly ping: () => Promise<void>;
 };
@@ -66,14 +66,14 @@ export async function writeWithRetry<T>(
   retryPolicy: RetryPolicy,
 ): Promise<ReadonlyMap<T, string>> {
   const ledger: Ledger<T> = { rejected: new Map(), strikes: new Map(), settled: 0, progress: false, cause: null };
-  const few = retriedWrite.groups.reduce((sum, group) => sum + group.length, 0) <= FEW;
+  const isSmall = retriedWrite.groups.reduce((sum, group) => sum + group.length, 0) <= FEW;
   let left = retriedWrite.groups;
   for (let failures = 1; ; failures++) {
     ledger.progress = false;
     const next: (readonly T[])[] = [];
     for (const group of left) {
       retryPolicy.signal.throwIfAborted();
-      next.push(...(await attempt(group, left.length === 1, few, retriedWrite, ledger)));
+      next.push(...(await attempt(group, left.length === 1, isSmall, retriedWrite, ledger)));
     }
     left = next;
     if (left.length === 0) return ledger.rejected;
@@ -98,13 +98,13 @@ type Ledger<T> = {
 /** Writes one group once. Returns its remaining items, in the groups to try next. */
 async function attempt<T>(
   group: readonly T[],
-  alone: boolean,
-  few: boolean,
+  isLastGroup: boolean,
+  isSmall: boolean,
   { write, ping }: RetriedWrite<T>,
   ledger: Ledger<T>,
 ): Promise<(readonly T[])[]> {
   try {
-    const outcomes = await write(group, alone && ledger.rejected.size === 0);
+    const outcomes = await write(group, isLastGroup && ledger.rejected.size === 0);
     if (outcomes.length !== group.length) throw new Error(`${outcomes.length} outcomes for ${group.length} items`);
     const again = group.filter((item, i) => !settle(item, outcomes[i]!, ledger));
     return again.length === 0 ? [] : [again];
@@ -119,7 +119,7 @@ async function attempt<T>(
     const item = group[0]!;
     const strikes = (ledger.strikes.get(item) ?? 0) + 1;
     ledger.strikes.set(item, strikes);
-    if (strikes < STRIKES || !(few || ledger.settled > 0) || !(await isWell(ping))) return [group];
+    if (strikes < STRIKES || !(isSmall || ledger.settled > 0) || !(await isReachable(ping))) return [group];
     settle(item, { kind: "rejected", reason: String(error) }, ledger);
     return [];
   }
@@ -144,7 +144,7 @@ function settle<T>(item: T, outcome: WriteOutcome, ledger: Ledger<T>): boolean {
   return true;
 }
 
-async function isWell(ping: () => Promise<void>): Promise<boolean> {
+async function isReachable(ping: () => Promise<void>): Promise<boolean> {
   return ping().then(
     () => true,
     () => false,
@@ -163,8 +163,8 @@ async function pause(
   const full_ms = Math.min(first_ms * 2 ** Math.min(failures - 1, 30), last_ms);
   const wait_ms = Math.round(full_ms * (0.5 + Math.random() / 2));
   log.warn({ ...why, failures, wait_ms }, "a write failed, retrying");
-  const cut = AbortSignal.any([signal, closing]);
+  const stop = AbortSignal.any([signal, closing]);
   // An aborted timer throws an error of its own; callers expect the reason of the signal.
-  await sleep(wait_ms, undefined, { signal: cut }).catch(() => {});
-  cut.throwIfAborted();
+  await sleep(wait_ms, undefined, { signal: stop }).catch(() => {});
+  stop.throwIfAborted();
 }

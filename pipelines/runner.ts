@@ -5,15 +5,15 @@ import type { Store } from "../src/store/store.ts";
 import { yieldToRequests } from "../src/scheduling/cooperative.ts";
 import { deadLetter } from "./deadletters/append.ts";
 import type { Failure, StageName } from "./deadletters/codec.ts";
-import { partsOf } from "./decode/parts.ts";
-import type { Part } from "./decode/parts.ts";
+import { chunksOf } from "./decode/chunks.ts";
+import type { Chunk } from "./decode/chunks.ts";
 import { carryOutDeletions } from "./delete/delete.ts";
 import type { Locate } from "./enrich/enrich.ts";
-import { InFlightWrites, Slots } from "./in-flight-writes.ts";
+import { ConcurrencyLimit, InFlightWrites } from "./in-flight-writes.ts";
 import { retryForever } from "./retry.ts";
 import type { RetryPolicy } from "./retry.ts";
-import { changeEach, Refused } from "./stage.ts";
-import type { DeletionItem, VisitItem, Work, Writing } from "./stage.ts";
+import { Refused, transformEach } from "./stage.ts";
+import type { DeletionItem, PendingWrite, VisitItem, WriteContext } from "./stage.ts";
 import { createStages } from "./stages.ts";
 import type { Stages } from "./stages.ts";
 import { createStats } from "./stats.ts";
@@ -33,16 +33,16 @@ export type PipelineOptions = {
   readonly notices?: boolean;
   /** Trusted clock. Default: the host's. */
   readonly now?: () => number;
-  /** Bounds of a slice, which is written as one. Defaults: 5,000 events and 5 MB. */
+  /** Bounds of a write batch. Defaults: 5,000 events and 5 MB. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;
   /**
-   * Maximum number of slices in flight, in all partitions together. Default: 4. Each partition may
+   * Maximum number of writes in flight, in all partitions together. Default: 4. Each partition may
    * always have one.
    */
-  readonly maxSlices?: number;
+  readonly maxInFlight?: number;
   /**
-   * Whether the slices of a partition are written in order, with the position in the last one: for
+   * Whether the writes of a partition are made in order, with the position in the last one: for
    * stores that keep offsets and readers that rely on the order. Otherwise several writes of a
    * partition are in flight at a time. Default: true.
    */
@@ -70,7 +70,7 @@ export type Pipeline = {
 const GROUP = "pipeline";
 const MAX_EVENTS = 5_000;
 const MAX_BYTES = 5_000_000;
-const MAX_SLICES = 4;
+const MAX_IN_FLIGHT = 4;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 /** The bus expects a heartbeat every 3 s. */
@@ -100,7 +100,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     }),
     maxEvents,
     maxBytes,
-    slots: new Slots(options.maxSlices ?? MAX_SLICES),
+    concurrencyLimit: new ConcurrencyLimit(options.maxInFlight ?? MAX_IN_FLIGHT),
     inOrder: options.inOrder ?? true,
     stats,
     closing: closing.signal,
@@ -132,7 +132,7 @@ type Context = PipelineOptions & {
   readonly stages: Stages;
   readonly maxEvents: number;
   readonly maxBytes: number;
-  readonly slots: Slots;
+  readonly concurrencyLimit: ConcurrencyLimit;
   readonly inOrder: boolean;
   readonly stats: StatsKeeper;
   readonly closing: AbortSignal;
@@ -146,9 +146,9 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   const { stats } = context;
   stats.batch("started");
   stats.records(batch.records.length);
-  using pulse = keepAlive(batch);
+  using heartbeats = keepAlive(batch);
   const retryPolicy: RetryPolicy = {
-    signal: AbortSignal.any([batch.signal, pulse.lost]),
+    signal: AbortSignal.any([batch.signal, heartbeats.lost]),
     closing: context.closing,
     first_ms: context.retryFirst_ms ?? RETRY_FIRST_MS,
     last_ms: context.retryLast_ms ?? RETRY_LAST_MS,
@@ -156,7 +156,7 @@ async function handle(batch: Batch, context: Context): Promise<void> {
     retried: (count) => stats.retried(count),
   };
   try {
-    await carry(batch, retryPolicy, context);
+    await processBatch(batch, retryPolicy, context);
     await batch.ack();
   } catch (error) {
     stats.batch("failed");
@@ -165,28 +165,28 @@ async function handle(batch: Batch, context: Context): Promise<void> {
   stats.batch("acked");
 }
 
-/** Makes a batch durable, with several slices in flight, and then its position. */
-async function carry(batch: Batch, retryPolicy: RetryPolicy, context: Context): Promise<void> {
+/** Makes a batch durable, with several writes in flight, and then its position. */
+async function processBatch(batch: Batch, retryPolicy: RetryPolicy, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
-  let covered = false;
-  const parts = partsOf(batch.records, context);
-  await using inFlight = new InFlightWrites(context.slots, retryPolicy.signal);
+  let isPositionCommitted = false;
+  const chunks = chunksOf(batch.records, context);
+  await using inFlight = new InFlightWrites(context.concurrencyLimit, retryPolicy.signal);
   for (let isLast = false; !isLast;) {
-    await inFlight.room();
-    const slice = await gather(parts, inFlight.signal, context);
-    isLast = slice.isLast;
+    await inFlight.waitForRoom();
+    const writeBatch = await collectWriteBatch(chunks, inFlight.signal, context);
+    isLast = writeBatch.isLast;
     const { earlier, signal } = inFlight;
-    const work: Work = {
+    const work: WriteContext = {
       retryPolicy: { ...retryPolicy, signal },
       position: context.inOrder && isLast ? end : null,
       turn: context.inOrder ? earlier : null,
-      covered: () => void (covered = true),
+      positionCommitted: () => void (isPositionCommitted = true),
       alerted: (count) => context.stats.alerted(count),
     };
-    inFlight.launch(writeSlice(slice, work, context));
+    inFlight.launch(writeToStore(writeBatch, work, context));
   }
   await inFlight.earlier;
-  if (!covered)
+  if (!isPositionCommitted)
     await retryForever(
       "move the offset",
       () => context.store.writeEvents(context.store.prepareEvents(), end),
@@ -194,20 +194,24 @@ async function carry(batch: Batch, retryPolicy: RetryPolicy, context: Context): 
     );
 }
 
-/** The part of a batch that is written at a time. */
-type Slice = {
+/** The records of a batch that are written together. */
+type WriteBatch = {
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
   /** Lines that yield nothing to write, by the stage that refused them. */
   readonly refused: ReadonlyMap<StageName, readonly Failure[]>;
-  readonly writings: readonly { readonly name: StageName; readonly writing: Writing }[];
-  /** Number of events in `writings`. */
+  readonly pendingWrites: readonly { readonly name: StageName; readonly pendingWrite: PendingWrite }[];
+  /** Number of events in `pendingWrites`. */
   readonly events: number;
   readonly isLast: boolean;
 };
 
-/** Takes the events of a slice through all stages up to the writes, a part at a time. */
-async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, context: Context): Promise<Slice> {
+/** Takes the events of a write batch through all stages up to the writes, a chunk at a time. */
+async function collectWriteBatch(
+  chunks: AsyncGenerator<Chunk, void>,
+  signal: AbortSignal,
+  context: Context,
+): Promise<WriteBatch> {
   const { stats, stages } = context;
   const visits: VisitItem[] = [];
   const deletions: DeletionItem[] = [];
@@ -215,42 +219,42 @@ async function gather(parts: AsyncGenerator<Part, void>, signal: AbortSignal, co
   const refuse = (stage: StageName, failures: readonly Failure[]): void => {
     if (failures.length > 0) refused.set(stage, (refused.get(stage) ?? []).concat(failures));
   };
-  const writings = stages.writers.map((writer) => ({ name: writer.name, writing: writer.begin() }));
+  const pendingWrites = stages.writers.map((writer) => ({ name: writer.name, pendingWrite: writer.begin() }));
   let decoded = 0;
   let events = 0;
   for (;;) {
-    const next = await timed("decode", stats, () => parts.next());
-    // The loop ends with the part that ends the batch, so there always is a next part.
-    const part = next.value!;
+    const next = await timed("decode", stats, () => chunks.next());
+    // The loop ends with the chunk that ends the batch, so there always is a next chunk.
+    const chunk = next.value!;
     signal.throwIfAborted();
-    visits.push(...part.visits);
-    deletions.push(...part.deletions);
-    refuse("decode", part.broken);
-    decoded += part.items.length;
-    let items = part.items;
+    visits.push(...chunk.visits);
+    deletions.push(...chunk.deletions);
+    refuse("decode", chunk.malformed);
+    decoded += chunk.items.length;
+    let items = chunk.items;
     for (const { name, change } of stages.transforms) {
-      const changed = await timed(name, stats, () => changeEach(items, change));
+      const changed = await timed(name, stats, () => transformEach(items, change));
       refuse(name, changed.refused);
       items = changed.passed;
     }
     events += items.length;
     if (items.length > 0) {
-      for (const { name, writing } of writings) {
-        const failures = await timed(name, stats, () => writing.take(items));
+      for (const { name, pendingWrite } of pendingWrites) {
+        const failures = await timed(name, stats, () => pendingWrite.take(items));
         refuse(name, failures);
         events -= failures.length;
       }
     }
-    if (part.ends === "nothing") continue;
-    stats.slice(decoded);
-    return { visits, deletions, refused, writings, events, isLast: part.ends === "batch" };
+    if (chunk.ends === "nothing") continue;
+    stats.writeBatch(decoded);
+    return { visits, deletions, refused, pendingWrites, events, isLast: chunk.ends === "batch" };
   }
 }
 
-async function writeSlice(slice: Slice, work: Work, context: Context): Promise<void> {
+async function writeToStore(writeBatch: WriteBatch, work: WriteContext, context: Context): Promise<void> {
   const { stats, bus, store } = context;
   const without = new Refused();
-  let left = slice.events;
+  let left = writeBatch.events;
 
   async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
     if (failures.length === 0) return;
@@ -259,27 +263,29 @@ async function writeSlice(slice: Slice, work: Work, context: Context): Promise<v
       "writing refused lines to the dead letters",
     );
     await timed(stage, stats, () => deadLetter(bus, failures, stage, work.retryPolicy));
-    stats.buried(stage, failures.length);
+    stats.deadLettered(stage, failures.length);
   }
 
-  for (const [stage, failures] of slice.refused) {
+  for (const [stage, failures] of writeBatch.refused) {
     await refuse(stage, failures);
     without.add(failures);
   }
-  const untracked = await timed("track", stats, () => track(slice.visits, { store, retryPolicy: work.retryPolicy }));
+  const untracked = await timed("track", stats, () =>
+    track(writeBatch.visits, { store, retryPolicy: work.retryPolicy }),
+  );
   await refuse("track", untracked);
-  stats.tracked(slice.visits.length - untracked.length);
+  stats.tracked(writeBatch.visits.length - untracked.length);
   const undeleted = await timed("delete", stats, () =>
-    carryOutDeletions(slice.deletions, { store, retryPolicy: work.retryPolicy }),
+    carryOutDeletions(writeBatch.deletions, { store, retryPolicy: work.retryPolicy }),
   );
   await refuse("delete", undeleted);
-  for (const { name, writing } of slice.writings) {
-    if (slice.events === 0) return;
+  for (const { name, pendingWrite } of writeBatch.pendingWrites) {
+    if (writeBatch.events === 0) return;
     // Each stage holds the thread for milliseconds; pending requests run in between.
     await yieldToRequests();
     if (name === "index" && work.turn !== null) await work.turn;
     work.retryPolicy.signal.throwIfAborted();
-    const failures = await timed(name, stats, () => writing.write(work, without));
+    const failures = await timed(name, stats, () => pendingWrite.write(work, without));
     await refuse(name, failures);
     without.add(failures);
     left -= failures.length;

@@ -10,7 +10,7 @@ import type { RetryPolicy } from "./retry.ts";
  * An event that stages change in place. Copying it for each change would cause most of the garbage
  * of the stages.
  */
-export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
+export type MutableEvent = { -readonly [Field in keyof StoredEvent]: StoredEvent[Field] };
 
 /**
  * An event in the pipeline, with the record and line it was read from. Its pattern is "" before
@@ -20,7 +20,7 @@ export type EventInWork = { -readonly [Field in keyof StoredEvent]: StoredEvent[
  * reported. The garbage collector copies and scans surviving objects repeatedly, at the cost of
  * concurrent posts.
  */
-export type Item = { readonly record: BusRecord; readonly line: number; readonly event: EventInWork };
+export type Item = { readonly record: BusRecord; readonly line: number; readonly event: MutableEvent };
 
 /** A visit in the pipeline, with the record and line it was read from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
@@ -28,8 +28,8 @@ export type VisitItem = { readonly record: BusRecord; readonly line: number; rea
 /** A deletion in the pipeline, with the record and line it was read from. */
 export type DeletionItem = { readonly record: BusRecord; readonly line: number; readonly deletion: Deletion };
 
-/** State that the stages share while they write one slice of a batch. */
-export type Work = {
+/** State that the stages share while they write a part of a batch. */
+export type WriteContext = {
   readonly retryPolicy: RetryPolicy;
   /**
    * Position to commit with the last rows of a batch; null if more of the batch follows, or if the
@@ -37,12 +37,12 @@ export type Work = {
    */
   readonly position: Position | null;
   /**
-   * Resolves when all earlier slices of the batch are durable, for events that are written in
+   * Resolves when all earlier writes of the batch are durable, for events that are written in
    * order. Null if they need not be.
    */
   readonly turn: Promise<void> | null;
   /** Called by the stage that committed `position` together with the last rows. */
-  covered(): void;
+  positionCommitted(): void;
   /** Counts alerts that are durable. */
   alerted(count: number): void;
 };
@@ -51,7 +51,7 @@ export type Work = {
 export type Transform = {
   readonly name: "enrich" | "classify";
   /** Returns a promise only if it has to wait; the next event of the stage waits for it too. */
-  readonly change: (event: EventInWork) => void | Promise<void>;
+  readonly change: (event: MutableEvent) => void | Promise<void>;
 };
 
 /**
@@ -61,29 +61,29 @@ export type Transform = {
  */
 export type Writer = {
   readonly name: "alert" | "notify" | "index";
-  /** Starts the writes of one slice. */
-  begin(): Writing;
+  /** Starts a write batch. */
+  begin(): PendingWrite;
 };
 
 /**
- * Writes of one slice: collected from its events part by part, while these are in memory, and
- * written when all parts have been taken.
+ * What a stage writes of a write batch: collected from its events chunk by chunk, while these are
+ * in memory, and written when all chunks have been taken.
  */
-export type Writing = {
+export type PendingWrite = {
   /** Takes events. @returns those that cannot be written, and why; no stage writes them */
   take(items: readonly Item[]): Promise<readonly Failure[]>;
   /**
    * Resolves once everything is durable except the failures returned, which are refused.
    * @param without lines refused by earlier stages, which are not written
    */
-  write(work: Work, without: Refused): Promise<readonly Failure[]>;
+  write(work: WriteContext, without: Refused): Promise<readonly Failure[]>;
 };
 
 /** Number of events per step; between steps the process may serve other work. */
 export const TURN_ITEMS = 64;
 
 /** Changes one event after the other. Returns the changed and the refused events. */
-export async function changeEach(
+export async function transformEach(
   items: readonly Item[],
   change: Transform["change"],
 ): Promise<{ readonly passed: readonly Item[]; readonly refused: readonly Failure[] }> {
@@ -103,7 +103,7 @@ export async function changeEach(
   return { passed: failed.size === 0 ? items : items.filter((item) => !failed.has(item)), refused };
 }
 
-/** Refused lines of one slice. */
+/** Refused lines of one write batch. */
 export class Refused {
   readonly #lines = new Set<string>();
 

@@ -18,8 +18,8 @@ export type PipelineStats = {
   readonly visits: number;
   /** Durable on topic `dead-letters`, by the stage that refused them. */
   readonly deadLetters: Readonly<Record<StageName, number>>;
-  /** Cumulative histogram of events per slice. The last bound is null (any number). */
-  readonly sliceSizes: readonly { readonly atMost: number | null; readonly count: number }[];
+  /** Cumulative histogram of events per write batch. The last bound is null (any number). */
+  readonly writeSizes: readonly { readonly atMost: number | null; readonly count: number }[];
   /** Time spent in each stage, dead letters included, in milliseconds. */
   readonly busy_ms: Readonly<Record<StageName, number>>;
   /** Time of the last acknowledgement, in ms since the Unix epoch; null before the first. */
@@ -41,13 +41,13 @@ const SIZE_BOUNDS = [1, 10, 100, 1_000, 5_000] as const;
 export type StatsKeeper = {
   batch(what: "started" | "acked" | "failed"): void;
   records(count: number): void;
-  /** Counts a slice by its number of events. */
-  slice(events: number): void;
+  /** Counts a write batch by its number of events. */
+  writeBatch(events: number): void;
   done(count: number): void;
   retried(count: number): void;
   alerted(count: number): void;
   tracked(count: number): void;
-  buried(stage: StageName, count: number): void;
+  deadLettered(stage: StageName, count: number): void;
   busy(stage: StageName, ms: number): void;
   read(): PipelineStats;
 };
@@ -68,7 +68,7 @@ export function createStats(): StatsKeeper {
       if (what === "acked") lastAck = Date.now();
     },
     records: (count) => void (records += count),
-    slice: (count) => {
+    writeBatch: (count) => {
       events.decoded += count;
       for (const size of sizes) if (size.atMost === null || count <= size.atMost) size.count += 1;
     },
@@ -76,9 +76,9 @@ export function createStats(): StatsKeeper {
     retried: (count) => void (events.retried += count),
     alerted: (count) => void (alerts += count),
     tracked: (count) => void (visits += count),
-    buried: (stage, count) => void (deadLetters[stage] += count),
+    deadLettered: (stage, count) => void (deadLetters[stage] += count),
     busy: (stage, ms) => void (busy_ms[stage] += ms),
     read: () =>
-      structuredClone({ batches, records, events, alerts, visits, deadLetters, sliceSizes: sizes, busy_ms, lastAck }),
+      structuredClone({ batches, records, events, alerts, visits, deadLetters, writeSizes: sizes, busy_ms, lastAck }),
   };
 }

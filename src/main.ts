@@ -241,7 +241,7 @@ async function startPipelines(
     ...ports,
     store: measureStore(ports.store, metrics.engines),
     now: clock.now,
-    left: (count) => log.debug({ count }, "retention: left out what has expired"),
+    onExpired: (count) => log.debug({ count }, "retention: left out what has expired"),
   });
   const pipeline = await startPipeline({
     ...ports,
@@ -256,7 +256,7 @@ async function startPipelines(
     // whatever its size.
     ...(engines.kind === "cluster"
       ? { inOrder: false }
-      : { inOrder: true, maxSlices: 2, maxEvents: 10_000, maxBytes: 20_000_000 }),
+      : { inOrder: true, maxInFlight: 2, maxEvents: 10_000, maxBytes: 20_000_000 }),
     ...locating,
   });
   metrics.watchPipeline(() => pipeline.stats());

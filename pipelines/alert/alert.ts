@@ -3,7 +3,7 @@ import type { Alert, Store } from "../../src/store/store.ts";
 import { chunk, eventSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
-import type { Item, Writer, Writing } from "../stage.ts";
+import type { Item, PendingWrite, Writer } from "../stage.ts";
 
 /**
  * Writes an alert for each user who subscribes to alerts of the event's class.
@@ -26,7 +26,7 @@ export function createAlert({
 }): Writer {
   return { name: "alert", begin: () => beginAlerts() };
 
-  function beginAlerts(): Writing {
+  function beginAlerts(): PendingWrite {
     const itemOf = new Map<Alert, Item>();
     return {
       async take(items) {

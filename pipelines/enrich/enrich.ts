@@ -1,7 +1,7 @@
 import type { Geo } from "../../src/events/event.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { wellFormed } from "../../src/events/text.ts";
-import type { EventInWork, Transform } from "../stage.ts";
+import type { MutableEvent, Transform } from "../stage.ts";
 
 /** Returns the location of an IP address, or null if it is unknown. A GeoIP database. */
 export type Locate = (ip: string) => { readonly lat: number; readonly lon: number } | null;
@@ -14,7 +14,7 @@ export function createEnrich({ locate }: { readonly locate: Locate | null }): Tr
   return { name: "enrich", change: (event) => enrich(event, locate) };
 }
 
-function enrich(event: EventInWork, locate: Locate | null): void {
+function enrich(event: MutableEvent, locate: Locate | null): void {
   event.text = wellFormed(event.text);
   event.link = wellFormed(event.link);
   event.source = wellFormed(event.source);

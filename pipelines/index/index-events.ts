@@ -2,12 +2,12 @@ import type { BusRecord } from "../../src/bus/bus.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Failure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
-import type { Item, Refused, Writer, Writing } from "../stage.ts";
+import type { Item, PendingWrite, Refused, Writer } from "../stage.ts";
 
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
 
 /**
- * Writes events to the store, as the last stage. If the slice completes its batch, the position is
+ * Writes events to the store, as the last stage. If the write completes its batch, the position is
  * written with the rows, so that a store that keeps offsets commits both in one transaction. The
  * position goes only with a write after which the batch has nothing left to write.
  */
@@ -15,7 +15,7 @@ export function createIndex({ store }: { readonly store: EventStore }): Writer {
   return { name: "index", begin: () => beginIndex(store) };
 }
 
-function beginIndex(store: EventStore): Writing {
+function beginIndex(store: EventStore): PendingWrite {
   const prepared = store.prepareEvents();
   const origins = new Origins();
 
@@ -67,7 +67,7 @@ function beginIndex(store: EventStore): Writing {
         },
         work.retryPolicy,
       );
-      if (covered) work.covered();
+      if (covered) work.positionCommitted();
       return [...rejected].map(([place, reason]) => ({ ...origins.at(place), reason }));
     },
   };

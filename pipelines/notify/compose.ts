@@ -17,7 +17,7 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
     lines.map(describeLine).join("\n"),
     ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
     ...(doubtful > 0
-      ? [`An earlier mail about ${counted(doubtful)} may not have reached you. ` + "All events are in the log."]
+      ? [`An earlier mail about ${counted(doubtful)} may not have reached you. All events are in the log.`]
       : []),
     `--\nYou receive this mail because you subscribe to this class. To unsubscribe:\nloggia notify off --log ${log} ${classKey}`,
   ];

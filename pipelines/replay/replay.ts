@@ -46,15 +46,15 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   const { bus, store, catalog, now, since, signal, report } = options;
   let expired = 0;
   let refused = 0;
-  const once = onceThrough(bus, since, signal, (letters) => (refused += letters));
-  const fresh = withRetentionFilter({
+  const replayBus = readingOnce(bus, since, signal, (letters) => (refused += letters));
+  const filteredStore = withRetentionFilter({
     // The replay must not move the pipeline's position.
     store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
     catalog,
     now,
-    left: (count) => (expired += count),
+    onExpired: (count) => (expired += count),
   });
-  const pipeline = await startPipeline({ ...options, ...BATCH, bus: once, store: fresh, group: "replay" });
+  const pipeline = await startPipeline({ ...options, ...BATCH, bus: replayBus, store: filteredStore, group: "replay" });
   const progress = (): BusProgress => {
     const { records, events, visits } = pipeline.stats();
     return { records, events: events.done, visits, expired, refused };
@@ -74,10 +74,10 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
  * Wraps the bus for a replay: a subscription reads the present content once and ends, and appends
  * have no effect.
  */
-function onceThrough(bus: Bus, since: number, signal: AbortSignal, buried: (letters: number) => void): Bus {
+function readingOnce(bus: Bus, since: number, signal: AbortSignal, deadLettered: (letters: number) => void): Bus {
   return {
     append: async (topic, records) => {
-      if (topic === "dead-letters") buried(records.length);
+      if (topic === "dead-letters") deadLettered(records.length);
     },
     subscribe: async ({ topic, maxRecords, maxBytes }, handler): Promise<Subscription> => {
       const closing = new AbortController();

@@ -10,7 +10,7 @@ export type RetentionFilterOptions = {
   /** Trusted clock. A clock that is ahead would skip events that have not expired. */
   readonly now: () => number;
   /** Called with the number of events and visits skipped. */
-  readonly left?: (count: number) => void;
+  readonly onExpired?: (count: number) => void;
 };
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
@@ -20,7 +20,7 @@ const DONE: WriteOutcome = Object.freeze({ kind: "done" });
  * replayed or posted late would raise alerts, only to be removed by the next retention run. To the
  * writer, such an event is done.
  */
-export function withRetentionFilter({ store, catalog, now, left }: RetentionFilterOptions): Store {
+export function withRetentionFilter({ store, catalog, now, onExpired: left }: RetentionFilterOptions): Store {
   /** Returns which of the items have not expired. */
   function areFresh(items: readonly { readonly log: LogKey; readonly created: number }[]): boolean[] {
     const now_ms = now();
@@ -48,10 +48,10 @@ export function withRetentionFilter({ store, catalog, now, left }: RetentionFilt
 
   return {
     ...store,
-    prepareEvents: () => new FreshEvents(store.prepareEvents(), { areFresh, left: (expired) => left?.(expired) }),
+    prepareEvents: () => new FreshEvents(store.prepareEvents(), { areFresh, onExpired: (expired) => left?.(expired) }),
     writeEvents: async (events, position) => {
       if (!(events instanceof FreshEvents)) throw new TypeError("these events were prepared by another store");
-      return events.spread(await store.writeEvents(events.fresh, position), () => DONE);
+      return events.withExpired(await store.writeEvents(events.fresh, position), () => DONE);
     },
     writeAlerts: (alerts) =>
       writeFresh(alerts, areFresh(alerts.map(({ event }) => event)), (fresh) => store.writeAlerts(fresh)),
@@ -67,7 +67,7 @@ export function withRetentionFilter({ store, catalog, now, left }: RetentionFilt
 type FreshRule = {
   readonly areFresh: (events: readonly StoredEvent[]) => readonly boolean[];
   /** Called with the number of events skipped. */
-  readonly left: (count: number) => void;
+  readonly onExpired: (count: number) => void;
 };
 
 /** Prepared events of which some had expired when they were added. */
@@ -88,7 +88,7 @@ class FreshEvents implements PreparedEvents {
   }
 
   ids(): EventId[] {
-    return this.spread(this.fresh.ids(), (id) => id);
+    return this.withExpired(this.fresh.ids(), (id) => id);
   }
 
   async add(events: readonly StoredEvent[]): Promise<void> {
@@ -100,7 +100,7 @@ class FreshEvents implements PreparedEvents {
         await this.fresh.add(run);
       } else {
         for (const { id } of run) this.#expired.set(this.length, id);
-        this.#rule.left(run.length);
+        this.#rule.onExpired(run.length);
       }
       start += run.length;
     }
@@ -121,7 +121,7 @@ class FreshEvents implements PreparedEvents {
    * Merges results of fresh events with those of expired ones, by place.
    * @param ofFresh returned as it is if there are no expired events
    */
-  spread<T>(ofFresh: T[], ofExpired: (id: EventId) => T): T[] {
+  withExpired<T>(ofFresh: T[], ofExpired: (id: EventId) => T): T[] {
     if (this.#expired.size === 0) return ofFresh;
     const rest = ofFresh.values();
     return Array.from({ length: this.length }, (_, place) => {

@@ -26,7 +26,7 @@ export type Retention = {
    * Deletes what has expired, unless the clock is in doubt.
    * @returns the number of events and visits deleted
    */
-  sweep(): Promise<number>;
+  removeExpired(): Promise<number>;
   /** Ends a run between two of its steps, and waits for that. */
   close(): Promise<void>;
 };
@@ -43,7 +43,7 @@ export function startRetention(options: RetentionOptions): Retention {
   const closing = new AbortController();
   const { signal } = closing;
 
-  async function sweep(): Promise<number> {
+  async function removeExpired(): Promise<number> {
     // Picks up settings just changed by another process.
     await catalog.refresh();
     const now_ms = clock.now();
@@ -57,7 +57,7 @@ export function startRetention(options: RetentionOptions): Retention {
       if (signal.aborted) return;
       const start_ms = performance.now();
       try {
-        const deleted = await sweep();
+        const deleted = await removeExpired();
         const took_ms = Math.round(performance.now() - start_ms);
         if (deleted > 0) log.info({ deleted, took_ms }, "retention: removed expired events");
       } catch (error) {
@@ -68,7 +68,7 @@ export function startRetention(options: RetentionOptions): Retention {
 
   const running = run();
   return {
-    sweep,
+    removeExpired,
     close: async () => {
       closing.abort(new Error("the retention job is closing"));
       await running;

@@ -7,9 +7,9 @@ import type { RetryPolicy } from "../retry.ts";
 import type { VisitItem } from "../stage.ts";
 
 /**
- * Writes the visits of a slice and returns the refused ones. Visits bypass the stages of events and
- * are written before them: the position of a batch goes with its last events, when nothing else of
- * the batch is left to write.
+ * Writes the visits of a write batch and returns the refused ones. Visits bypass the stages of
+ * events and are written before them: the position of a batch goes with its last events, when
+ * nothing else of the batch is left to write.
  */
 export async function track(
   items: readonly VisitItem[],

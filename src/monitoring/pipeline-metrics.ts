@@ -10,7 +10,7 @@ export type PipelineCounts = {
   readonly alerts: number;
   readonly visits: number;
   readonly deadLetters: Readonly<Record<string, number>>;
-  readonly sliceSizes: readonly { readonly atMost: number | null; readonly count: number }[];
+  readonly writeSizes: readonly { readonly atMost: number | null; readonly count: number }[];
   readonly busy_ms: Readonly<Record<string, number>>;
   readonly lastAck: number | null;
 };
@@ -50,14 +50,14 @@ function batchSizes(registry: Registry, read: () => PipelineCounts): void {
   const family = {
     name,
     get() {
-      const { sliceSizes, events } = read();
-      const values: MetricValueWithName<string>[] = sliceSizes.map(({ atMost, count }) => ({
+      const { writeSizes, events } = read();
+      const values: MetricValueWithName<string>[] = writeSizes.map(({ atMost, count }) => ({
         metricName: `${name}_bucket`,
         labels: { le: atMost === null ? "+Inf" : String(atMost) },
         value: count,
       }));
       values.push({ metricName: `${name}_sum`, labels: {}, value: events.decoded });
-      values.push({ metricName: `${name}_count`, labels: {}, value: sliceSizes.at(-1)?.count ?? 0 });
+      values.push({ metricName: `${name}_count`, labels: {}, value: writeSizes.at(-1)?.count ?? 0 });
       return Promise.resolve({
         name,
         help: "Events that went through the stages at a time",

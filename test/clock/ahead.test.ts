@@ -58,7 +58,7 @@ for (const { name, open } of PLACES) {
     host.shift_ms = 100 * DAY_MS;
     const retention = startRetention({ ...house, clock, log: SILENT });
     t.teardown(() => retention.close());
-    t.is(await retention.sweep(), 0);
+    t.is(await retention.removeExpired(), 0);
     // What comes while the clock is ahead is stored as well.
     await append(
       house.bus,
@@ -73,7 +73,7 @@ for (const { name, open } of PLACES) {
     await caughtUp(pipeline);
     await house.catalog.updateLog(log, { retentionDays: 90 });
     await house.store.refresh();
-    t.is(await retention.sweep(), 1, "what has expired goes once the clock is right");
+    t.is(await retention.removeExpired(), 1, "what has expired goes once the clock is right");
     t.is((await rows(house.store, log)).length, 55);
   });
 }

@@ -86,7 +86,7 @@ for (const { name, open } of PLACES) {
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
     const { house, seen } = gated(place, (write) => (write === 0 ? held.promise : undefined));
-    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxInFlight: MOST, inOrder: false });
     await until(() => seen.done === SLICES - 1, { what: "all slices but the first to be written" });
     t.is(seen.acks, 0);
     t.is(pipeline.stats().batches.acked, 0);
@@ -104,7 +104,7 @@ for (const { name, open } of PLACES) {
     const filled = await fill(place);
     const held = Promise.withResolvers<void>();
     const { house, seen } = gated(place, () => held.promise);
-    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxInFlight: MOST, inOrder: false });
     await until(() => seen.underWay === MOST, { what: "slices to fill their room" });
     t.is(pipeline.stats().events.decoded, MOST * SLICE, "nothing more is decoded meanwhile");
     held.resolve();
@@ -122,7 +122,7 @@ for (const { name, open } of PLACES) {
       await held.promise;
       throw new Error("cut off");
     });
-    const pipeline = await start(t, house, { maxEvents: SLICE, maxSlices: MOST, inOrder: false });
+    const pipeline = await start(t, house, { maxEvents: SLICE, maxInFlight: MOST, inOrder: false });
     await until(() => seen.done === SLICES - 1, { what: "all slices but the second to be written" });
     const closed = pipeline.close(5_000);
     held.resolve();
@@ -159,7 +159,7 @@ for (const { name, open } of PLACES) {
     const pipeline = await start(
       t,
       { bus, store: house.store, catalog },
-      { maxEvents: SLICE, maxSlices: 2, inOrder: false },
+      { maxEvents: SLICE, maxInFlight: 2, inOrder: false },
     );
     await caughtUp(pipeline);
     t.true(broken);
@@ -186,7 +186,7 @@ for (const { name, open } of PLACES) {
         return house.store.writeEvents(events, position);
       },
     };
-    const pipeline = await start(t, { ...house, store }, { maxEvents: SLICE, maxSlices: MOST });
+    const pipeline = await start(t, { ...house, store }, { maxEvents: SLICE, maxInFlight: MOST });
     await caughtUp(pipeline);
     t.deepEqual(written, filled.ids);
     t.is(seen.most, 1);

@@ -71,7 +71,7 @@ for (const { name, open } of PLACES) {
     await house.store.refresh();
     const retention = startRetention({ ...house, log: SILENT, clock: clockAt(now) });
     t.teardown(() => retention.close());
-    t.is(await retention.sweep(), 2);
+    t.is(await retention.removeExpired(), 2);
     const texts = async (log: LogKey) => (await rows(house.store, log)).map(({ text }) => text);
     t.deepEqual(await texts(week.log), ["6 days old", "0 days old"]);
     t.is((await texts(forever.log)).length, 4);
@@ -79,7 +79,7 @@ for (const { name, open } of PLACES) {
     await house.catalog.updateLog(week.log, { retentionDays: null });
     const later = startRetention({ ...house, log: SILENT, clock: clockAt(now + 1_000 * DAY_MS) });
     t.teardown(() => later.close());
-    t.is(await later.sweep(), 0);
+    t.is(await later.removeExpired(), 0);
   });
 
   test(`${name}: expired events are not stored by the pipeline and raise no alert`, async (t) => {
@@ -90,7 +90,7 @@ for (const { name, open } of PLACES) {
     const reader = await addSubscriber(house.catalog, log, "every");
     const now = Date.now();
     let left = 0;
-    const store = withRetentionFilter({ ...house, now: Date.now, left: (count) => void (left += count) });
+    const store = withRetentionFilter({ ...house, now: Date.now, onExpired: (count) => void (left += count) });
     const pipeline = await start(t, { ...house, store });
     await post(house.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
     await post(house.bus, [accept(log, { created: now - 9 * DAY_MS })]);
