@@ -24,14 +24,14 @@ test.beforeEach(postRows);
 
 const addressOf = (more = "") => `#/${LOG}?q=${encodeURIComponent(ALL)}${more}`;
 
-/** The parameters of the page's address but for the query. */
+/** Returns the parameters of the page's address except the query. */
 async function parametersOf(page: Page): Promise<Readonly<Record<string, string>>> {
   const hash = await page.evaluate(() => location.hash);
   const { q: _, ...others } = Object.fromEntries(new URLSearchParams(hash.split("?")[1] ?? ""));
   return others;
 }
 
-/** Waits until the address holds these parameters beside the query, and no others. */
+/** Waits until the address has these parameters besides the query, and no others. */
 async function assertParameters(page: Page, expected: Readonly<Record<string, string>>): Promise<void> {
   await until(async () => JSON.stringify(await parametersOf(page)) === JSON.stringify(expected), {
     what: `the address with ${JSON.stringify(expected)}, not ${JSON.stringify(await parametersOf(page))}`,
@@ -47,7 +47,7 @@ const firstRow = (page: Page) =>
     return seen.toSorted((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)[0]!.innerText;
   });
 
-test("what is chosen is in the address by its short name, and a reload shows the same", async (t) => {
+test("every choice has a short name in the address, and a reload shows it again", async (t) => {
   const { page } = await pages.open(t, { address: addressOf() });
   await page.locator("#list .row .x").first().waitFor();
   await page.keyboard.press("t");
@@ -74,7 +74,7 @@ test("what is chosen is in the address by its short name, and a reload shows the
   t.true((await page.evaluate(() => location.hash)).startsWith(`#/${LOG}?q=`));
 });
 
-test("the context of an event, and each screen, has the address that the manual names", async (t) => {
+test("the context of an event and every screen have the documented address", async (t) => {
   const { page } = await pages.open(t, { address: addressOf("&t=1h") });
   await page.getByText(`row ${ROWS - 1} of many`).click();
   await page.locator("#list .open").waitFor();
@@ -105,13 +105,13 @@ test("the context of an event, and each screen, has the address that the manual 
   }
 });
 
-test("a link that was kept from an earlier version still leads where it led", async (t) => {
+test("a link of an earlier version still leads to the same place", async (t) => {
   const { page } = await pages.open(t, { address: addressOf("&from=-1h&o=asc&v=patterns") });
   await page.locator(".pat").first().waitFor();
   await page.getByRole("button", { name: "Last hour" }).waitFor();
   await page.getByRole("tab", { name: "Events" }).click();
   await page.getByText("row 0 of many").waitFor();
-  // A step from there takes the present names.
+  // A step from there uses the present names.
   await page.getByRole("button", { name: /oldest first/ }).click();
   await assertParameters(page, { t: "1h" });
   t.regex(await page.evaluate(() => location.hash), new RegExp(`^#/${LOG}\\?q=.*&t=1h$`));
@@ -121,7 +121,7 @@ test("a link that was kept from an earlier version still leads where it led", as
   await page.getByRole("heading", { name: "Health" }).waitFor();
 });
 
-test("classes that an address isolates are a condition of the query", async (t) => {
+test("classes isolated by an address become a condition of the query", async (t) => {
   const { page } = await pages.open(t, { address: addressOf("&only=error,slow") });
   await page.getByText("No events match").first().waitFor();
   t.regex(await page.locator(".ask textarea").inputValue(), /source = 'addressed' AND class IN \('error', 'slow'\)/);
@@ -144,7 +144,7 @@ test("the order and the chart of groups are in the address", async (t) => {
   t.is(await page.getByRole("columnheader", { name: "@took" }).getAttribute("aria-sort"), "ascending");
 });
 
-test("a copied link shows the same rows, columns and moments, wherever it is opened", async (t) => {
+test("a copied link shows the same rows, columns and moments wherever it is opened", async (t) => {
   const { page, context } = await pages.open(t, { address: addressOf("&t=6h") });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByText(`row ${ROWS - 1} of many`).waitFor();
@@ -164,7 +164,7 @@ test("a copied link shows the same rows, columns and moments, wherever it is ope
     .first()
     .waitFor();
   await until(async () => (await firstRow(other)) === first, { what: "the same first row" });
-  // At the top there is no row to name, and another search begins there.
+  // At the top there is no row to refer to, and another search starts there.
   await page.locator("#list").evaluate((list) => list.scrollTo(0, 0));
   await assertParameters(page, { t: "6h" });
 });

@@ -6,7 +6,7 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-test("Live is turned on and off by its button and by its key, and shows what arrives", async (t) => {
+test("Live is turned on and off by its button and its key, and shows new events", async (t) => {
   await pages.post([{ text: "there before the tail", source: "live" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}?q=GET+events+WHERE+source+%3D+'live'` });
   await page.getByText("there before the tail").waitFor();
@@ -24,10 +24,10 @@ test("Live is turned on and off by its button and by its key, and shows what arr
   await page.locator("#list").getByText("arrived meanwhile").waitFor();
 });
 
-test("a query that takes long can be cancelled, which ends its request", async (t) => {
+test("a long query can be cancelled, which aborts its request", async (t) => {
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.getByRole("heading", { level: 1, name: /events?$/ }).waitFor();
-  // The service would answer too soon: its answer is kept back.
+  // The service would respond too soon, so its response is delayed.
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   await page.route(/\/query\?.*slowly/, async (route) => {
@@ -47,7 +47,7 @@ test("a query that takes long can be cancelled, which ends its request", async (
   await assertAccessible(t, page, "a query that was cancelled");
 });
 
-test("where there is no room beside the list the fields stand over it, until they are closed", async (t) => {
+test("without room beside the list, the fields cover it until they are closed", async (t) => {
   await pages.post([{ text: "on a tablet", source: "tablet-shop" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}`, viewport: { width: 800, height: 700 } });
   const fields = page.getByRole("complementary", { name: "Fields" });
@@ -63,10 +63,10 @@ test("where there is no room beside the list the fields stand over it, until the
   await fields.waitFor({ state: "hidden" });
 });
 
-test("Escape leaves no text that was not run while completions are still loading", async (t) => {
+test("Escape discards unrun text while completions are still loading", async (t) => {
   await pages.post([1, 2, 3].map((n) => ({ text: `soon ${n}`, source: "soon" })));
   const { page } = await pages.open(t, { signedIn: true });
-  // Scripts that the page asks for from here on do not come.
+  // Scripts requested from here on never arrive.
   await page.goto(`/#/${LOG}?q=GET+events+WHERE+source+%3D+'none'`);
   await page.getByRole("heading", { level: 1, name: "0 events" }).waitFor();
   await page.route(/\/assets\/.*\.js$/, () => {});

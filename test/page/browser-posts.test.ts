@@ -14,7 +14,7 @@ const pages = sharePages();
 
 type Shown = { text: string; tags: string[]; source: string; user: string; link: string; value: number | null };
 
-/** A page of another origin, which loads the script from the posting listener. */
+/** Opens a page of another origin that loads the script from the posting listener. */
 async function otherPage(t: ExecutionContext, attributes = ""): Promise<{ page: Page; origin: string }> {
   const script = `<script src="${pages.service().postUrl}/loggia.js" data-log="${LOG}" data-key="${KEY}" ${attributes}></script>`;
   const server = createServer((_, response) => {
@@ -29,7 +29,7 @@ async function otherPage(t: ExecutionContext, attributes = ""): Promise<{ page: 
   return { page, origin };
 }
 
-/** Lets pages of an origin post, as an admin does in the settings of the log. */
+/** Allows pages of an origin to post, as an admin does in the settings of the log. */
 async function allow(t: ExecutionContext, origin: string): Promise<void> {
   const { page } = await pages.open(t, { address: `#/${LOG}/settings/general` });
   await page.getByLabel("Pages that may post from a browser").fill(origin);
@@ -49,7 +49,7 @@ async function eventsOf(source: string, count: number): Promise<Shown[]> {
   );
 }
 
-test("the script is what its source makes, and small", async (t) => {
+test("the script is built from its source and small", async (t) => {
   t.is(readFileSync(SNIPPET, "utf8"), await makeSnippet());
   const response = await fetch(`${pages.service().postUrl}/loggia.js`);
   t.is(response.status, 200);
@@ -58,7 +58,7 @@ test("the script is what its source makes, and small", async (t) => {
   t.true((await response.bytes()).length <= 2_048);
 });
 
-test.serial("a page of another origin posts in batches, and catches its errors", async (t) => {
+test.serial("a page of another origin posts in batches and reports its errors", async (t) => {
   const { page, origin } = await otherPage(t, 'data-source="shop" data-user="ann" data-errors');
   await allow(t, origin);
   await page.goto(origin);
@@ -84,7 +84,7 @@ test.serial("a page of another origin posts in batches, and catches its errors",
   t.deepEqual(errors.toSorted(), ["Error: nobody awaited this", "Uncaught Error: a page broke"]);
 });
 
-test.serial("what a page says as it is left arrives", async (t) => {
+test.serial("events posted while a page is left are stored", async (t) => {
   const { page, origin } = await otherPage(t, 'data-source="left"');
   await allow(t, origin);
   await page.goto(origin);
@@ -98,14 +98,14 @@ test.serial("what a page says as it is left arrives", async (t) => {
   t.is(found.filter(({ text }) => text.startsWith("last ")).length, 50);
 });
 
-test.serial("while the service takes nothing a page keeps what it says, and each of it arrives once", async (t) => {
+test.serial("a page keeps its events while the service refuses them, and each is stored once", async (t) => {
   const { page, origin } = await otherPage(t, 'data-source="kept"');
   await allow(t, origin);
   let refused = 0;
   await page.route(`${pages.service().postUrl}/1/**`, async (route) => {
     if (route.request().method() === "POST" && refused < 2) {
       refused += 1;
-      // The first is stored, and its answer lost.
+      // The first is stored, and its response lost.
       if (refused === 1) await route.fetch();
       return route.abort();
     }
@@ -122,7 +122,7 @@ test.serial("while the service takes nothing a page keeps what it says, and each
   t.is((await eventsOf("kept", 10)).length, 10);
 });
 
-test.serial("a page of an origin that the log does not name reads no answer", async (t) => {
+test.serial("a page of an origin that the log does not allow cannot read the response", async (t) => {
   const { page, origin } = await otherPage(t, 'data-source="stranger"');
   await page.goto(origin);
   const isRefused = await page.evaluate(

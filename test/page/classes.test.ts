@@ -8,7 +8,7 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** Makes or changes a class by the API, as another tab does. */
+/** Creates or changes a class through the API, as another tab does. */
 async function putClass(context: BrowserContext, key: string, display: string, method = "POST"): Promise<void> {
   const path = `/manage/1/logs/${LOG}/classFilters${method === "POST" ? "" : `/${key}`}`;
   const data = { key, display, color: "crimson", weight: 5, tag: key };
@@ -16,7 +16,7 @@ async function putClass(context: BrowserContext, key: string, display: string, m
   if (!response.ok()) throw new Error(`${method} ${path} was answered ${response.status()} ${await response.text()}`);
 }
 
-test("a class that is made or renamed elsewhere is shown by its name, and no row moves", async (t) => {
+test("a class created or renamed elsewhere is shown by its name, and no row moves", async (t) => {
   await pages.post([{ text: "before the class", source: "elsewhere", tags: ["made-elsewhere"] }]);
   const query = encodeURIComponent("GET events WHERE source = 'elsewhere'");
   const { page, context } = await pages.open(t, { address: `#/${LOG}?q=${query}&order=old&live=1` });
@@ -43,7 +43,7 @@ test("a class that is made or renamed elsewhere is shown by its name, and no row
   t.is((await before.boundingBox())!.y, top);
 });
 
-test("the preview of a class shows over time what it would have, and what a heavier class keeps", async (t) => {
+test("the preview of a class shows its events over time, and those that a class of more weight keeps", async (t) => {
   await putClass((await pages.open(t)).context, "heavier", "Heavier class");
   const now = Date.now();
   const event = (hours: number, tags: readonly string[]) => ({

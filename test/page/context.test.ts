@@ -22,7 +22,7 @@ const postRows = () => {
 };
 test.beforeEach(postRows);
 
-/** The event whose row has the focus. */
+/** Returns the id of the event whose row has the focus. */
 const focusedId = (page: Page) =>
   page.evaluate(() => {
     const row = document.activeElement?.matches("#list .row") === true ? document.activeElement : null;
@@ -31,7 +31,7 @@ const focusedId = (page: Page) =>
 const topOf = (page: Page, id: string) =>
   page.locator(`#list .slot[data-id="${id}"] > .row`).evaluate((row) => row.getBoundingClientRect().top);
 
-test.serial("the focus goes to the event among its neighbours, at its pixel, and back to its row", async (t) => {
+test.serial("the focus moves to the event among its neighbours, at the same pixel, and back to its row", async (t) => {
   const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator("#list .row .x").first().waitFor();
@@ -57,14 +57,14 @@ test.serial("the focus goes to the event among its neighbours, at its pixel, and
   t.regex((await next.textContent()) ?? "", /row 98\b/);
 });
 
-test.serial("Escape out of the neighbours cancels nothing, wherever the focus is", async (t) => {
+test.serial("Escape leaves the neighbours from any focus and cancels nothing", async (t) => {
   const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator(".plot .b").first().waitFor();
   await page.locator("#list .row .x").first().waitFor();
   await page.getByRole("button", { name: "Run" }).click();
   await page.waitForLoadState("networkidle");
-  // The button keeps the focus; the keys act on the current row.
+  // The button keeps the focus, while the keys act on the current row.
   await keyboard.press("c");
   await page.getByRole("heading", { level: 1, name: /^Around \d/ }).waitFor();
   await page.getByRole("button", { name: "Run" }).focus();
@@ -75,7 +75,7 @@ test.serial("Escape out of the neighbours cancels nothing, wherever the focus is
   t.pass();
 });
 
-test.serial("Escape in a query that has run leads to the list, in one that has not at the second press", async (t) => {
+test.serial("Escape leads from a query that has run to the list, from a changed one at the second press", async (t) => {
   const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator("#list .row .x").first().waitFor();

@@ -9,7 +9,10 @@ const pages = sharePages();
 const addressOf = (query: string) => `#/${LOG}?q=${encodeURIComponent(query)}`;
 const headed = (page: Page, words: string) => page.getByRole("heading", { level: 1, name: words, exact: true });
 
-/** Events of many sources, so that some are not among the most frequent: source n has n events. */
+/**
+ * Posts events of many sources, so that some are not among the most frequent; source n has n
+ * events.
+ */
 async function postSources(tag: string, count: number): Promise<void> {
   await pages.post(
     Array.from({ length: count }, (_, i) => i + 1).flatMap((number) =>
@@ -22,14 +25,14 @@ async function postSources(tag: string, count: number): Promise<void> {
 const valueOf = (page: Page, value: string) =>
   page.locator("aside.side .valrow", { has: page.getByText(value, { exact: true }) });
 
-/** The count of a value, once it is known. */
+/** Returns the count of a value once it is shown. */
 async function countOf(page: Page, value: string): Promise<string | null> {
   const count = valueOf(page, value).locator(".c");
   await count.filter({ hasText: /\d/ }).waitFor();
   return count.textContent();
 }
 
-test("a chosen value that is not among the most frequent has its exact count", async (t) => {
+test("a selected value outside the most frequent has its exact count", async (t) => {
   await postSources("rare", 8);
   const condition = "source IN ('rare-2', 'rare-7') AND source != 'rare-1' AND source != 'rare-none'";
   const { page } = await pages.open(t, { address: addressOf(`GET events WHERE tags = 'rare' AND ${condition}`) });
@@ -46,7 +49,7 @@ test("a chosen value that is not among the most frequent has its exact count", a
   await assertAccessible(t, page, "chosen values with their counts");
 });
 
-test("what is chosen of a field leaves its other values and its bands in reach", async (t) => {
+test("selecting a value keeps the other values and bands of its field available", async (t) => {
   await postSources("reach", 9);
   const values = Array.from({ length: 40 }, (_, i) => ({ text: "banded", tags: ["reach"], value: i * 10 }));
   await pages.post(values);
@@ -65,13 +68,13 @@ test("what is chosen of a field leaves its other values and its bands in reach",
   await valueOf(page, "reach-9").getByRole("button").first().click();
   await headed(page, "9 events").waitFor();
   await page.waitForLoadState("networkidle");
-  // Four values and the absence of one are listed.
+  // Four values and the absent value are listed.
   await page.getByRole("button", { name: "5 more" }).click();
   await valueOf(page, "reach-2").waitFor();
   t.is(await countOf(page, "reach-2"), "2");
 });
 
-test("chosen tags and bands have their exact counts", async (t) => {
+test("selected tags and bands have their exact counts", async (t) => {
   const both = { text: "both", tags: ["tagged", "tagged-a", "tagged-b"], value: 5 };
   const others = Array.from({ length: 6 }, (_, i) => ({
     text: "other",
@@ -86,7 +89,7 @@ test("chosen tags and bands have their exact counts", async (t) => {
   t.is(await countOf(page, "3 to 7"), "2");
 });
 
-test("a query that takes a part says so, and of how many", async (t) => {
+test("a query with a limit says that it shows a part, and of how many", async (t) => {
   await postSources("part", 5);
   const query = "GET events WHERE tags = 'part' SORT source DESC TAKE 4";
   const { page } = await pages.open(t, { address: addressOf(query) });

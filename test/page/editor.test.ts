@@ -8,7 +8,7 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** Once the result is there. */
+/** Opens the page and waits for the result. */
 async function opened(t: ExecutionContext, address: string): Promise<Page> {
   const { page } = await pages.open(t, { address });
   await page.locator("#list").waitFor();
@@ -19,12 +19,12 @@ function queryOf(page: Page): Locator {
   return page.getByRole("textbox", { name: "Query, LQL" });
 }
 
-/** What is underlined in the query. */
+/** Returns the underlined parts of the query. */
 function underlined(page: Page): Promise<string[]> {
   return page.locator(".shade u").allTextContents();
 }
 
-test("a fault is underlined and said beside the query, and mended by its own suggestion", async (t) => {
+test("a fault is underlined and explained beside the query, and its suggestion fixes it", async (t) => {
   await pages.post([{ text: "paid", source: "payments" }]);
   const page = await opened(t, `#/${LOG}`);
   const query = queryOf(page);
@@ -35,24 +35,24 @@ test("a fault is underlined and said beside the query, and mended by its own sug
   t.deepEqual(await underlined(page), ["sorce"]);
   t.is(await query.getAttribute("aria-invalid"), "true");
   await assertAccessible(t, page, "a fault");
-  // It is not run: the result of the last query stays.
+  // It is not run: the result of the previous query stays.
   await query.press("Enter");
   t.false(page.url().includes("sorce"));
   await page.getByRole("button", { name: "Use source" }).click();
   t.is(await query.inputValue(), "GET events WHERE source = 'payments'");
   t.deepEqual(await underlined(page), []);
   t.is(await query.getAttribute("aria-invalid"), "false");
-  // What the suggestion typed is undone as what a person typed.
+  // Text typed by the suggestion is undone like typed text.
   await page.keyboard.press("ControlOrMeta+z");
   t.is(await query.inputValue(), "GET events WHERE sorce = 'payments'");
 });
 
-test("the fault is always that of the latest text", async (t) => {
+test("the fault shown is always that of the latest text", async (t) => {
   const page = await opened(t, `#/${LOG}`);
   const query = queryOf(page);
   await query.fill("GET events TAKE 1000");
   await page.locator(".shade u").waitFor();
-  // At each key the underline is there before the next frame is drawn.
+  // The underline is updated at each key before the next frame is drawn.
   const late = await page.evaluate(async () => {
     const field = document.querySelector<HTMLTextAreaElement>("textarea.lql")!;
     const wrong: string[] = [];
@@ -76,7 +76,7 @@ test("the fault is always that of the latest text", async (t) => {
   t.deepEqual(late, []);
 });
 
-test("completions are chosen by keys, and none that was not chosen takes Enter or moves the text", async (t) => {
+test("completions are selected by keys, and an unselected one takes no Enter and moves no text", async (t) => {
   await pages.post([
     { text: "a", source: "payments", attributes: { "http.status": 500, "odd name": "x" } },
     { text: "b", source: "payments", attributes: { "http.status": 200 } },
@@ -114,12 +114,12 @@ test("completions are chosen by keys, and none that was not chosen takes Enter o
   t.is(await options.count(), 0);
   await query.press("Alt+ArrowDown");
   await options.first().waitFor();
-  // Nothing is chosen: the query, which has a fault now, is what Enter runs.
+  // Nothing is selected, so Enter runs the query, which has a fault now.
   await query.press("Enter");
   t.is(await query.inputValue(), "GET events WHERE @http.status = 500 AND source = 'payments' AND @");
 });
 
-test("the field works before its assistant is there, and keeps caret and text when it comes", async (t) => {
+test("the field works before its assistant has loaded, and keeps caret and text afterwards", async (t) => {
   const page = await opened(t, `#/${LOG}?q=GET+events`);
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -162,7 +162,7 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   t.is(await box.inputValue(), "acquirer");
   await page.getByRole("button", { name: "LQL" }).click();
   t.is(await queryOf(page).inputValue(), "GET events WHERE text CONTAINS 'acquirer' AND source != 'simple-1'");
-  // What is typed and was not run yet is shown in the other mode too.
+  // Unrun text is shown in the other mode too.
   await queryOf(page).fill("GET events WHERE source = 'typed'");
   await page.getByRole("button", { name: "Simple", exact: true }).click();
   await page.getByRole("button", { name: "Remove source is typed" }).waitFor();

@@ -21,23 +21,20 @@ const address = `#/${LOG}?q=${encodeURIComponent("GET events WHERE tags = 'facet
 const valueOf = (page: Page, name: string) => page.getByLabel("Fields").getByRole("button", { name: new RegExp(name) });
 const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
 
-test.serial(
-  "a value is applied to the last query where what is typed is unfinished, and that comes back",
-  async (t) => {
-    const { page } = await pages.open(t, { address });
-    await valueOf(page, "facet-south").first().waitFor();
-    const unfinished = "GET events WHERE text CONTAINS 'half";
-    await queryOf(page).fill(unfinished);
-    await valueOf(page, "facet-south").first().click();
-    await page.getByRole("heading", { level: 1, name: "2 events" }).waitFor();
-    t.regex(await queryOf(page).inputValue(), /tags = 'facet'.*facet-south/);
-    await page.getByText("what was typed has a fault").waitFor();
-    await page.getByRole("button", { name: "Undo" }).click();
-    t.is(await queryOf(page).inputValue(), unfinished);
-  },
-);
+test.serial("a value is applied to the last query if the typed one is incomplete, and that is restored", async (t) => {
+  const { page } = await pages.open(t, { address });
+  await valueOf(page, "facet-south").first().waitFor();
+  const unfinished = "GET events WHERE text CONTAINS 'half";
+  await queryOf(page).fill(unfinished);
+  await valueOf(page, "facet-south").first().click();
+  await page.getByRole("heading", { level: 1, name: "2 events" }).waitFor();
+  t.regex(await queryOf(page).inputValue(), /tags = 'facet'.*facet-south/);
+  await page.getByText("what was typed has a fault").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  t.is(await queryOf(page).inputValue(), unfinished);
+});
 
-test.serial("a field is one stop of Tab, and arrows move among its values", async (t) => {
+test.serial("a field is one stop of Tab, and arrow keys move among its values", async (t) => {
   const { page } = await pages.open(t, { address });
   const { keyboard } = page;
   await valueOf(page, "facet-west").first().waitFor();

@@ -11,8 +11,8 @@ const listOf = (source: string, more = "") =>
 const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
 const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
 
-// One at a time: together they would ask more at once than one account may.
-test.serial("a log that nobody shares is said by name, and another one is offered", async (t) => {
+// One at a time: together they would exceed an account's limit of concurrent queries.
+test.serial("a log without access is named, and another one is offered", async (t) => {
   const { page, problems } = await pages.open(t, { address: "#/shopp" });
   problems.allowStatus(404);
   await page.getByRole("heading", { name: "There is no log “shopp”, or it is not shared with you" }).waitFor();
@@ -24,7 +24,7 @@ test.serial("a log that nobody shares is said by name, and another one is offere
     .waitFor();
 });
 
-test.serial("an event that is gone says why that may be, and leads to what came around it", async (t) => {
+test.serial("a missing event explains possible causes and links to the events around its time", async (t) => {
   const [id = ""] = await pages.post([{ text: "neighbour of what is gone", source: "gone" }]);
   const missing = `${id.slice(0, 16)}00000000`;
   const { page, problems, context, url } = await pages.open(t, { address: `#/${LOG}?around=${missing}` });
@@ -46,7 +46,7 @@ test.serial("an event that is gone says why that may be, and leads to what came 
   await page.locator("#list").getByText("neighbour of what is gone").waitFor();
 });
 
-test.serial("an event that the query leaves out is said to be there, and can be shown", async (t) => {
+test.serial("an event that the query excludes is reported as existing and can be shown", async (t) => {
   const [id = ""] = await pages.post([
     { text: "left out", source: "other" },
     { text: "taken in", source: "inside" },
@@ -59,7 +59,7 @@ test.serial("an event that the query leaves out is said to be there, and can be 
   await page.locator("#list").getByText("left out").waitFor();
 });
 
-test.serial("a page that cannot be opened says so, and opens by itself", async (t) => {
+test.serial("a screen that cannot be loaded is reported, and opens by itself later", async (t) => {
   const { page, problems } = await pages.open(t);
   await page.getByRole("link", { name: "Search" }).waitFor();
   problems.allowStatus(503);
@@ -74,7 +74,7 @@ test.serial("a page that cannot be opened says so, and opens by itself", async (
   }
 });
 
-test.serial("what fails beside the list says so where the reader asked for it", async (t) => {
+test.serial("failures beside the list are shown where the reader acted", async (t) => {
   await pages.post([{ text: "acted on", source: "acts" }]);
   const { page, context, problems } = await pages.open(t, { address: listOf("acts") });
   await page.locator("#list").getByText("acted on").click();
@@ -102,7 +102,7 @@ test.serial("what fails beside the list says so where the reader asked for it", 
   await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
 });
 
-test.serial("a session that ended is said once, and the query goes on after the sign-in", async (t) => {
+test.serial("an expired session is reported once, and the query continues after the sign-in", async (t) => {
   await pages.post([{ text: "goes on", source: "again" }]);
   const { page, context } = await pages.open(t, { address: listOf("acts") });
   await page.locator("#found").waitFor();
@@ -112,7 +112,7 @@ test.serial("a session that ended is said once, and the query goes on after the 
   const dialog = page.getByRole("dialog", { name: "Your session ended" });
   await dialog.waitFor();
   t.is(await page.evaluate(() => document.activeElement?.id), "password");
-  // It stays until somebody signs in: a button that closes it would do nothing.
+  // It stays until a sign-in; a button that closes it would do nothing.
   t.is(await dialog.getByRole("button", { name: "Close" }).count(), 0);
   await page.keyboard.type(ADMIN.password);
   await page.keyboard.press("Enter");
@@ -121,7 +121,7 @@ test.serial("a session that ended is said once, and the query goes on after the 
   t.is(await titled(page, "Your session ended").count(), 0);
 });
 
-test.serial("a part of the page that could not be loaded is loaded on demand", async (t) => {
+test.serial("a part of the page that failed to load is loaded on demand", async (t) => {
   const { page, problems } = await pages.open(t);
   await page.locator("#found").waitFor();
   problems.allowNoAnswer();
@@ -138,14 +138,14 @@ test.serial("a part of the page that could not be loaded is loaded on demand", a
     .waitFor();
 });
 
-test.serial("a promise that nobody looks after is said, and stands in the console", async (t) => {
+test.serial("an unhandled rejection is shown, and logged to the console", async (t) => {
   const { page } = await pages.open(t);
   await page.locator("#found").waitFor();
   const isHandled = page.evaluate(async () => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     addEventListener("unhandledrejection", (event) => {
       resolve(event.defaultPrevented);
-      // This one is no failure of the page.
+      // This one is not a failure of the page.
       event.preventDefault();
     });
     void Promise.reject(new Error("planted"));
@@ -155,7 +155,7 @@ test.serial("a promise that nobody looks after is said, and stands in the consol
   await page.locator(".toast", { hasText: "Something failed: planted" }).waitFor();
 });
 
-test.serial("a heading says that a query has a fault, and what the list below it is of", async (t) => {
+test.serial("a heading says that a query has a fault, and which query the list below shows", async (t) => {
   await pages.post([{ text: "found first", source: "headed" }]);
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true });
   const { page, problems } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent("GET events WHERE")}` });
@@ -179,7 +179,7 @@ test.serial("a heading says that a query has a fault, and what the list below it
   await heading(page, "Not counted").waitFor();
 });
 
-test.serial("above a fault stands no count of a query that ended before its rows had come", async (t) => {
+test.serial("a fault is shown without the count of an earlier query that ended before its rows", async (t) => {
   await pages.post([{ text: "counted, never listed", source: "overtaken" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent("GET events WHERE")}` });
   await page.locator(".msg").waitFor();

@@ -7,10 +7,10 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** JavaScript and CSS that a visit may ask for until its first rows are there, gzipped. */
+/** Most JavaScript and CSS that a visit may request before its first rows, gzipped. */
 const MOST_BYTES = 60 * 1024;
 
-/** Events of four fields with six, three, six and two values. */
+/** Returns events of four fields with six, three, six and two values. */
 const events = (count: number) =>
   Array.from({ length: count }, (_, i) => ({
     text: `number ${i + 1}`,
@@ -21,7 +21,7 @@ const events = (count: number) =>
 
 type Asset = { readonly name: string; readonly isFirst: boolean };
 
-/** Opens the log anew, with a note of the moment at which the first row was there. */
+/** Reloads the page and marks the moment of the first row. */
 async function visit(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const observer = new MutationObserver(() => {
@@ -34,7 +34,7 @@ async function visit(page: Page): Promise<void> {
   await page.reload();
 }
 
-/** The scripts and styles of a visit, and which of them were asked for by its first row. */
+/** Returns the scripts and styles of a visit, and which were requested before its first row. */
 async function readAssets(page: Page): Promise<readonly Asset[]> {
   await visit(page);
   await page.locator(".facet .val").first().waitFor();
@@ -59,7 +59,7 @@ async function sizeOfFirst(assets: readonly Asset[]): Promise<number> {
   return bytes;
 }
 
-/** What of a page has moved since it was opened. */
+/** Returns the layout shifts of a page since it was opened. */
 function readShifts(): Promise<string[]> {
   type Shift = { readonly sources: readonly { node: Element | null; previousRect: DOMRect; currentRect: DOMRect }[] };
   const describe = ({ sources }: Shift) =>
@@ -72,12 +72,12 @@ function readShifts(): Promise<string[]> {
       resolve((list.getEntries() as unknown as Shift[]).flatMap(describe)),
     );
     observer.observe({ type: "layout-shift", buffered: true });
-    // Without any, it is never called.
+    // The observer is never called if there are none.
     setTimeout(() => resolve([]), 500);
   });
 }
 
-test("a first visit asks for at most 60 KB of JavaScript and CSS until its rows are there", async (t) => {
+test("a first visit requests at most 60 KB of JavaScript and CSS before its rows", async (t) => {
   await pages.post(events(40));
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   let assets = await readAssets(page);
@@ -92,7 +92,7 @@ test("a first visit asks for at most 60 KB of JavaScript and CSS until its rows 
   );
 });
 
-test("the rows are asked for beside the question who is signed in", async (t) => {
+test("the rows are requested in parallel with the session", async (t) => {
   await pages.post(events(40));
   const { page } = await pages.open(t, { address: "#/you" });
   await page.getByRole("heading", { level: 1 }).first().waitFor();
@@ -107,12 +107,12 @@ test("the rows are asked for beside the question who is signed in", async (t) =>
   await page.goto(`/#/${LOG}`);
   await page.locator("#list .slot").first().waitFor();
   await page.locator(".plot").waitFor();
-  // The list takes over what was asked for ahead of it.
+  // The list uses the response requested ahead of it.
   const first = requests.filter((url) => url.includes("SORT+created+DESC+TAKE+100"));
   t.is(first.length, 1, first.join("\n"));
 });
 
-test("a list that is slow keeps the fields and the histogram away for a moment alone", async (t) => {
+test("a slow list delays the fields and the histogram only for a moment", async (t) => {
   await pages.post(events(40));
   const { page } = await pages.open(t, { address: "#/you" });
   await page.goto("about:blank");
@@ -123,11 +123,11 @@ test("a list that is slow keeps the fields and the histogram away for a moment a
   t.is(await page.locator("#list .slot").count(), 0);
 });
 
-test("nothing moves while a page loads, in whatever order its answers come", async (t) => {
+test("nothing moves while a page loads, in any order of responses", async (t) => {
   await pages.post(events(40));
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.route(/GROUPBY/, async (route) => {
-    // The values of the upper fields come last.
+    // The values of the upper fields arrive last.
     if (/source|class/.test(route.request().url())) await sleep(400);
     await route.continue();
   });
@@ -138,7 +138,7 @@ test("nothing moves while a page loads, in whatever order its answers come", asy
   t.deepEqual(await page.evaluate(readShifts), []);
 });
 
-test("the fields stay where they are when a query leaves them fewer values", async (t) => {
+test("the fields stay in place when a query leaves fewer values", async (t) => {
   await pages.post(events(40));
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   const facet = (name: string) => page.locator(".facet", { has: page.locator("h3", { hasText: name }) });

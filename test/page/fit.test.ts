@@ -23,7 +23,10 @@ async function assertFits(t: ExecutionContext, page: Page, what: string): Promis
 
 const queryOf = (source: string) => `q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}`;
 
-/** Classes of a source, each with an event in each of some hours. @returns the range of the events */
+/**
+ * Creates classes of a source, each with an event in some hours.
+ * @returns the range of the events
+ */
 async function makeClasses(context: BrowserContext, source: string, count: number) {
   const from = Date.UTC(2026, 9, 6);
   const names = Array.from({ length: count }, (_, i) => `${source} of a longer name ${i}`);
@@ -40,7 +43,7 @@ async function makeClasses(context: BrowserContext, source: string, count: numbe
   return { from, to: from + 24 * HOUR_MS };
 }
 
-test.serial("at 360 px a range of two whole moments fits, and so does what stands beside it", async (t) => {
+test.serial("at 360 px a range with two complete moments and its neighbours fit", async (t) => {
   const [from, to] = [Date.UTC(2024, 8, 23, 10, 11, 12, 345), Date.UTC(2026, 8, 24, 20, 21, 22, 678)];
   const { page } = await pages.open(t, { viewport: PHONE, address: `#/${LOG}?from=${from}&to=${to}&tz=UTC` });
   await page.getByRole("button", { name: /^Range: / }).waitFor();
@@ -51,7 +54,7 @@ test.serial("at 360 px a range of two whole moments fits, and so does what stand
   await assertFits(t, page, "the picker of ranges");
 });
 
-test.serial("at 360 px the act of a full inbox is whole", async (t) => {
+test.serial("at 360 px the action of a full inbox is completely visible", async (t) => {
   const { page, context } = await pages.open(t, { viewport: PHONE, address: "#/you" });
   const json = { key: "many", display: "Many", color: "teal", weight: 3, tag: "many" };
   await send(context, "POST", `/manage/1/logs/${LOG}/classFilters`, json);
@@ -80,7 +83,7 @@ test.serial("at 360 px Escape closes the fields at once, and the focus returns t
   t.true(await button.evaluate((element) => element === document.activeElement));
 });
 
-test.serial("bars as a table scroll in a part of their own, a line each, and leave the list in sight", async (t) => {
+test.serial("bars as a table scroll by themselves, one line each, and leave the list visible", async (t) => {
   const { page, context } = await pages.open(t, { address: "#/you" });
   const { from, to } = await makeClasses(context, "wide", 8);
   await page.goto(`/#/${LOG}?${queryOf("wide")}&from=${from}&to=${to}&tz=Europe/Berlin`);
@@ -100,7 +103,7 @@ test.serial("bars as a table scroll in a part of their own, a line each, and lea
   t.true((await page.locator("#list").boundingBox())!.height > 300);
 });
 
-test.serial("what the pointer says of a bar hides no bar", async (t) => {
+test.serial("the tooltip of a bar hides no bar", async (t) => {
   const { page, context } = await pages.open(t, { address: "#/you" });
   const { from, to } = await makeClasses(context, "told", 3);
   await page.goto(`/#/${LOG}?${queryOf("told")}&from=${from}&to=${to}&tz=UTC`);
@@ -113,7 +116,7 @@ test.serial("what the pointer says of a bar hides no bar", async (t) => {
   }
 });
 
-test.serial("a measure of a long name stays above the width of the bars and beside the axis", async (t) => {
+test.serial("a long name of a measure stays above the bars and beside the axis", async (t) => {
   const created = Date.UTC(2026, 9, 8, 12);
   await pages.post(
     Array.from({ length: 30 }, (_, i) => ({
@@ -141,7 +144,7 @@ test.serial("a measure of a long name stays above the width of the bars and besi
   t.deepEqual([...new Set(lefts)], ["8px"]);
 });
 
-test.serial("what opens under a button at the right end has the edge of every popover", async (t) => {
+test.serial("a menu of a button at the right edge has the border of every popover", async (t) => {
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   for (const name of [/^Save$/, /^Export$/, /account/]) {
     await page.getByRole("button", { name }).click();
@@ -154,7 +157,7 @@ test.serial("what opens under a button at the right end has the edge of every po
   }
 });
 
-test.serial("the fields give up the room of values that are gone when the pointer leaves them", async (t) => {
+test.serial("the fields release the space of removed values when the pointer leaves them", async (t) => {
   await pages.post(
     Array.from({ length: 12 }, (_, i) => ({ text: `of room ${i}`, source: `room-${i % 4}`, tags: ["room", `r${i}`] })),
   );
@@ -176,7 +179,7 @@ test.serial("the fields give up the room of values that are gone when the pointe
   await until(async () => Math.abs((await rest()) - before) < 1, { what: "the room to be given up" });
 });
 
-test.serial("the values of the service's health stand in one column", async (t) => {
+test.serial("the values of the service's health are in one column", async (t) => {
   const { page } = await pages.open(t, { address: "#/service/health" });
   await page.getByRole("row", { name: /^dead letters/ }).waitFor();
   await page.getByRole("row", { name: /^store/ }).waitFor();
@@ -187,7 +190,7 @@ test.serial("the values of the service's health stand in one column", async (t) 
   t.is(new Set(lefts).size, 1, lefts.join());
 });
 
-test.serial("the columns' field to search in is styled on a first visit", async (t) => {
+test.serial("the search field of the columns is styled on a first visit", async (t) => {
   await pages.post([{ text: "of columns", source: "columns" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list .row").first().waitFor();
@@ -201,7 +204,7 @@ test.serial("the columns' field to search in is styled on a first visit", async 
   t.deepEqual(style, { height: "34px", outlineStyle: "none" });
 });
 
-test.serial("a query that was saved is opened beside the field in which queries are written", async (t) => {
+test.serial("saved queries are opened beside the field for queries", async (t) => {
   const query = "GET events WHERE source = 'opened-again'";
   const { page, context } = await pages.open(t, { viewport: PHONE, address: "#/you" });
   await pages.post([{ text: "found again", source: "opened-again" }]);
@@ -219,7 +222,7 @@ test.serial("a query that was saved is opened beside the field in which queries 
   t.is(await page.getByRole("textbox", { name: /Query/ }).inputValue(), query);
 });
 
-test.serial("fields that are too many for the store at once are read some at a time", async (t) => {
+test.serial("fields too many for one request of the store are read in parts", async (t) => {
   const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`part${i}`, i]));
   await pages.post([{ text: "of many fields", source: "many-fields", attributes }]);
   const { page, problems } = await pages.open(t, { address: "#/you" });

@@ -12,7 +12,7 @@ const keysOf = (page: Page) => page.locator(".groups .rowname").allTextContents(
 const figuresOf = (page: Page, column: number) =>
   page.locator(`.groups tbody td.num:nth-of-type(${column})`).allTextContents();
 
-/** Posts events of some users: user n has n events, each of the value 100 - n, within two hours. */
+/** Posts events of some users within two hours: user n has n events, each of the value 100 - n. */
 async function postUsers(tag: string, count: number): Promise<void> {
   await pages.post(
     Array.from({ length: count }, (_, i) => i + 1).flatMap((number) =>
@@ -27,7 +27,7 @@ async function postUsers(tag: string, count: number): Promise<void> {
   );
 }
 
-test("groups are told apart where the columns of a query leave out their keys", async (t) => {
+test("groups are distinct if the columns of a query leave out their keys", async (t) => {
   await postUsers("keyless", 4);
   const grouped = "GET events WHERE tags = 'keyless' GROUPBY user";
   const { page } = await pages.open(t, { address: addressOf(`${grouped} COLUMNS(count, sum)`) });
@@ -44,7 +44,7 @@ test("groups are told apart where the columns of a query leave out their keys", 
   t.deepEqual((await keysOf(page)).toSorted(), names.toSorted());
 });
 
-test("one value that is huge leaves groups and bands readable, and its digits in a title", async (t) => {
+test("a huge value keeps groups and bands readable, with its digits in a title", async (t) => {
   const of = (value: number, user: string) => ({ text: "measured", tags: ["huge"], user, value });
   await pages.post([of(1e300, "huge"), of(0.0000001, "tiny"), ...Array.from({ length: 40 }, (_, i) => of(i, "usual"))]);
   const { page } = await pages.open(t, {
@@ -85,7 +85,7 @@ test("one value that is huge leaves groups and bands readable, and its digits in
   );
 });
 
-test("a chart draws the column that the table is sorted by, and names it, its zone and what it leaves out", async (t) => {
+test("a chart draws the column that sorts the table, and names it, its time zone and what it leaves out", async (t) => {
   await postUsers("drawn", 26);
   const query = "GET events WHERE tags = 'drawn' GROUPBY user COLUMNS(KEY, COUNT, MIN)";
   const { page } = await pages.open(t, { address: addressOf(query) });

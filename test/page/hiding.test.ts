@@ -9,7 +9,7 @@ import { sharePages } from "./support/pages.ts";
 const pages = sharePages();
 const HEADERS = { "X-Loggia": "1" };
 
-/** Events of a class, and others with the same tag. */
+/** Posts events of a class, and others with the same tag. */
 async function postTwoKinds(context: BrowserContext, name: string): Promise<void> {
   const path = `/manage/1/logs/${LOG}/classFilters`;
   const made = await context.request.post(path, {
@@ -41,7 +41,7 @@ async function textsOf(page: Page): Promise<ReadonlySet<string>> {
   return new Set(await page.locator("#list .slot > [aria-rowindex] .x").allTextContents());
 }
 
-test("a class that its reader hides is left out of list, bars, facets and links, and shown on demand", async (t) => {
+test("a hidden class is left out of list, bars, facets and links, and shown on demand", async (t) => {
   const name = "hummed";
   const { page, context } = await pages.open(t);
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -93,7 +93,7 @@ test("a class that its reader hides is left out of list, bars, facets and links,
   await until(async () => (await textsOf(page)).size === 1, { what: "what the link showed" });
 });
 
-test("an option that was chosen elsewhere holds where the page is opened", async (t) => {
+test("an option chosen elsewhere applies where the page is opened", async (t) => {
   const name = "distant";
   const { page, context } = await pages.open(t);
   await postTwoKinds(context, name);
@@ -110,7 +110,7 @@ test("an option that was chosen elsewhere holds where the page is opened", async
   await until(async () => (await textsOf(page)).size === 2, { what: "both kinds, by the address" });
 });
 
-// Before the others: all together would ask more at once than one account may.
+// Before the others: together they would exceed an account's limit of concurrent queries.
 test.serial("groups and patterns say which classes they leave out, and count them on demand", async (t) => {
   const name = "unsaid";
   const { page, context } = await pages.open(t);

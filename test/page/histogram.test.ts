@@ -18,7 +18,7 @@ type Change = {
   readonly zone: string;
   readonly from: number;
   readonly to: number;
-  /** How its bars begin, in order. */
+  /** The start of each bar, in order. */
   readonly starts: readonly string[];
 };
 
@@ -26,7 +26,7 @@ function quarters(...hours: readonly string[]): string[] {
   return hours.flatMap((hour) => ["00", "30"].map((minute) => `${hour}:${minute}`));
 }
 
-/** Ranges of more than thirty hours, whose bars are of half an hour, with the bars around the change. */
+/** Ranges of more than thirty hours with half-hour bars, and the bars around the clock change. */
 const CHANGES: readonly Change[] = [
   {
     name: "an hour that Berlin's clock shows twice",
@@ -58,7 +58,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** Posts events each some minutes, so that neighbouring bars have different counts. */
+/** Posts events some minutes apart, so that neighbouring bars have different counts. */
 async function postEvents(source: string, { from, to }: { readonly from: number; readonly to: number }) {
   const events: { text: string; source: string; created: number }[] = [];
   for (let created = from - HOUR_MS, i = 0; created < to + HOUR_MS; created += (3 + (i % 9)) * MINUTE_MS, i++)
@@ -70,16 +70,16 @@ async function postEvents(source: string, { from, to }: { readonly from: number;
 const addressOf = (source: string, range: string, more = "") =>
   `#/${LOG}?q=${encodeURIComponent(`GET events WHERE source = '${source}'`)}&${range}${more}`;
 
-/** What the bars say of themselves. */
+/** Returns the accessible name of each bar. */
 async function barsOf(page: Page): Promise<{ readonly name: string; readonly count: number }[]> {
   const bars = page.locator(".hist [role=option]");
-  // One without events has nothing to see.
+  // A bar without events is not visible.
   await bars.first().waitFor({ state: "attached" });
   const names = await bars.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
   return names.map((name) => ({ name, count: Number(/: ([\d,]+) events?/.exec(name)?.[1]?.replace(",", "")) }));
 }
 
-/** Presses a bar, and gives what the list behind it says and holds. */
+/** Presses a bar and returns the count in its name and in the list behind it. */
 async function countsBehind(page: Page, index: number, count: number) {
   const box = (await page.locator(".hist .plot").boundingBox())!;
   const before = page.url();
@@ -88,7 +88,7 @@ async function countsBehind(page: Page, index: number, count: number) {
   await page.locator("#found", { hasText: /^[\d,]+ events?$/ }).waitFor();
   const found = Number.parseInt((await page.locator("#found").textContent())!, 10);
   const rows = page.locator("#list .row:not(.head)");
-  // The rows of the list before stay until the next ones are there.
+  // The previous rows stay until the next ones are shown.
   await until(async () => (await rows.count()) === found, { what: `the ${found} rows behind a bar` });
   return { found, rows: await rows.count() };
 }
@@ -120,12 +120,12 @@ async function assertBars(t: ExecutionContext, change: Change): Promise<void> {
 }
 
 for (const change of CHANGES) {
-  test(`each bar's count is that of the list behind it: ${change.name}`, async (t) => {
+  test(`the count of each bar is that of the list behind it: ${change.name}`, async (t) => {
     await assertBars(t, change);
   });
 }
 
-test("an hour that is shown twice is two bars of an hour, each with its own events", async (t) => {
+test("a repeated hour has two bars of an hour, each with its own events", async (t) => {
   const from = Date.UTC(2026, 9, 22, 22);
   const to = Date.UTC(2026, 9, 27, 5);
   const at = (hour: number) => ({ text: `at ${hour}`, source: "bars-hours", created: Date.UTC(2026, 9, 25, hour, 10) });
@@ -141,7 +141,7 @@ test("an hour that is shown twice is two bars of an hour, each with its own even
   ]);
 });
 
-test("bars of a short range are of seconds, and lead to their events", async (t) => {
+test("bars of a short range are seconds and lead to their events", async (t) => {
   const from = Date.UTC(2026, 9, 20, 14, 3);
   const seconds = [0, 1, 14, 15, 16, 29, 31, 200, 299];
   await pages.post(
@@ -157,7 +157,8 @@ test("bars of a short range are of seconds, and lead to their events", async (t)
   t.deepEqual(labels, ["14:03", "14:04", "14:05", "14:06", "14:07"]);
   await assertAccessible(t, page, "bars of seconds");
   t.deepEqual(await countsBehind(page, 3, bars.length), { found: 2, rows: 2 });
-  // A bar of seconds can be narrowed again, down to one second. The list may be there before the bars.
+  // A bar of seconds can be narrowed further, down to one second. The list may be ready before the
+  // bars.
   await page.waitForFunction(() => document.querySelectorAll(".hist [role=option]").length === 5);
   const narrowed = await barsOf(page);
   t.deepEqual(
@@ -193,7 +194,7 @@ test("all events are shown from the log's first one on", async (t) => {
   t.deepEqual(await countsBehind(page, 0, bars.length), { found: 1, rows: 1 });
 });
 
-test("a range in the query holds for the heading, the bars and the fields", async (t) => {
+test("a range in the query applies to the heading, the bars and the fields", async (t) => {
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const moments = [today - 36 * HOUR_MS, today - 20 * HOUR_MS, today - 10 * HOUR_MS, today - HOUR_MS, today];
   await pages.post(moments.map((created, i) => ({ text: `in a query's range ${i}`, source: "bars-own", created })));
@@ -272,7 +273,7 @@ test("a bar narrows the range in the query, by press, drag, key and table, and b
   await back();
 });
 
-test("a group of time narrows the range in the query as well", async (t) => {
+test("a group of time narrows the range in the query too", async (t) => {
   const from = Date.UTC(2026, 9, 22, 8);
   await pages.post(
     [5, 65, 70].map((minute) => ({
@@ -290,7 +291,7 @@ test("a group of time narrows the range in the query as well", async (t) => {
   t.pass();
 });
 
-test("the table of the bars has the counts of each class, and an empty bar is of 0 events", async (t) => {
+test("the table of the bars has the counts of each class, and 0 for an empty bar", async (t) => {
   const { page, context } = await pages.open(t, { signedIn: true });
   const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
     data: { key: "counted", display: "Counted", color: "orange", weight: 9, tag: "counted" },
@@ -318,7 +319,7 @@ test("the table of the bars has the counts of each class, and an empty bar is of
   t.deepEqual(await full.locator(".num").allInnerTexts(), ["3", "2", "1"]);
 });
 
-test("h leads to the newest bar, or to that of the event that the reader is at", async (t) => {
+test("h leads to the newest bar, or to that of the current event", async (t) => {
   const from = Date.UTC(2026, 10, 3);
   const hours = [2, 7, 20];
   await pages.post(
@@ -333,7 +334,7 @@ test("h leads to the newest bar, or to that of the event that the reader is at",
     list.evaluate((box) => document.getElementById(box.getAttribute("aria-activedescendant") ?? "")?.ariaLabel ?? "");
   await page.keyboard.press("h");
   await until(async () => (await activeBar()) === bars.at(-1)!.name, { what: "the newest bar" });
-  // Arrows go on from there.
+  // Arrow keys continue from there.
   await page.keyboard.press("ArrowLeft");
   await until(async () => (await activeBar()) === bars.at(-2)!.name, { what: "the one before" });
   const rows = page.locator("#list .slot > .row");
@@ -350,7 +351,7 @@ test("h leads to the newest bar, or to that of the event that the reader is at",
   t.is(await list.evaluate((box) => document.activeElement === box), true);
 });
 
-test("what else can be measured is asked for when the menu of measures opens, and once", async (t) => {
+test("other measures are requested once, when their menu opens", async (t) => {
   const range = `from=${END_OF_MEASURED - HOUR_MS}&to=${END_OF_MEASURED}`;
   await pages.post([
     {

@@ -26,7 +26,9 @@ async function listen(t: ExecutionContext, server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** HTML with every hint that makes a browser reach another host, in the frame and in a frame of its own. */
+/**
+ * HTML with every hint that makes a browser contact another host, in the frame and in a nested one.
+ */
 function htmlWithHints(at: string, name: string): string {
   const hints = `<link rel=preconnect href="${at}"><link rel="dns-prefetch" href="//${name}">`;
   const others = ["prefetch", "preload", "modulepreload", "prerender", "stylesheet", "icon", "manifest"];
@@ -37,8 +39,9 @@ function htmlWithHints(at: string, name: string): string {
 }
 
 /**
- * A browser with a profile of its own: without one it follows no hints, and there would be nothing to see.
- * @returns its page, and what ends it and says which names it looked up
+ * Opens a browser with a profile of its own, because without one it follows no hints and the test
+ * would see nothing.
+ * @returns its page, and a function that closes it and returns the names it has resolved
  */
 async function openProfile(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), "loggia-profile-"));
@@ -64,7 +67,7 @@ async function openProfile(t: ExecutionContext) {
   };
 }
 
-test("a producer's page reaches no other host, not even by hints for the browser", async (t) => {
+test("a producer's page contacts no other host, not even through hints for the browser", async (t) => {
   t.timeout(180_000);
   let connections = 0;
   const outside = await listen(
@@ -79,7 +82,7 @@ test("a producer's page reaches no other host, not even by hints for the browser
     createHttpServer((_, response) => {
       response.writeHead(200, {
         "Content-Type": "text/html",
-        // As the service answers data.
+        // The headers with which the service returns data.
         "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
       });
       response.end(htmlWithHints(outside, "looked-up-by-the-control.example"));
@@ -99,7 +102,7 @@ test("a producer's page reaches no other host, not even by hints for the browser
   const address = await page.locator("iframe.page-frame").getAttribute("src");
   await sleep(QUIET_MS);
   t.is(connections, 0, "the frame reached another host");
-  // The same document by itself, as whoever has its address opens it.
+  // The same document opened directly by its address.
   const alone = await context.newPage();
   const path = address!.replace(/&ticket=.*/, "");
   const made = await context.request.post("/1/session/tickets", { data: { path }, headers: { "X-Loggia": "1" } });
@@ -108,7 +111,7 @@ test("a producer's page reaches no other host, not even by hints for the browser
   await alone.getByText("Shown as a page").waitFor();
   await sleep(QUIET_MS);
   t.is(connections, 0, "the document reached another host");
-  // The same hints in a document that nobody changed: this browser does follow them, sandbox or not.
+  // The same hints in an unchanged document: this browser follows them, with or without a sandbox.
   await alone.goto(control);
   await until(() => connections > 0, { what: "the control to reach the other host" });
   const log = await close();
@@ -117,7 +120,7 @@ test("a producer's page reaches no other host, not even by hints for the browser
   t.false(log.includes("//looked-up.example"), "a name was looked up");
 });
 
-test.serial("a page that is drawn again is still shown, and never beside its source", async (t) => {
+test.serial("a page that is redrawn is still shown, and never beside its source", async (t) => {
   const source = "pages-again";
   await pages.post([{ text: "a page", source, data: "@html\n<p>Shown again</p>" }]);
   const query = encodeURIComponent(`GET events WHERE source = '${source}'`);
@@ -127,7 +130,7 @@ test.serial("a page that is drawn again is still shown, and never beside its sou
   const shown = page.frameLocator("iframe.page-frame").getByText("Shown again");
   await shown.waitFor();
   t.is(await page.locator(".open pre.data").count(), 0);
-  // The way to its neighbours and back draws the event anew.
+  // Going to its neighbours and back redraws the event.
   await page.keyboard.press("c");
   await page.getByRole("heading", { level: 1, name: /^Around/ }).waitFor();
   await page.keyboard.press("Escape");

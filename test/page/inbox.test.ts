@@ -20,7 +20,7 @@ async function call(context: BrowserContext, method: string, path: string, data?
 
 type Alarm = { readonly log?: string; readonly post?: (events: readonly NewEvent[]) => Promise<unknown> };
 
-/** Raises alerts about events of a class of the test's own, and waits for them. */
+/** Raises alerts about events of the test's own class, and waits for them. */
 async function alarm(
   context: BrowserContext,
   cls: string,
@@ -36,7 +36,7 @@ async function alarm(
   const options = { alert: true, notify: false, hide: false };
   await call(context, "PUT", `/manage/1/logs/${log}/classFilters/${cls}/options`, options);
   const before = await unseen(context, cls);
-  // Another process may not know of the class yet; an event that was no alert is none later.
+  // Another process may not know the class yet, and an event without an alert never gets one.
   await until(
     async () => {
       await post(Array.from({ length: count }, (_, i) => alarmOf(cls, i)));
@@ -50,7 +50,10 @@ function alarmOf(cls: string, number: number): NewEvent {
   return { text: `alarm ${number} of ${cls}`, tags: [cls], source: "gate" };
 }
 
-/** A log of the test's own. @returns what posts to it */
+/**
+ * Adds a log for the test.
+ * @returns a function that posts to it
+ */
 async function addLog(
   context: BrowserContext,
   log: string,
@@ -86,7 +89,7 @@ async function openInbox(t: ExecutionContext, cls: string, count: number) {
   return opened;
 }
 
-test("alerts are acknowledged one by one with the keyboard alone, and taken back", async (t) => {
+test("alerts are acknowledged one by one with the keyboard alone, and this can be undone", async (t) => {
   const { page, context } = await openInbox(t, "keyed", 3);
   const count = await rows(page).count();
   await assertAccessible(t, page, "an inbox with alerts");
@@ -108,7 +111,7 @@ test("alerts are acknowledged one by one with the keyboard alone, and taken back
   t.is(await unseen(context, "keyed"), count);
 });
 
-test("the first alert is selected from the start, seen as such, and acknowledged by one key", async (t) => {
+test("the first alert is selected from the start, marked as seen, and acknowledged by one key", async (t) => {
   const { page, context } = await openInbox(t, "first-key", 3);
   const selected = page.locator("#list .row[aria-selected=true]");
   await selected.waitFor();
@@ -131,7 +134,7 @@ test("the first alert is selected from the start, seen as such, and acknowledged
   await until(async () => (await unseen(context, "first-key")) === 3, { what: "the alert to be back" });
 });
 
-test("all alerts that are shown are acknowledged at once, and another tab agrees within 3 s", async (t) => {
+test("all shown alerts are acknowledged at once, and another tab follows within 3 s", async (t) => {
   const { page, context } = await openInbox(t, "everything", 2);
   const other = await context.newPage();
   await other.clock.install();
@@ -152,7 +155,7 @@ test("all alerts that are shown are acknowledged at once, and another tab agrees
   t.true((await unseen(context, "everything")) >= 2);
 });
 
-test("the number of unread alerts stands in the title and at the inbox's entry", async (t) => {
+test("the number of unread alerts is in the title and at the inbox's entry", async (t) => {
   const { page } = await openInbox(t, "counted", 1);
   const entry = page.getByRole("link", { name: /Inbox/ });
   await until(async () => /^\(\d+\) Inbox, Loggia$/.test(await page.title()), { what: "the title with the number" });
@@ -165,7 +168,7 @@ test("the number of unread alerts stands in the title and at the inbox's entry",
   });
 });
 
-test("bookmarks of all logs are listed, removed and taken back, and n steps through them", async (t) => {
+test("bookmarks of all logs are listed, removed and restored, and n steps through them", async (t) => {
   const [older, newer] = await pages.post([
     { text: "the older of two to keep", created: Date.now() - 60_000 },
     { text: "the newer of two to keep", created: Date.now() - 30_000 },
@@ -209,7 +212,7 @@ test("bookmarks of all logs are listed, removed and taken back, and n steps thro
   read.resolve();
 });
 
-test("at 360 px an inbox is usable, and nothing is cut off sideways", async (t) => {
+test("at 360 px an inbox is usable and needs no horizontal scrolling", async (t) => {
   const { page } = await openInbox(t, "small", 1);
   await page.setViewportSize({ width: 360, height: 780 });
   t.is(await page.evaluate(() => document.documentElement.scrollWidth), 360);
@@ -218,7 +221,7 @@ test("at 360 px an inbox is usable, and nothing is cut off sideways", async (t) 
   await page.getByText("1 alert acknowledged").waitFor();
 });
 
-test("what another browser acknowledges leaves the list within 3 s", async (t) => {
+test("alerts acknowledged in another browser leave the list within 3 s", async (t) => {
   const { context } = await openInbox(t, "elsewhere", 2);
   const page = await context.newPage();
   await page.clock.install();
@@ -233,7 +236,7 @@ test("what another browser acknowledges leaves the list within 3 s", async (t) =
   t.is(await page.locator(`#list [data-id="${ids[0]}"]`).count(), 1);
 });
 
-test("a new alert comes into the list, and the row that has the focus stays on its place", async (t) => {
+test("a new alert enters the list, and the focused row keeps its place", async (t) => {
   const { page, context } = await openInbox(t, "arriving", 60);
   await page.keyboard.press("j");
   await page.keyboard.press("j");
@@ -248,7 +251,7 @@ test("a new alert comes into the list, and the row that has the focus stays on i
   t.true(Math.abs((await top()) - before) <= 1);
 });
 
-test("alerts of two logs stand in one list, which the address narrows to one of them", async (t) => {
+test("alerts of two logs are in one list, which the address narrows to one of them", async (t) => {
   const { page, context } = await openInbox(t, "shared", 1);
   const post = await addLog(context, "depot");
   await alarm(context, "shared", 2, { log: "depot", post });
@@ -273,7 +276,7 @@ test("alerts of two logs stand in one list, which the address narrows to one of 
   t.false((await logs()).includes("depot"));
 });
 
-test.serial("counts beside an inbox of which not all is loaded are those of all alerts", async (t) => {
+test.serial("counts beside a partly loaded inbox are those of all alerts", async (t) => {
   const { page, context } = await pages.open(t, { address: "#/you" });
   await alarm(context, "beyond-500", 620);
   const count = (await unseen(context, "beyond-500")).toLocaleString("en-US");
@@ -285,6 +288,6 @@ test.serial("counts beside an inbox of which not all is loaded are those of all 
   await value.click();
   await page.getByRole("heading", { level: 1, name: `${count} unread alerts` }).waitFor();
   t.pass();
-  // Other tests of this file speak of few alerts.
+  // Other tests of this file expect few alerts.
   await call(context, "DELETE", "/1/logs/alerts");
 });

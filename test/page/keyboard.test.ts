@@ -24,7 +24,7 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`);
 }
 
-test("an analyst needs no pointer, from signing in to an export", async (t) => {
+test("an analyst needs no pointer from sign-in to export", async (t) => {
   const classed = await fetch(`${pages.service().apiUrl}/manage/1/logs/${LOG}/classFilters`, {
     method: "POST",
     headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
@@ -57,7 +57,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
     await heading("5 events");
   };
 
-  // Sign in: the first field has the focus.
+  // Sign in; the first field has the focus.
   await page.locator("input[name=email]:focus, input[type=email]:focus").waitFor();
   await keyboard.type(ADMIN.email);
   await keyboard.press("Tab");
@@ -68,7 +68,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   // Query.
   await askForFive();
 
-  // Narrow by the bars: from the last one back to the one that holds the two newer events.
+  // Narrow by the bars, from the last one back to the one with the two newer events.
   await page.locator(".plot .b").first().waitFor();
   await keyboard.press("Tab");
   await keyboard.press("h");
@@ -98,7 +98,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   await keyboard.press("ArrowLeft");
   await page.locator(".open").waitFor({ state: "detached" });
 
-  // Context shows what the query leaves out, and Escape leads back.
+  // The context shows events that the query leaves out, and Escape returns.
   await keyboard.press("c");
   await heading(/^Around /);
   await page.locator("#list").getByText("a van came").waitFor();
@@ -107,7 +107,7 @@ test("an analyst needs no pointer, from signing in to an export", async (t) => {
   await page.locator("#list").getByText("a van came").waitFor({ state: "detached" });
   await page.locator("#list").getByText("till 4 opened").waitFor();
 
-  // Bookmark. The list may be drawn anew when the result is read again.
+  // Bookmark; the list may be redrawn when the result is read again.
   let id: string | null = null;
   await until(
     async () => {

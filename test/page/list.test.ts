@@ -13,7 +13,7 @@ const numbered = (source: string, count: number) =>
 const slotOf = (page: Page, text: string) =>
   page.locator("#list .slot", { has: page.getByText(text, { exact: true }) });
 
-test("a click that ends a selection neither opens nor closes its event, and a plain one does", async (t) => {
+test("a click that ends a selection does not open or close its event, a plain one does", async (t) => {
   await pages.post(numbered("clicks", 3));
   const { page } = await pages.open(t, { address: listOf("clicks") });
   const slot = slotOf(page, "number 2").first();
@@ -28,7 +28,7 @@ test("a click that ends a selection neither opens nor closes its event, and a pl
   await slot.locator(".open").waitFor({ state: "detached" });
 });
 
-test("keys move in the list, open, close, bookmark and copy the event that has the focus", async (t) => {
+test("keys move in the list, open, close, bookmark and copy the focused event", async (t) => {
   await pages.post(numbered("keys", 5));
   const { page, context } = await pages.open(t, { address: listOf("keys") });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -57,7 +57,7 @@ test("keys move in the list, open, close, bookmark and copy the event that has t
   await assertAccessible(t, page, "a list with a row in focus");
 });
 
-test("a step back returns to the pixel, and the address shows a fresh reader the same event", async (t) => {
+test("a step back returns to the same pixel, and the address shows the same event to another reader", async (t) => {
   await pages.post(numbered("places", 200));
   const { page } = await pages.open(t, { address: listOf("places") });
   await slotOf(page, "number 200").waitFor();
@@ -69,7 +69,7 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   const address = new URL(page.url()).hash;
   await page.evaluate((key) => (location.hash = `#/${key}/classes`), LOG);
   await page.locator("#list").waitFor({ state: "detached" });
-  // The place is near the end of the first page, and the second one comes late.
+  // The place is near the end of the first page, and the second one is slow.
   await page.route(/\/query\?.*TAKE(?:\+|%20)500/, async (route) => {
     await sleep(1_000);
     await route.continue();
@@ -84,14 +84,14 @@ test("a step back returns to the pixel, and the address shows a fresh reader the
   await slotOf(fresh, "number 105").first().locator(".open").waitFor();
 });
 
-/** The ways that lead back from the events around one. */
+/** The ways back from the events around one. */
 const backWays: readonly [string, (page: Page) => Promise<unknown>][] = [
   ["Escape", (page) => page.keyboard.press("Escape")],
   ["its button", (page) => page.getByRole("button", { name: /^Back to/ }).click()],
   ["a step back", (page) => page.goBack()],
 ];
 
-test("leaving the events around one shows the list at the pixel where the reader left it", async (t) => {
+test("returning from the events around one shows the list at the same pixel", async (t) => {
   await pages.post(numbered("around", 200));
   const { page } = await pages.open(t, { address: listOf("around") });
   await slotOf(page, "number 200").waitFor();
@@ -107,7 +107,7 @@ test("leaving the events around one shows the list at the pixel where the reader
     await page.getByRole("treegrid", { name: /^Events around/ }).waitFor();
     await leave(page);
     await page.getByRole("heading", { level: 1, name: "200 events", exact: true }).waitFor();
-    // A list that asks anew has drawn what it was answered.
+    // By now a list that had been requested again would be redrawn.
     await sleep(1_000);
     await slot.locator(".open").waitFor();
     const returned = await settledTop(page, "number 130");
@@ -115,7 +115,7 @@ test("leaving the events around one shows the list at the pixel where the reader
   }
 });
 
-test("a step back between two queries returns to the pixel", async (t) => {
+test("a step back between two queries returns to the same pixel", async (t) => {
   await pages.post(numbered("before-step", 200));
   await pages.post(numbered("after-step", 3));
   const { page } = await pages.open(t, { address: listOf("before-step") });
@@ -135,7 +135,7 @@ test("a step back between two queries returns to the pixel", async (t) => {
   t.true(Math.abs(returned - settled) <= 1, `${returned} px rather than ${settled} px`);
 });
 
-test("a right click on a value, or the key for menus on a row, narrows the query", async (t) => {
+test("a right click on a value, or the menu key on a row, narrows the query", async (t) => {
   const query = "GET events WHERE source CONTAINS 'menu-'";
   await pages.post([
     { text: "in the first", source: "menu-1", tags: ["red", "blue"] },
@@ -167,7 +167,7 @@ test("a right click on a value, or the key for menus on a row, narrows the query
 });
 
 for (const width of [1440, 360]) {
-  test(`at ${width} px the list stays where it is while its bars are loaded`, async (t) => {
+  test(`at ${width} px the list stays in place while its bars load`, async (t) => {
     const name = `still-${width}`;
     await pages.post(numbered(name, 3));
     const { page } = await pages.open(t, { address: "#/you", viewport: { width, height: 900 } });
@@ -187,7 +187,7 @@ for (const width of [1440, 360]) {
   });
 }
 
-/** Where a row stands once it has stood there for 20 frames. */
+/** Returns the position of a row once it has been stable for 20 frames. */
 async function settledTop(page: Page, text: string): Promise<number> {
   return page.evaluate(async (words) => {
     const top = () => {
@@ -205,7 +205,7 @@ async function settledTop(page: Page, text: string): Promise<number> {
   }, text);
 }
 
-test("the menu of a value is whole beside an open event that has nothing but fields", async (t) => {
+test("the menu of a value is complete beside an open event that has only fields", async (t) => {
   await pages.post([{ text: "fields alone", source: "whole-menu", link: "https://example.org/" }]);
   const { page } = await pages.open(t, { address: listOf("whole-menu") });
   const slot = slotOf(page, "fields alone").first();
@@ -225,18 +225,18 @@ test("the menu of a value is whole beside an open event that has nothing but fie
   }
 });
 
-test("the text of an open event keeps its lines and tabs", async (t) => {
+test("the text of an open event keeps its line breaks and tabs", async (t) => {
   await pages.post([{ text: "first line\n\tsecond line\nthird line", source: "lines" }]);
   const { page } = await pages.open(t, { address: listOf("lines") });
   const slot = page.locator("#list .slot").first();
   await slot.locator("[aria-rowindex]").click();
   const text = slot.locator(".open .text");
   await text.waitFor();
-  // As it is shown, and thus as a selection is copied.
+  // As shown, and thus as a selection is copied.
   t.is(await text.innerText(), "first line\n\tsecond line\nthird line");
 });
 
-test("a click with Shift on a value of a field leaves it out, and a second one takes it in again", async (t) => {
+test("a Shift-click on a value of a field excludes it, and a second one includes it again", async (t) => {
   await pages.post([
     { text: "stays", source: "kept-by-shift", tags: ["shift"] },
     { text: "goes", source: "left-by-shift", tags: ["shift"] },
@@ -253,7 +253,7 @@ test("a click with Shift on a value of a field leaves it out, and a second one t
   t.is(await field.inputValue(), query);
 });
 
-test.serial("the columns offer the attributes that the log's events have, with their counts", async (t) => {
+test.serial("the columns offer the attributes of the log's events, with their counts", async (t) => {
   const source = "measured";
   await pages.post([
     ...Array.from({ length: 12 }, (_, i) => ({ text: `call ${i}`, source, attributes: { "took-in-all": i } })),

@@ -11,7 +11,7 @@ const tailOf = (source: string) => `#/${LOG}?q=${encodeURIComponent(`GET events 
 const numbered = (source: string, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ text: `number ${from + i}`, source }));
 
-/** How many events all bars have together. */
+/** Returns the total of all bars. */
 async function barsTotal(page: Page): Promise<number> {
   const bars = page.locator(".hist [role=option]");
   await bars.first().waitFor({ state: "attached" });
@@ -19,7 +19,7 @@ async function barsTotal(page: Page): Promise<number> {
   return names.reduce((sum, name) => sum + Number(/: ([\d,]+) events?/.exec(name)?.[1]?.replace(",", "")), 0);
 }
 
-/** How many events the export of what is shown has. */
+/** Returns the number of events in an export of the result. */
 async function exportedLines(page: Page, context: BrowserContext): Promise<number> {
   await page.locator("[data-act=export] button").first().click();
   const asking = page.waitForRequest("**/1/session/tickets");
@@ -32,8 +32,8 @@ async function exportedLines(page: Page, context: BrowserContext): Promise<numbe
 
 const headed = (page: Page, words: string) => page.getByRole("heading", { level: 1, name: words, exact: true });
 
-// One at a time: an account has few tails at once.
-test.serial("heading, bars and fields follow a tail, and the row of an open event stays where it is", async (t) => {
+// One at a time, because an account may have only a few tails.
+test.serial("heading, bars and fields follow a tail, and the row of an open event keeps its place", async (t) => {
   await pages.post([...numbered("counted", 1, 3), ...numbered("counted-not", 1, 1)]);
   const query = "GET events WHERE source CONTAINS 'counted' OCCURS(NOW - HOURS(1), NOW) TAKE 2";
   const { page, context } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}&live=1` });
@@ -51,7 +51,7 @@ test.serial("heading, bars and fields follow a tail, and the row of an open even
   );
   t.is(await page.locator("#found").getAttribute("aria-live"), "off");
   t.is(await exportedLines(page, context), 9);
-  // While an event is read, everything stands still with the list.
+  // While an event is open, everything is frozen with the list.
   const row = page.locator("#list [data-id]", { hasText: "number 3" }).first();
   await row.click();
   await page.getByText("An event is open.").first().waitFor();
@@ -65,7 +65,7 @@ test.serial("heading, bars and fields follow a tail, and the row of an open even
   await headed(page, "11 events").waitFor({ timeout: 20_000 });
 });
 
-test.serial("bars and fields stand still under the pointer and the focus, and follow when it has left", async (t) => {
+test.serial("bars and fields are frozen under the pointer and the focus, and follow afterwards", async (t) => {
   await pages.post(numbered("in-use", 1, 3));
   const { page } = await pages.open(t, { address: tailOf("in-use") });
   await headed(page, "3 events").waitFor();
@@ -127,7 +127,7 @@ test.serial(
   },
 );
 
-test.serial("a bar that is pressed ends the tail, which would go on behind it", async (t) => {
+test.serial("pressing a bar ends the tail, which would go on past its range", async (t) => {
   await pages.post([
     { text: "an hour ago", source: "ends", created: Date.now() - 3_600_000 },
     ...numbered("ends", 1, 2),

@@ -12,7 +12,10 @@ const tailOf = (source: string) => `#/${LOG}?q=${encodeURIComponent(`GET events 
 const numbered = (source: string, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ text: `number ${from + i}`, source }));
 
-/** Posts 200 events per second, as one sender. @returns how many */
+/**
+ * Posts 200 events per second from one sender.
+ * @returns how many were posted
+ */
 async function feed(source: string, { from, duration_s }: { from: number; duration_s: number }): Promise<number> {
   const start_ms = performance.now();
   let sent = 0;
@@ -28,7 +31,7 @@ async function feed(source: string, { from, duration_s }: { from: number; durati
   return sent;
 }
 
-/** Notes in every frame where a row stands, what is selected and what has the focus. */
+/** Records in every frame the position of a row, the selection and the focus. */
 async function watch(
   page: Page,
   id: string,
@@ -53,7 +56,7 @@ async function watch(
     });
 }
 
-/** The texts of all rows from top to bottom, read by scrolling through the list. */
+/** Returns the texts of all rows from top to bottom, by scrolling through the list. */
 async function allTexts(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const list = document.querySelector<HTMLElement>("#list")!;
@@ -74,7 +77,7 @@ async function allTexts(page: Page): Promise<string[]> {
   });
 }
 
-test("while 200 events per second arrive, an open event, the selection and the focus stay, and none is lost", async (t) => {
+test("at 200 new events per second an open event, the selection and the focus stay, and none is lost", async (t) => {
   t.timeout(240_000);
   await pages.post(numbered("flood", 1, 40));
   const { page } = await pages.open(t, { address: tailOf("flood") });
@@ -111,7 +114,7 @@ test("while 200 events per second arrive, an open event, the selection and the f
   t.deepEqual(texts, all);
 });
 
-test("a row stays under a pointer that presses it, and the tail goes on when it is up", async (t) => {
+test("a row stays under a pressed pointer, and the tail continues on release", async (t) => {
   await pages.post(numbered("pressed", 1, 10));
   const { page } = await pages.open(t, { address: tailOf("pressed") });
   const row = page.locator("#list [data-id]", { hasText: "number 8" });
@@ -129,7 +132,7 @@ test("a row stays under a pointer that presses it, and the tail goes on when it 
   await page.locator("#list").getByText("number 16", { exact: true }).waitFor();
 });
 
-/** Makes the streams of a page such that `cutTail` breaks them off, as a lost connection does. */
+/** Wraps the streams of a page so that `cutTail` breaks them, as a lost connection does. */
 async function makeTailsBreakable(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const request = globalThis.fetch;
@@ -146,7 +149,7 @@ async function makeTailsBreakable(page: Page): Promise<void> {
   });
 }
 
-test("a tail that lost its connection counts down, and goes on behind the last event", async (t) => {
+test("a tail that lost its connection counts down and continues after the last event", async (t) => {
   await pages.post(numbered("cut", 1, 3));
   const { page, problems } = await pages.open(t);
   problems.allowNoAnswer();
@@ -164,10 +167,10 @@ test("a tail that lost its connection counts down, and goes on behind the last e
   const tried = page.waitForRequest(/\/tail\?/);
   await page.getByRole("button", { name: "Try now" }).click();
   t.truthy((await tried).headers()["last-event-id"]);
-  // From here on it succeeds by itself.
+  // From here on it reconnects by itself.
   await page.unroute(/\/tail\?/);
   await page.locator("#list").getByText("number 8").waitFor();
-  // Those who hear the page learn of it at once, and not behind the announcement of the loss.
+  // Screen readers announce it at once, not after the announcement of the loss.
   await live
     .getByRole("status")
     .filter({ hasText: /^Live$/ })
@@ -178,7 +181,7 @@ test("a tail that lost its connection counts down, and goes on behind the last e
   );
 });
 
-test("a tail leaves out what was created before its range, and dates the rows of other days", async (t) => {
+test("a tail leaves out events created before its range, and dates the rows of other days", async (t) => {
   const twoDaysAgo = Date.now() - 48 * 3_600_000;
   await pages.post(numbered("range", 1, 2));
   const { page } = await pages.open(t, { address: `${tailOf("range")}&from=-15m` });
@@ -191,7 +194,7 @@ test("a tail leaves out what was created before its range, and dates the rows of
   await pages.post([...brought, ...numbered("range", 3, 1)]);
   await list.getByText("number 3", { exact: true }).waitFor();
   t.deepEqual(await allTexts(page), ["number 3", "number 2", "number 1"]);
-  // Within all events they are news, and their days stand in their rows.
+  // Within all events they are new, and their rows show their days.
   await page.goto(`/${tailOf("range")}&from=all&tz=UTC`);
   await page.reload();
   const timeOf = (text: string) => list.locator(".row", { hasText: text }).locator("time").textContent();
@@ -203,7 +206,7 @@ test("a tail leaves out what was created before its range, and dates the rows of
   t.regex((await timeOf("number 3"))!, /^\d\d:\d\d:\d\d\.\d{3}$/);
 });
 
-/** The date of a moment in UTC. */
+/** Returns the date of a moment in UTC. */
 function partsOf(moment: number): { year: string; month: string; day: string } {
   const [, day = "", month = "", year = ""] = new Date(moment).toUTCString().split(" ");
   return { year, month, day: String(Number(day)) };

@@ -16,7 +16,7 @@ const rowOf = (page: Page, text: string) =>
 for (const kind of KINDS) {
   const pages = sharePages(kind);
   let posting: Promise<unknown> | null = null;
-  /** The day of two tills: 12 sales by 3 users, and one that failed amid them. */
+  /** Posts the day of two tills: 12 sales by 3 users, and a failed one among them. */
   const postDay = () =>
     (posting ??= pages.post(
       Array.from({ length: 13 }, (_, i) => ({
@@ -30,7 +30,7 @@ for (const kind of KINDS) {
       })),
     ));
 
-  test(`${kind}: after signing in, a query is narrowed by its bars, and back undoes it`, async (t) => {
+  test(`${kind}: after the sign-in, a query is narrowed by its bars, and back undoes it`, async (t) => {
     await postDay();
     const { page } = await pages.open(t, { address: addressOf(ALL), signedIn: false });
     await page.getByLabel("E-mail").fill(ADMIN.email);
@@ -56,7 +56,7 @@ for (const kind of KINDS) {
     await heading(page, "13 events");
   });
 
-  test(`${kind}: an event is opened, kept, and read among its neighbours, and its values narrow`, async (t) => {
+  test(`${kind}: an event is opened, bookmarked and read among its neighbours, and its values narrow the query`, async (t) => {
     await postDay();
     const { page } = await pages.open(t, { address: addressOf(`${ALL} AND @http.status >= 500`) });
     await heading(page, "1 event");
@@ -65,7 +65,7 @@ for (const kind of KINDS) {
     const open = page.locator("#list .open");
     await open.getByRole("button", { name: "till-1" }).waitFor();
     await open.getByText("http.status").waitFor();
-    // The list of bookmarks is read before the service has taken this one.
+    // The list of bookmarks is read before the service has stored this one.
     await page.route("**/bookmarks", async (route) => {
       if (route.request().method() === "POST") await sleep(1_000);
       await route.continue();
@@ -87,7 +87,7 @@ for (const kind of KINDS) {
     await heading(page, "1 event");
   });
 
-  test(`${kind}: fields, patterns and groups say what was found, each one press from its events`, async (t) => {
+  test(`${kind}: fields, patterns and groups describe the result, each one press from its events`, async (t) => {
     await postDay();
     const { page } = await pages.open(t, { address: addressOf(ALL) });
     const fields = page.getByRole("complementary", { name: "Fields" });
@@ -106,7 +106,7 @@ for (const kind of KINDS) {
     await heading(page, "5 events");
   });
 
-  test(`${kind}: a tail shows what arrives, and an export holds what the list shows`, async (t) => {
+  test(`${kind}: a tail shows new events, and an export equals the list`, async (t) => {
     await postDay();
     const { page } = await pages.open(t, { address: addressOf("GET events WHERE source = 'belt'", "&live=1") });
     await page.getByText("New events appear as they are stored.").first().waitFor();
@@ -121,7 +121,7 @@ async function heading(page: Page, words: string): Promise<void> {
   await page.getByRole("heading", { level: 1, name: words, exact: true }).waitFor();
 }
 
-/** The texts of the file that the page's export makes of a query. */
+/** Returns the texts in the file that the page exports for a query. */
 async function exportedTexts(t: ExecutionContext, page: Page, query: string): Promise<string[]> {
   await page.goto(`/${addressOf(query)}`);
   await page.locator("#list [data-id]").first().waitFor();

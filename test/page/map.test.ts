@@ -68,7 +68,7 @@ test("groups of places are circles on a map, which keys move between and open", 
   await page.getByText("12 events in 4 groups").waitFor();
 });
 
-test("a circle opens its events by a press, and the row without a place opens all others", async (t) => {
+test("pressing a circle opens its events, and the row without a place opens all others", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: addressOf(QUERY) });
   const circle = page.getByRole("option", { name: "48.8566, 2.3522: 3 events" });
@@ -85,7 +85,7 @@ test("a circle opens its events by a press, and the row without a place opens al
   t.is(await queryOf(page), "GET events WHERE source = 'map' AND geo NOT WITHIN (-90, -180, 90, 180)");
 });
 
-test("the map is loaded where it is used, and the other charts stay", async (t) => {
+test("the map is loaded only where it is used, and the other charts work without it", async (t) => {
   await post();
   const { page, context } = await pages.open(t, { address: addressOf(QUERY.replace("geo", "source")) });
   const asked: string[] = [];
@@ -102,7 +102,7 @@ test("the map is loaded where it is used, and the other charts stay", async (t) 
   t.is(await listOf(page).count(), 0);
 });
 
-test("places on both sides of 180 degrees stand beside each other", async (t) => {
+test("places on both sides of 180 degrees are adjacent", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: addressOf("GET events WHERE source = 'map-pacific' GROUPBY geo") });
   const middle = async (name: RegExp) => {
@@ -119,7 +119,7 @@ test("three thousand places are drawn at once, the largest as circles", async (t
   const { page } = await pages.open(t, { address: addressOf("GET events WHERE source = 'map-many' GROUPBY geo") });
   await page.getByText(/Circles are the 1,000 largest of [23],\d+ places, dots are the others\./).waitFor();
   t.is(await page.getByRole("option").count(), 1000);
-  // Moving to another place draws what changed, within a few frames.
+  // Moving to another place redraws what changed, within a few frames.
   const took = await page.evaluate(async () => {
     const list = document.querySelector<SVGElement>(".world [role=listbox]")!;
     list.focus();
@@ -134,7 +134,7 @@ test("three thousand places are drawn at once, the largest as circles", async (t
   t.is(await listOf(page).getAttribute("aria-activedescendant"), "place-10");
 });
 
-test("at 360 px the map fits, and on paper it stays", async (t) => {
+test("at 360 px the map fits, and it is printed", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: addressOf(QUERY), viewport: { width: 360, height: 780 } });
   await listOf(page).getByRole("option").first().waitFor();

@@ -7,12 +7,15 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** Turns what follows around: `gnp.exe` reads as `exe.png`. */
+/** Reverses the following text: `gnp.exe` reads as `exe.png`. */
 const OVERRIDE = "\u202e";
 const CLASS = `Alarm ${OVERRIDE}mrala`;
 const SHOWN_CLASS = /^Alarm \[U\+202E\]mrala$/;
 
-/** Asserts that nothing on the page hides the override: no text, no label, no title. What is typed is left out. */
+/**
+ * Asserts that nothing on the page hides the override: no text, label or title. Input fields are
+ * left out.
+ */
 async function assertNothingHidden(page: Page, what: string): Promise<void> {
   const raw = await page.evaluate((character) => {
     const elements = [...document.querySelectorAll("body *:not(textarea, input)")];
@@ -26,7 +29,7 @@ async function assertNothingHidden(page: Page, what: string): Promise<void> {
   if (raw.length > 0) throw new Error(`${what} hides a mark of direction:\n${raw.join("\n")}`);
 }
 
-test("marks of direction are seen wherever a producer's or an admin's text is shown", async (t) => {
+test("marks of direction are visible in every text of a producer or an admin", async (t) => {
   const { page, context } = await pages.open(t, { address: `#/${LOG}/classes` });
   page.setDefaultTimeout(20_000);
   const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
@@ -79,7 +82,7 @@ test("marks of direction are seen wherever a producer's or an admin's text is sh
 });
 
 for (const width of [1440, 360]) {
-  test(`at ${width} px a long value leaves the figures of its group in sight`, async (t) => {
+  test(`at ${width} px a long value leaves the numbers of its group visible`, async (t) => {
     const name = `w${width}`;
     const long = `${name}${"0123456789".repeat(19)}`;
     await pages.post([

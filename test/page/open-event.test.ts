@@ -11,7 +11,10 @@ const NEWER = 20_000;
 const BATCH = 5_000;
 
 let posting: Promise<string> | null = null;
-/** Posts an event of five days ago and many newer ones. @returns the id of the first */
+/**
+ * Posts an event of five days ago and many newer ones.
+ * @returns the id of the first
+ */
 const postEvents = (): Promise<string> => (posting ??= postAll());
 
 async function postAll(): Promise<string> {
@@ -34,7 +37,7 @@ async function postAll(): Promise<string> {
 const query = encodeURIComponent(`GET events WHERE source = '${SOURCE}'`);
 const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
 
-test.serial("a link opens its event, however many newer ones the list has, and brings it into view", async (t) => {
+test.serial("a link opens its event and scrolls to it, however many newer ones the list has", async (t) => {
   const id = await postEvents();
   const { page } = await pages.open(t, { address: "#/you" });
   let asked = 0;
@@ -52,7 +55,7 @@ test.serial("a link opens its event, however many newer ones the list has, and b
   await page.locator("#list").getByText("newer 19999").waitFor();
 });
 
-test.serial("a link to an event that is not there says so, however long the list is", async (t) => {
+test.serial("a link to a missing event says so, however long the list is", async (t) => {
   await postEvents();
   const gone = "6b07af0b116000c6a24dc746";
   const { page, problems } = await pages.open(t, { address: "#/you" });

@@ -8,7 +8,7 @@ import { sharePages } from "./support/pages.ts";
 const pages = sharePages();
 const HEADERS = { "X-Loggia": "1" };
 
-test("a pattern is named after a class where all of its events have it, else their share is said", async (t) => {
+test("a pattern is named after a class that all of its events have, otherwise the share is shown", async (t) => {
   const { page, context } = await pages.open(t);
   const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
     headers: HEADERS,

@@ -6,12 +6,12 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** What the address says of the search. */
+/** Returns the parameters of the search in the address. */
 function addressOf(url: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(new URL(url).hash.split("?")[1] ?? ""));
 }
 
-test("a range is chosen by its name with keys alone, and back returns to the one before", async (t) => {
+test("a range is chosen by its name with keys alone, and back returns to the previous one", async (t) => {
   await pages.post([{ text: "something in the range" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list").waitFor();
@@ -30,7 +30,7 @@ test("a range is chosen by its name with keys alone, and back returns to the one
   await page.getByRole("button", { name: "Range: Last 24 hours, Europe/Berlin" }).waitFor();
 });
 
-test("ends are typed as people write them, in a zone by name, and stand in the address", async (t) => {
+test("ends are typed in common formats, in a time zone by name, and are in the address", async (t) => {
   await pages.post([{ text: "something in the range" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.locator("#list").waitFor();
@@ -73,7 +73,7 @@ test("days are chosen in the calendar, by keys too", async (t) => {
   const picker = page.getByRole("dialog", { name: "Range" });
   await picker.getByText("October 2026").waitFor();
   await picker.getByRole("button", { name: "24 October 2026" }).click();
-  // The focus follows with the next frame.
+  // The focus follows in the next frame.
   await picker.locator(":focus[aria-label='24 October 2026']").waitFor();
   await page.keyboard.press("ArrowRight");
   await picker.locator(":focus[aria-label='25 October 2026']").waitFor();
@@ -86,7 +86,7 @@ test("days are chosen in the calendar, by keys too", async (t) => {
   await picker.getByText("November 2026").waitFor();
 });
 
-test("a range in the query wins, and the button leads to it", async (t) => {
+test("a range in the query takes precedence, and the button leads to it", async (t) => {
   const query = "GET events OCCURS(TODAY) // all day";
   const { page } = await pages.open(t, { address: `#/${LOG}?q=${encodeURIComponent(query)}` });
   await page.locator("#list").waitFor();

@@ -10,7 +10,7 @@ const HEADERS = { "X-Loggia": "1" };
 const READER = { email: "rita@example.org", password: "a very long secret" } as const;
 const SENTENCE = `You may read ${LOG}, not change it. Its admins can.`;
 
-/** Makes a class, and an account that may read the log, once. */
+/** Creates a class, and an account that may read the log, once. */
 let making: Promise<void> | null = null;
 
 async function make(t: ExecutionContext): Promise<void> {
@@ -31,7 +31,7 @@ async function make(t: ExecutionContext): Promise<void> {
   await pages.post([{ text: "paid by card", source: "roles" }]);
 }
 
-/** Opens the page as somebody who may read the log and not change it. A 403 is an error on the console. */
+/** Opens the page as an account that may only read the log. A 403 is an error on the console. */
 async function openAsReader(t: ExecutionContext, address: string) {
   await (making ??= make(t));
   const { page, context } = await pages.open(t, { signedIn: false });
@@ -41,7 +41,7 @@ async function openAsReader(t: ExecutionContext, address: string) {
   return { page, context };
 }
 
-test.serial("the settings of a log have what a reader of it may see, and say why there is no more", async (t) => {
+test.serial("the settings of a log show what a reader may see, and explain what is missing", async (t) => {
   const { page } = await openAsReader(t, `#/${LOG}/settings`);
   await page.getByText(SENTENCE, { exact: true }).waitFor();
   const parts = page.getByRole("navigation", { name: "Settings" }).getByRole("link");
@@ -50,7 +50,7 @@ test.serial("the settings of a log have what a reader of it may see, and say why
   await page.getByRole("row", { name: /^Events are kept For ever$/ }).waitFor();
   t.is(await page.locator(".pane :is(input, button)").count(), 0);
   await assertAccessible(t, page, "settings of a reader");
-  // An address that an admin has sent leads to the same words.
+  // An address sent by an admin leads to the same explanation.
   for (const part of ["keys", "people", "reclassify"]) {
     await page.goto(`/#/${LOG}/settings/${part}`);
     await page.getByText(SENTENCE, { exact: true }).waitFor();
@@ -68,7 +68,7 @@ test.serial("the settings of a log have what a reader of it may see, and say why
   t.is(await page.getByText("is shown instead").count(), 0);
 });
 
-test.serial("a reader sees what classes are made of, and chooses for themselves alone", async (t) => {
+test.serial("a reader sees the conditions of classes and chooses options for themselves", async (t) => {
   const { page, context } = await openAsReader(t, `#/${LOG}/classes`);
   await page.getByText(SENTENCE).waitFor();
   t.is(await page.getByText("New class").count(), 0);
@@ -85,7 +85,7 @@ test.serial("a reader sees what classes are made of, and chooses for themselves 
   const path = `/manage/1/logs/${LOG}/classFilters/paid/options`;
   const stored = await context.request.get(path, { headers: HEADERS });
   t.deepEqual(await stored.json(), { alert: true, notify: false, hide: false });
-  // Nor does a link to a new class show a form that would be refused.
+  // A link to a new class shows no form that would be refused.
   await page.goto(`/#/${LOG}/classes/~new`);
   await page.getByText(SENTENCE).waitFor();
   t.is(await page.locator("main :is(input, button)").count(), 0);
@@ -103,7 +103,7 @@ test.serial("an open event and the guide offer a reader nothing that is refused"
   await assertAccessible(t, page, "the guide of a reader");
 });
 
-test.serial("an admin of the log still has it all", async (t) => {
+test.serial("an admin of the log still has everything", async (t) => {
   await (making ??= make(t));
   const query = encodeURIComponent("GET events WHERE source = 'roles'");
   const { page } = await pages.open(t, { address: `#/${LOG}?q=${query}` });
@@ -120,7 +120,7 @@ test.serial("an admin of the log still has it all", async (t) => {
   t.is(await page.getByText(SENTENCE).count(), 0);
 });
 
-test.serial("on a small screen classes are listed until one is chosen", async (t) => {
+test.serial("on a small screen classes are listed until one is selected", async (t) => {
   await (making ??= make(t));
   const { page } = await pages.open(t, { address: `#/${LOG}/classes`, viewport: { width: 360, height: 780 } });
   const link = page.getByRole("navigation", { name: "Classes" }).getByRole("link", { name: /Paid/ });

@@ -16,7 +16,7 @@ const post = () =>
     { text: "stock of 7 is low", source: "screens-depot", attributes: { shelf: "A" } },
   ]));
 
-test("a key is made, shown once, turned off and removed", async (t) => {
+test("a key is created, shown once, disabled and removed", async (t) => {
   const { page } = await pages.open(t, { address: `#/${LOG}/settings/keys` });
   await page.getByRole("button", { name: "Make key" }).click();
   const key = await page.getByLabel("New key", { exact: true }).and(page.locator("output")).textContent();
@@ -34,7 +34,7 @@ test("a key is made, shown once, turned off and removed", async (t) => {
 });
 
 for (const part of ["general", "people", "queries", "reclassify"]) {
-  test(`the settings of a log, ${part}, can be used by all`, async (t) => {
+  test(`the settings of a log, ${part}, are accessible`, async (t) => {
     const { page } = await pages.open(t, { address: `#/${LOG}/settings/${part}` });
     await page.locator(".pane h1").waitFor();
     await assertAccessible(t, page, part);
@@ -42,7 +42,7 @@ for (const part of ["general", "people", "queries", "reclassify"]) {
 }
 
 for (const part of ["preferences", "password", "sessions", "accounts", "logs", "health", "dead-letters", "backup"]) {
-  test(`the settings of the person and the service, ${part}, can be used by all`, async (t) => {
+  test(`the settings of the account and the service, ${part}, are accessible`, async (t) => {
     const { page } = await pages.open(t, { address: `#/you/${part}` });
     await page.locator(".pane h1").waitFor();
     await page.locator(".pane .progress").waitFor({ state: "detached" });
@@ -50,7 +50,7 @@ for (const part of ["preferences", "password", "sessions", "accounts", "logs", "
   });
 }
 
-test("health says how far the store is behind", async (t) => {
+test("health shows how far the store is behind", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: "#/service/health" });
   await page.getByRole("row", { name: /^not in the store yet \d+ events?/ }).waitFor();
@@ -74,7 +74,7 @@ test("groups are a chart and a table, and each leads to its events", async (t) =
   await page.getByText("4 events in 2 groups").waitFor();
 });
 
-test("users that programs told of are listed, and lead to their events", async (t) => {
+test("users known from visits are listed and lead to their events", async (t) => {
   await post();
   await pages.post([{ text: "carla came", user: "carla" }]);
   const { page, url } = await pages.open(t);
@@ -99,7 +99,7 @@ test("users that programs told of are listed, and lead to their events", async (
   await page.locator("#list").getByText("carla came").waitFor();
 });
 
-test("titles say which screen is shown, and the query is there to be typed", async (t) => {
+test("titles name the screen shown, and the query field is ready for input", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: address("GET events") });
   await page.waitForFunction(() => document.title.includes(" events, "));
@@ -115,7 +115,7 @@ test("titles say which screen is shown, and the query is there to be typed", asy
   await page.waitForFunction((log) => document.title.endsWith(`Keys, ${log}, Loggia`), LOG);
 });
 
-test("patterns say what a result consists of, and narrow it", async (t) => {
+test("patterns summarize a result and narrow it", async (t) => {
   await post();
   const { page } = await pages.open(t, {
     address: address("GET events WHERE source = 'screens-shop'", "&view=patterns"),
@@ -129,7 +129,7 @@ test("patterns say what a result consists of, and narrow it", async (t) => {
   await page.getByText("No events match, so there are no patterns.").waitFor();
 });
 
-test("a value of a field narrows the query by one press, and again widens it", async (t) => {
+test("a value of a field narrows the query by one press, and widens it by another", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: address("GET events WHERE source CONTAINS 'screens-'") });
   const value = page.getByRole("complementary", { name: "Fields" }).getByRole("button", { name: /screens-shop/ });
@@ -141,7 +141,7 @@ test("a value of a field narrows the query by one press, and again widens it", a
   t.is(query, "GET events WHERE source CONTAINS 'screens-'");
 });
 
-test("a value that was chosen, and is not among the most frequent, has its own count and no wrong one", async (t) => {
+test("a selected value outside the most frequent has its own count and no wrong one", async (t) => {
   const tags = ["one-of", ...Array.from({ length: 9 }, (_, i) => `many-of-${i}`)];
   await pages.post(
     tags.flatMap((tag) => Array.from({ length: tag === "one-of" ? 1 : 2 }, () => ({ text: "x", tags: tag }))),
@@ -157,7 +157,7 @@ test("a value that was chosen, and is not among the most frequent, has its own c
   t.is((await chosen.textContent())?.trim(), "one-of1");
 });
 
-test("a list that its query sorts has no button for another order", async (t) => {
+test("a list sorted by its query has no button for another order", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: address("GET events WHERE source = 'screens-shop'") });
   const byTime = page.locator(".row.head").getByRole("button", { name: /newest first/ });
@@ -167,10 +167,10 @@ test("a list that its query sorts has no button for another order", async (t) =>
   t.is(await page.locator("#list [aria-rowindex]").count(), 4);
 });
 
-test("a class is made beside the events that fit it, and coloured", async (t) => {
+test("a class is created beside the events that match it, with a colour", async (t) => {
   await post();
   const { page, problems } = await pages.open(t, { address: `#/${LOG}/classes/~new` });
-  // What the reader wants of the class may be asked for just as it is removed.
+  // The reader's options of the class may be requested just as it is removed.
   problems.allowStatus(404);
   await page.getByLabel("Name").fill("Low stock");
   await page.getByLabel("Source is").fill("screens-depot");
@@ -205,7 +205,7 @@ test("the list names classes as their log does, and groups by time alone are bar
   t.regex((await row.textContent()) ?? "", /^\d+ [A-Z][a-z]{2} \d\d:\d\d$/);
 });
 
-test("the first-run guide makes a key and sees an event arrive", async (t) => {
+test("the first-run guide creates a key and sees an event arrive", async (t) => {
   await post();
   const { page } = await pages.open(t, { address: `#/${LOG}/start` });
   await page.getByRole("button", { name: "Make a key" }).click();

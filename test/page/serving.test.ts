@@ -22,7 +22,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/** Serves a folder by the page's front alone. */
+/** Serves a folder as the page's assets alone. */
 async function serve(t: ExecutionContext, folder: string): Promise<string> {
   const front = createPageFront(folder);
   const server = createServer((request, response) => {
@@ -40,7 +40,7 @@ async function fetchBytes(url: string, encoding: string): Promise<{ response: Re
   return { response, length: Number(response.headers.get("content-length")) };
 }
 
-test("the page has the headers that keep foreign scripts out of it, and is asked for anew", async (t) => {
+test("the page has the headers that block foreign scripts, and is revalidated", async (t) => {
   const url = await serve(t, await built(t));
   const { headers, status } = await fetch(url);
   t.is(status, 200);
@@ -52,7 +52,7 @@ test("the page has the headers that keep foreign scripts out of it, and is asked
   t.is(headers.get("content-type"), "text/html; charset=utf-8");
 });
 
-test("assets are the same in every encoding, and never change under their name", async (t) => {
+test("assets are the same in every encoding and never change under their name", async (t) => {
   const url = await serve(t, await built(t));
   const html = await (await fetch(url)).text();
   const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => `${url}${path}`);
@@ -65,7 +65,7 @@ test("assets are the same in every encoding, and never change under their name",
     t.is(plain.response.headers.get("content-encoding"), null);
     t.is(zipped.response.headers.get("content-encoding"), "gzip");
     t.is(brotli.response.headers.get("content-encoding"), "br");
-    // The main script is one import, which nothing makes shorter.
+    // The main script is a single import, which does not compress.
     t.true(plain.length < 100 || (brotli.length < zipped.length && zipped.length < plain.length));
     for (const { response } of [plain, zipped, brotli]) {
       t.is(response.headers.get("cache-control"), "public, max-age=31536000, immutable");
@@ -78,7 +78,7 @@ test("assets are the same in every encoding, and never change under their name",
   }
 });
 
-test("the encodings hold what the plain file holds", async (t) => {
+test("every encoding decompresses to the plain file", async (t) => {
   const folder = await built(t);
   const { readdirSync, readFileSync } = await import("node:fs");
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
@@ -95,7 +95,7 @@ test("a first visit loads at most 60 KB of JavaScript and CSS", async (t) => {
   t.true(total <= FIRST_VISIT_BYTES, `${total} bytes: ${JSON.stringify([...sizes])}`);
 });
 
-test("a build takes the assets of an earlier one away", async (t) => {
+test("a build removes the assets of an earlier one", async (t) => {
   const folder = temporaryFolder(t);
   const { existsSync, mkdirSync, writeFileSync } = await import("node:fs");
   mkdirSync(`${folder}/assets`);
@@ -105,14 +105,14 @@ test("a build takes the assets of an earlier one away", async (t) => {
   t.true(existsSync(`${folder}/index.html.br`));
 });
 
-test("where the page is not built, its address says how to build it", async (t) => {
+test("if the page is not built, its address says how to build it", async (t) => {
   const url = await serve(t, temporaryFolder(t));
   const response = await fetch(url);
   t.is(response.status, 503);
   t.regex(await response.text(), /make page/);
 });
 
-test("an asset of another version is not there, and other methods are refused", async (t) => {
+test("an asset of another version is 404, and other methods are refused", async (t) => {
   const url = await serve(t, await built(t));
   const gone = await fetch(`${url}/assets/main.AAAAAAAA.js`);
   t.is(gone.status, 404);
@@ -124,7 +124,7 @@ test("an asset of another version is not there, and other methods are refused", 
   t.is(posted.headers.get("allow"), "GET, HEAD");
 });
 
-test("the service serves the page on the API's address alone, and other paths are the API's as before", async (t) => {
+test("the service serves the page on the API's address alone, and other paths still belong to the API", async (t) => {
   t.is((await fetch(`${service.apiUrl}/`)).headers.get("content-security-policy"), POLICY);
   t.is((await fetch(`${service.apiUrl}/index`)).status, 404);
   t.is((await fetch(`${service.postUrl}/`)).headers.get("content-security-policy"), null);

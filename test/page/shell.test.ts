@@ -7,7 +7,7 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-test("a wrong password is said beside the field, and the right one opens the page", async (t) => {
+test("a wrong password is reported beside the field, and the right one opens the page", async (t) => {
   const { page } = await pages.open(t, { signedIn: false, address: `#/${LOG}?q=GET+events+TAKE+3` });
   await page.getByLabel("E-mail").fill(ADMIN.email);
   await page.getByLabel("Password").fill("wrong");
@@ -21,7 +21,7 @@ test("a wrong password is said beside the field, and the right one opens the pag
   t.is(new URL(page.url()).hash, `#/${LOG}?q=GET+events+TAKE+3`);
 });
 
-test("signing out by the menu of the account ends the session, and a reload asks for a sign-in", async (t) => {
+test("signing out in the account menu ends the session, and a reload asks for a sign-in", async (t) => {
   const { page, context, url } = await pages.open(t);
   await page.getByRole("button", { name: /account/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -32,12 +32,13 @@ test("signing out by the menu of the account ends the session, and a reload asks
   await page.getByRole("heading", { name: "Sign in to Loggia" }).waitFor();
 });
 
-test("a session that ends raises the sign-in over the page, which goes on with what was typed", async (t) => {
+test("an expired session shows the sign-in over the page, which keeps the typed text", async (t) => {
   const { page, context } = await pages.open(t);
   const query = page.getByRole("textbox", { name: /Query/ });
   await query.fill("GET events WHERE source = 'kept'");
   await context.clearCookies();
-  // What the page asks beside the query may find the session ended first, and open the dialog over the button.
+  // A request beside the query may find the session expired first and open the dialog over the
+  // button.
   await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
   const dialog = page.getByRole("dialog", { name: "Your session ended" });
   await dialog.waitFor();
@@ -48,14 +49,14 @@ test("a session that ends raises the sign-in over the page, which goes on with w
   t.is(await query.inputValue(), "GET events WHERE source = 'kept'");
 });
 
-test("the question mark lists the shortcuts, and single keys can be turned off there", async (t) => {
+test("the question mark lists the shortcuts, where single keys can be turned off", async (t) => {
   const { page } = await pages.open(t);
   await page.getByRole("link", { name: "Search" }).waitFor();
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Shortcuts" });
   await dialog.getByText("Query", { exact: true }).waitFor();
   await assertAccessible(t, page, "the list of shortcuts");
-  // Those of other screens too, behind those of this one.
+  // Those of other screens too, after those of this one.
   t.deepEqual(await dialog.getByRole("heading", { level: 3 }).allTextContents(), [
     "Search",
     "In a list of events",
@@ -75,7 +76,7 @@ test("the question mark lists the shortcuts, and single keys can be turned off t
   t.false(await page.getByRole("textbox", { name: /Query/ }).evaluate((field) => field === document.activeElement));
 });
 
-test("o turns the order, v opens the columns", async (t) => {
+test("o reverses the order, v opens the columns", async (t) => {
   await pages.post([
     { text: "one to be turned", source: "turned" },
     { text: "two to be turned", source: "turned" },
@@ -95,7 +96,7 @@ test("o turns the order, v opens the columns", async (t) => {
   t.pass();
 });
 
-test("a message that cannot be undone is still while it is shown", async (t) => {
+test("a message that cannot be undone does not change while it is shown", async (t) => {
   await pages.post([{ text: "to be copied", source: "copied" }]);
   const { page, context } = await pages.open(t, { address: `#/${LOG}` });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -117,7 +118,7 @@ test("a message that cannot be undone is still while it is shown", async (t) => 
   t.is(changes, 0);
 });
 
-test("at 360 px a long message is whole", async (t) => {
+test("at 360 px a long message is complete", async (t) => {
   const { page, context } = await pages.open(t, { viewport: { width: 360, height: 780 } });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "More", exact: true }).click();
@@ -129,7 +130,7 @@ test("at 360 px a long message is whole", async (t) => {
   t.false(await toast.evaluate((element) => element.scrollWidth > element.clientWidth));
 });
 
-test("at 360 px nothing is cut off sideways, and the menu holds what the bar leaves out", async (t) => {
+test("at 360 px nothing needs horizontal scrolling, and the menu has what the bar leaves out", async (t) => {
   await pages.post([{ text: "a text that is long enough to need a second line on a small screen", source: "phone" }]);
   const { page } = await pages.open(t, { viewport: { width: 360, height: 780 } });
   await page.locator("#list").getByText("a text that is long enough").waitFor();
@@ -139,7 +140,7 @@ test("at 360 px nothing is cut off sideways, and the menu holds what the bar lea
   await assertAccessible(t, page, "the menu of small screens");
 });
 
-test("a query runs from the line to its rows, and back returns to the one before", async (t) => {
+test("a query runs from the field to its rows, and back returns to the previous one", async (t) => {
   await pages.post([
     { text: "first of two", source: "alpha" },
     { text: "second of two", source: "beta" },

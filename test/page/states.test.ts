@@ -15,8 +15,8 @@ const listOf = (source: string, more = "") => search(`GET events WHERE source = 
 const queryOf = (page: Page) => page.getByRole("textbox", { name: /Query/ });
 const titled = (page: Page, title: string) => page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
 
-// One at a time: together they would ask more at once than one account may.
-test.serial("while the service is away the last list stays, and it goes on by itself", async (t) => {
+// One at a time: together they would exceed an account's limit of concurrent queries.
+test.serial("while the service is unreachable the last list stays, and the page recovers by itself", async (t) => {
   await pages.post([{ text: "seen before", source: "away" }]);
   const { page, context, problems } = await pages.open(t, { address: listOf("away") });
   const row = page.locator("#list").getByText("seen before");
@@ -30,7 +30,7 @@ test.serial("while the service is away the last list stays, and it goes on by it
   const message = titled(page, "No answer from the service");
   await message.waitFor();
   await query.fill("GET events WHERE text = 'half typed");
-  // Those who hear the page are told once, not at each second.
+  // Screen readers announce it once, not every second.
   const said = await page.evaluateHandle(() => {
     const words: string[] = [];
     const note = () => {
@@ -55,7 +55,7 @@ test.serial("while the service is away the last list stays, and it goes on by it
   t.false(new URL(page.url()).hash.includes("half"));
 });
 
-test.serial("the button tries at once, and the focus stays in the page", async (t) => {
+test.serial("the button retries at once, and the focus stays in the page", async (t) => {
   await pages.post([{ text: "tried at once", source: "tried" }]);
   const { page, problems } = await pages.open(t, { address: listOf("nothing-of-this-name") });
   problems.allowStatus(502);
@@ -94,7 +94,7 @@ test.serial("a query that waits for others of the account starts by itself, or i
   await page.getByRole("heading", { name: "1 event", exact: true }).waitFor();
 });
 
-test.serial("a busy service is asked again when it says, and a query that takes too long is not", async (t) => {
+test.serial("a busy service is retried when it says, a query that takes too long is not", async (t) => {
   await pages.post([{ text: "not lost", source: "busy" }]);
   const { page, problems } = await pages.open(t, { address: listOf("busy") });
   await page.locator("#list").getByText("not lost").waitFor();
@@ -122,7 +122,7 @@ test.serial("a busy service is asked again when it says, and a query that takes 
   t.true(new URL(page.url()).hash.includes("t=1h"));
 });
 
-test.serial("what may not be read, is not there or is refused says so, with one next step", async (t) => {
+test.serial("forbidden, missing and refused requests are reported with one next step", async (t) => {
   await pages.post([{ text: "still below", source: "refused" }]);
   const { page, problems } = await pages.open(t, { address: listOf("refused") });
   await page.locator("#list").getByText("still below").waitFor();
@@ -149,7 +149,7 @@ test.serial("what may not be read, is not there or is refused says so, with one 
   t.is(await titled(page, gone).count(), 1);
 });
 
-test.serial("a query that the service refuses is said with its place, and shown in the query", async (t) => {
+test.serial("a query that the service refuses is reported with its place, and marked in the query", async (t) => {
   const { page, problems } = await pages.open(t, { address: search("GET events WHERE text MATCHES '(?=a)b'") });
   problems.allowStatus(400);
   const message = page.locator(".msg.bad", { hasText: /Line 1, column \d+/ });
@@ -163,7 +163,7 @@ test.serial("a query that the service refuses is said with its place, and shown 
   t.is(selected, "(");
 });
 
-test.serial("a slow query says so after a while, and cancelling ends its requests", async (t) => {
+test.serial("a slow query is reported after a while, and cancelling aborts its requests", async (t) => {
   await pages.post([{ text: "found before", source: "slow" }]);
   const { page, problems } = await pages.open(t, { address: listOf("slow", "&from=-180d") });
   await page.locator("#list").getByText("found before").waitFor();
@@ -190,7 +190,7 @@ test.serial("a slow query says so after a while, and cancelling ends its request
   t.true(await page.locator("#list").getByText("found before").isVisible());
 });
 
-test.serial("a slow first query has rows in outline and no list in its place", async (t) => {
+test.serial("a slow first query shows placeholders for its rows and no list", async (t) => {
   const { page } = await pages.open(t, { address: "#/you" });
   await page.locator(".pane h1").waitFor();
   await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
@@ -200,7 +200,7 @@ test.serial("a slow first query has rows in outline and no list in its place", a
   await assertAccessible(t, page, "a slow first query");
 });
 
-test.serial("where no event has a value, the one that was probably meant is offered", async (t) => {
+test.serial("a query without matches offers the value that was probably meant", async (t) => {
   await pages.post([{ text: "paid", source: "payments" }]);
   const { page } = await pages.open(t, { address: listOf("payment") });
   const words = "In the last 24 hours no event has the source “payment”. The log has a source “payments”.";
@@ -213,7 +213,7 @@ test.serial("where no event has a value, the one that was probably meant is offe
   await page.getByText(words, { exact: true }).waitFor();
 });
 
-test.serial("where a longer range has events, it is offered; where none has, fewer conditions are", async (t) => {
+test.serial("a query without matches offers a longer range with events, or else fewer conditions", async (t) => {
   await pages.post([
     { text: "long ago", source: "archive", created: new Date(Date.now() - 20 * DAY_MS).toISOString() },
   ]);
@@ -231,7 +231,7 @@ test.serial("where a longer range has events, it is offered; where none has, few
   await page.locator("#list .row").first().waitFor();
 });
 
-test.serial("nothing more is asked where events were found", async (t) => {
+test.serial("a query with matches sends no further requests", async (t) => {
   await pages.post([{ text: "one that is found", source: "asked-once" }]);
   const { page } = await pages.open(t, { address: "#/you" });
   await page.locator(".pane h1").waitFor();
@@ -246,7 +246,7 @@ test.serial("nothing more is asked where events were found", async (t) => {
   );
 });
 
-test.serial("what stands beside the list says that it is not up to date, and is read again by itself", async (t) => {
+test.serial("outdated data beside the list is marked as such and read again automatically", async (t) => {
   await pages.post([{ text: "beside", source: "beside" }]);
   const { page, problems } = await pages.open(t, { address: listOf("beside") });
   const bar = page.locator(".plot .b");
@@ -265,7 +265,7 @@ test.serial("what stands beside the list says that it is not up to date, and is 
   await page.locator(".hist").getByText("15-min bars").waitFor();
 });
 
-test.serial("groups and patterns stay below what kept the next ones from being read", async (t) => {
+test.serial("groups and patterns stay below the error that stopped the next ones", async (t) => {
   await pages.post([{ text: "grouped 1", source: "grouped" }]);
   for (const [what, address] of [
     ["groups", search("GET events WHERE source = 'grouped' GROUPBY source COLUMNS(KEY, COUNT)")],

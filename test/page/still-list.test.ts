@@ -12,7 +12,10 @@ const listOf = (source: string, more = "") =>
 const titled = (page: Page, title: string | RegExp) =>
   page.locator(".msg", { has: page.getByRole("heading", { name: title }) });
 
-/** Notes in every frame how far from where it stood a part of the page is. @returns the farthest, in pixels */
+/**
+ * Records in every frame how far a part of the page has moved.
+ * @returns the largest distance, in pixels
+ */
 async function watch(page: Page, selector: string): Promise<() => Promise<number>> {
   const watching = await page.evaluateHandle((found) => {
     const topOf = () => document.querySelector(found)?.getBoundingClientRect().top ?? Infinity;
@@ -102,7 +105,7 @@ test.serial("a link to an event that is not in the list moves no row", async (t)
   t.true((await farthest()) <= 1);
 });
 
-test.serial("groups and patterns stay where they are below what kept the next ones away", async (t) => {
+test.serial("groups and patterns stay in place below the error that stopped the next ones", async (t) => {
   await pages.post([{ text: "grouped 1", source: "still-groups" }]);
   for (const address of [
     `#/${LOG}?q=${encodeURIComponent("GET events WHERE source = 'still-groups' GROUPBY source COLUMNS(KEY, COUNT)")}`,

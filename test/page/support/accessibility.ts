@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** What axe says of one rule. */
+/** A violation of one rule, as axe reports it. */
 type Violation = {
   readonly id: string;
   readonly help: string;
@@ -20,7 +20,7 @@ export const SCHEMES = [
   { name: "forced colours", colorScheme: "dark", forcedColors: "active" },
 ] as const;
 
-/** Asserts that axe finds nothing in what the page shows now, in light, dark and forced colours. */
+/** Asserts that axe finds no violation in the page as shown, in light, dark and forced colours. */
 export async function assertAccessible(t: ExecutionContext, page: Page, what: string): Promise<void> {
   await page.evaluate(AXE);
   for (const { name, colorScheme, forcedColors } of SCHEMES) {
@@ -35,7 +35,7 @@ export async function assertAccessible(t: ExecutionContext, page: Page, what: st
   await page.emulateMedia({ colorScheme: null, forcedColors: null });
 }
 
-/** Waits for what is being faded in: half-way its contrast is none. */
+/** Waits for fade-ins to end, because the contrast is too low half-way. */
 async function settle(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);

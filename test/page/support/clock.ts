@@ -5,11 +5,12 @@ const STEP_MS = 100;
 const LONGEST_AHEAD_MS = 2_000;
 
 /**
- * Stops the clock of all pages of a context in which it was installed; from now on {@link within} alone
- * moves it on. Playwright's clicks wait for frames, which do not come: dispatch events instead.
+ * Stops the clock of all pages of a context in which it was installed; from then on only {@link
+ * within} advances it. Playwright's clicks wait for frames, which do not come: dispatch events
+ * instead.
  */
 export async function stopClock(page: Page): Promise<void> {
-  // A busy machine may need longer to stop the clock than until the moment at which it shall stand.
+  // A busy machine may need longer to stop the clock than the distance to the given moment.
   for (let ahead_ms = STEP_MS; ; ahead_ms *= 2) {
     try {
       await page.clock.pauseAt((await page.evaluate(() => Date.now())) + ahead_ms);
@@ -21,8 +22,9 @@ export async function stopClock(page: Page): Promise<void> {
 }
 
 /**
- * Whether something comes to hold within a length of the page's own time. Timers of the page wait for
- * this clock; the service and the machine take what they take, so that a busy one changes nothing.
+ * Returns whether a condition is met within a length of the page's own time. Timers of the page
+ * wait for this clock, while the service and the machine take as long as they need, so a busy
+ * machine changes nothing.
  */
 export async function within(page: Page, limit_ms: number, holds: () => Promise<boolean>): Promise<boolean> {
   for (let passed_ms = 0; passed_ms < limit_ms; passed_ms += STEP_MS) {

@@ -19,14 +19,14 @@ export type OpenOptions = Pick<
 > & {
   /** The fragment to open: `#/first?q=…`. */
   readonly address?: string;
-  /** false: nobody is signed in. */
+  /** false: without a session. */
   readonly signedIn?: boolean;
 };
 
 export type Opened = {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Where the page is served. */
+  /** Base address of the page. */
   readonly url: string;
   readonly problems: Problems;
 };
@@ -37,17 +37,17 @@ export type NewEvent = Readonly<Record<string, unknown>> & { readonly text: stri
 export type Pages = {
   readonly service: () => Service;
   /**
-   * Opens the page in a browser context of the test's own. When the test is over it fails where the
-   * page broke its content security policy, wrote an error or asked another origin for something.
+   * Opens the page in a browser context of the test's own. After the test it fails if the page
+   * violated its content security policy, logged an error or contacted another origin.
    */
   readonly open: (t: ExecutionContext, options?: OpenOptions) => Promise<Opened>;
-  /** Posts events and waits until they can be found. */
+  /** Posts events and waits until they are visible. */
   readonly post: (events: readonly NewEvent[]) => Promise<readonly string[]>;
 };
 
 /**
- * The tests of a file are people of their own who look at once, and share one account: its limits of
- * queries and of answers at a time would be met by their number, and not by what one page asks.
+ * The tests of a file act as several users at once but share one account, so its limits of
+ * concurrent queries and responses are raised.
  */
 const MANY_READERS = {
   LOGGIA_RATE_QUERIES: "100",
@@ -56,7 +56,7 @@ const MANY_READERS = {
   LOGGIA_MEMORY: "32GB",
 };
 
-/** One browser and one service for the tests of a file. Call it at the top of the file. */
+/** Starts one browser and one service for the tests of a file. Call it at the top of the file. */
 export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
   let service: Service | null = null;
@@ -112,13 +112,16 @@ async function openPage(
   return { page, context, url: service.apiUrl, problems };
 }
 
-/** Signs a browser context in without its page. */
+/** Signs a browser context in without opening the page. */
 export async function signIn(context: BrowserContext, account: { email: string; password: string } = ADMIN) {
   const response = await context.request.post("/1/session", { data: account, headers: { "X-Loggia": "1" } });
   if (!response.ok()) throw new Error(`Signing in was answered ${response.status()} ${await response.text()}`);
 }
 
-/** Posts events and waits until they can be found, which their alerts can be by then. @returns their ids */
+/**
+ * Posts events and waits until they are visible, and with them their alerts.
+ * @returns their ids
+ */
 export async function postEvents(
   service: Service,
   { log, key }: { readonly log: string; readonly key: string },

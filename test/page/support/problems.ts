@@ -1,23 +1,26 @@
 import type { BrowserContext, ConsoleMessage, Page } from "playwright-core";
 
-/** What a page must never do, collected while a test runs. */
+/** Failures that a page must never have, collected while a test runs. */
 export type Problems = {
-  /** Answers of these statuses are expected, earlier ones too; the browser reports each as an error of its own. */
+  /**
+   * Expects responses with these statuses, also earlier ones; the browser reports each as an error.
+   */
   readonly allowStatus: (...statuses: readonly number[]) => void;
-  /** Requests fail on purpose from now on: the service is stopped, or the network cut. */
+  /** Expects failed requests from now on, because the service is stopped or the network cut. */
   readonly allowNoAnswer: () => void;
   readonly all: () => readonly string[];
 };
 
-/** The browser's own report of an answer or a connection that failed. */
+/** The browser's own report of a failed response or connection. */
 const FAILED_LOAD = /^Failed to load resource: (?:the server responded with a status of (?<status>\d+)|net::)/;
 
 /**
- * Collects errors on the console, uncaught errors, violations of the content security policy, and
- * requests to another origin. A new session is asked for with a 401, so that status is expected.
+ * Collects console errors, uncaught errors, violations of the content security policy, and requests
+ * to another origin. The page probes for a session with a request that is answered 401, so that
+ * status is expected.
  */
 export function collectProblems(context: BrowserContext, origin: string): Problems {
-  /** `status`: that of an answer which the browser reports as an error. */
+  /** `status`: of the response that the browser reports as an error. */
   const found: { readonly said: string; readonly status?: number }[] = [];
   const statuses = new Set([401]);
   let mayFail = false;
@@ -47,7 +50,7 @@ function describe(message: ConsoleMessage): string {
   return `console: ${message.text()} (${url}:${lineNumber})`;
 }
 
-/** Reports violations that the browser's console leaves out. */
+/** Reports violations that the browser does not write to the console. */
 async function reportViolations(page: Page): Promise<void> {
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {

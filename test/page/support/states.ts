@@ -1,6 +1,6 @@
 import type { Page, Route } from "playwright-core";
 
-/** An answer that takes the place of the service's: its error, or the text of something in front of it. */
+/** A response that replaces the service's: its error, or a text of something in front of it. */
 export type Answer =
   | {
       readonly status: number;
@@ -12,7 +12,10 @@ export type Answer =
 
 const QUERIES = /\/1\/logs\/[^/]+\/(?:query|fields)\?/;
 
-/** Answers the queries of a page with an error. @returns what ends that */
+/**
+ * Answers the queries of a page with an error.
+ * @returns a function that ends it
+ */
 export async function answerQueries(
   page: Page,
   answer: Answer,
@@ -37,7 +40,7 @@ function responseOf(answer: Answer): Parameters<Route["fulfill"]>[0] {
   };
 }
 
-/** Waits until a page has loaded what tells that the service is away. */
+/** Waits until a page has loaded the part that reports an unreachable service. */
 export async function loadedAhead(page: Page): Promise<void> {
   await page.waitForFunction(() =>
     performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/list-state.")),
