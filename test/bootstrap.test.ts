@@ -11,16 +11,16 @@ import { PLACES, type Place } from "./contract/documents-places.ts";
 
 const GIVEN = { LOGGIA_ADMIN: "ann@example.org:correct horse", LOGGIA_LOG: "shop:key-of-the-first-log" };
 /**
- * More than a start writes and shows: the last ones of a loop over all moments must run to their
- * end.
+ * More writes and outputs than a start has, so that the last iterations over all moments run to
+ * their end.
  */
 const MOMENTS = 12;
 
 const silent = pino({ level: "silent" });
 
 /**
- * Lets a number of writes and shows through; then the process is as good as killed, and none of its
- * calls comes back.
+ * Allows a number of writes and outputs; after that the process counts as killed, and none of its
+ * calls returns.
  */
 function lifeOf(moments: number) {
   let left = moments;
@@ -34,7 +34,7 @@ function lifeOf(moments: number) {
       left -= 1;
       const result = await work();
       if (left > 0) return result;
-      // Half of the moments lie behind what was done, before its answer.
+      // Half of the moments are after an operation and before its result.
       died.resolve("killed");
       return dead;
     },
@@ -58,7 +58,7 @@ async function catalogOf(t: ExecutionContext, documents: Documents): Promise<Cat
   return catalog;
 }
 
-/** One start, which may end early. What it showed is added to `shown`. */
+/** Runs one start, which may end early, and adds its output to `shown`. */
 async function start(t: ExecutionContext, place: Place, shown: FirstStart[], life?: Life) {
   const documents = await place.connect();
   const catalog = await catalogOf(t, life === undefined ? documents : mortal(documents, life));
@@ -90,7 +90,7 @@ for (const { name, take } of PLACES) {
     t.deepEqual(ends, new Set(["killed", "done"]));
   });
 
-  test(`${name}: of processes that start at once with other settings, one makes an admin and a log`, async (t) => {
+  test(`${name}: of processes that start at once with different settings, one creates an admin and a log`, async (t) => {
     const place = await take(t);
     const catalogs = await Promise.all([1, 2, 3].map(async () => catalogOf(t, await place.connect())));
     let shows = 0;
@@ -110,7 +110,7 @@ for (const { name, take } of PLACES) {
     }
   });
 
-  test(`${name}: LOGGIA_ADMIN and LOGGIA_LOG are for a store without accounts, and a deleted admin stays so`, async (t) => {
+  test(`${name}: LOGGIA_ADMIN and LOGGIA_LOG apply to an empty store only, and a deleted admin stays deleted`, async (t) => {
     const place = await take(t);
     const catalog = await catalogOf(t, await place.connect());
     const lines: string[] = [];
@@ -127,7 +127,7 @@ for (const { name, take } of PLACES) {
     t.is(lines.length, 1);
     t.regex(lines[0]!, /LOGGIA_ADMIN and LOGGIA_LOG ignored: the store has accounts already/);
     t.false(lines[0]!.includes("First start"));
-    // Restarts with the same settings are usual: a log that is there needs no word.
+    // Restarts with the same settings are usual, so an existing log is not reported.
     await makeFirstRecords(catalog, readSettings({ LOGGIA_LOG: GIVEN.LOGGIA_LOG }), parts);
     t.is(lines.length, 1);
   });

@@ -4,7 +4,10 @@ import { join } from "node:path";
 
 import { readScenarios } from "./scenarios/scenario.ts";
 
-/** Rows of `docs/conformance.md` end in what shows them: `` `file`: "name", "name"; `file`: … `` */
+/**
+ * Each row of `docs/conformance.md` ends in the tests that verify it: `` `file`: "name", "name";
+ * `file`: … ``
+ */
 const PROJECT = join(import.meta.dirname, "..");
 const rows = readFileSync(join(PROJECT, "docs/conformance.md"), "utf8")
   .split("\n")
@@ -24,7 +27,7 @@ const references = rows.flatMap((row) => {
 
 const steps = new Map(readScenarios().map(({ file, scenario }) => [file, scenario.steps.map(({ name }) => name)]));
 
-test("every row names what shows it, and nothing that can't be read", (t) => {
+test("every row names the tests that verify it, in a readable format", (t) => {
   t.true(rows.length > 80);
   for (const row of rows) {
     const shown = row.split("|").at(-2) ?? "";
@@ -36,13 +39,13 @@ test("every row names what shows it, and nothing that can't be read", (t) => {
   }
 });
 
-test("every step that is named is there, once", (t) => {
+test("every named step exists, once", (t) => {
   for (const { file, name } of references.filter((reference) => reference.file.endsWith(".yaml"))) {
     t.is(steps.get(file)?.filter((step) => step === name).length ?? 0, 1, `${file}: ${name}`);
   }
 });
 
-test("every test that is named is there", (t) => {
+test("every named test exists", (t) => {
   for (const { file, name } of references.filter((reference) => !reference.file.endsWith(".yaml"))) {
     t.true(
       existsSync(join(PROJECT, file)) && readFileSync(join(PROJECT, file), "utf8").includes(name),

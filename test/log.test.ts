@@ -3,14 +3,14 @@ import test from "ava";
 import { createLog, secretsOf } from "../src/log.ts";
 import { readSettings } from "../src/settings.ts";
 
-/** A log whose lines are kept. */
+/** A log that keeps its lines. */
 function keptLog(secrets: readonly string[] = []) {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
   return { log: createLog({ level: "trace", secrets, destination }), lines };
 }
 
-test("an error tells what it says and what caused it, and nothing that hangs on it", (t) => {
+test("an error is logged with its message and cause, and no other properties", (t) => {
   const { log, lines } = keptLog();
   const request = { headers: { authorization: "Basic aHVudGVyMg==" }, body: "a person's words" };
   const cause = Object.assign(new Error("refused"), { meta: { request } });
@@ -24,7 +24,7 @@ test("an error tells what it says and what caused it, and nothing that hangs on 
   t.false(lines[0]!.includes("words"));
 });
 
-test("fields that are named like secrets, and the operator's secrets wherever they turn up, are redacted", (t) => {
+test("fields named like secrets are redacted, and the operator's secrets wherever they occur", (t) => {
   const { log, lines } = keptLog(['hunter2 "quoted"', "short"]);
   log.info({ apikey: "lg_1", account: { password: "p", email: "ann@example.org" }, a: { b: { secret: "s" } } }, "hi");
   log.warn('login with hunter2 "quoted" failed; cut short');
@@ -40,7 +40,7 @@ test("fields that are named like secrets, and the operator's secrets wherever th
   t.is(JSON.parse(lines[1]!).msg, "login with [redacted] failed; cut short");
 });
 
-test("no text begins a line of its own, or reaches a terminal as more than text", (t) => {
+test("no text starts a log line of its own or controls a terminal", (t) => {
   const { log, lines } = keptLog();
   log.info({ text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e\u061c' }, "x\ny\u009b31m");
   t.is(lines.length, 1);
@@ -49,7 +49,7 @@ test("no text begins a line of its own, or reaches a terminal as more than text"
   t.like(JSON.parse(lines[0]!), { text: 'a\r\n{"level":60}\u001b[2J\u2028\u202e\u061c', msg: "x\ny\u009b31m" });
 });
 
-test("which secrets settings hold", (t) => {
+test("lists the secrets in settings", (t) => {
   const settings = readSettings({
     LOGGIA_ADMIN: "ann@example.org:password of ann",
     LOGGIA_LOG: "shop:key of the shop",

@@ -12,7 +12,7 @@ async function total(service: Service): Promise<number> {
   return Number(headers.get("x-total-count"));
 }
 
-/** The `value` of every event, page by page to the end. */
+/** Returns the `value` of every event, page by page to the end. */
 async function allValues(service: Service): Promise<number[]> {
   const values: number[] = [];
   for (let page = 1; ; page++) {
@@ -59,7 +59,7 @@ for (const kind of KINDS) {
     );
   });
 
-  test(`${kind}: what was posted before a restart is there after it`, async (t) => {
+  test(`${kind}: events posted before a restart are there after it`, async (t) => {
     const environment = environmentOf(kind, temporaryFolder(t));
     const first = await startService(environment);
     t.truthy(first.first?.admin);
@@ -77,7 +77,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a port that is taken ends the start with one line, and leaves nothing open", async (t) => {
+test("a port in use stops startup with one line and leaves nothing open", async (t) => {
   const service = await serviceOf(t, "embedded");
   const folder = temporaryFolder(t);
   const environment = { ...environmentOf("embedded", folder), LOGGIA_POST: `127.0.0.1:${service.post?.port}` };
@@ -90,7 +90,7 @@ test("a port that is taken ends the start with one line, and leaves nothing open
   await again.close();
 });
 
-test("a folder that belongs to a running service is refused in one line", async (t) => {
+test("a folder of a running service is refused in one line", async (t) => {
   const environment = environmentOf("embedded", temporaryFolder(t));
   const service = await startService(environment);
   t.teardown(() => service.close());
@@ -99,7 +99,7 @@ test("a folder that belongs to a running service is refused in one line", async 
   t.regex(error?.message ?? "", /bus\.sqlite/);
 });
 
-test("engines that can't be reached end the start with one line that names them", async (t) => {
+test("unreachable engines stop startup with one line that names them", async (t) => {
   const nowhere = {
     ...environmentOf("embedded", temporaryFolder(t)),
     KAFKA_BROKERS: "127.0.0.1:1",

@@ -1,9 +1,10 @@
 /**
- * Runs the tests: `node test/run.ts [what ava takes]`. Starts the engines that the tests need, once
- * for all of them, runs ava, stops what it started, and closes with one line, `N passed, N failed`.
+ * Runs the tests: `node test/run.ts [arguments of ava]`. Starts the engines that the tests need,
+ * once for all of them, runs ava, stops what it started, and ends with one line, `N passed, N
+ * failed`.
  *
  * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and
- * TEST_ELASTICSEARCH_URL: with those that run there.
+ * TEST_ELASTICSEARCH_URL: with engines that are already running.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,10 +21,13 @@ import type { Tally } from "./support/tally.ts";
 
 const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
 
-/** More test files at once than this only wait for each other: they share one Kafka and one Elasticsearch. */
+/**
+ * More concurrent test files than this only wait for each other, because they share one Kafka and
+ * one Elasticsearch.
+ */
 const MOST_FILES_AT_ONCE = 4;
 
-/** Only one line of a run may look like its result, and that is the last. */
+/** Only the last line of a run may look like its result. */
 const LOOKS_LIKE_RESULT = /^\s*\d+ passed, \d+ failed\s*$/;
 
 const interruption = new AbortController();
@@ -60,7 +64,7 @@ async function runTests(args: readonly string[]): Promise<Tally> {
   }
 }
 
-/** Null where they cannot be had; why was printed. */
+/** Returns null if they are unavailable; the reason was printed. */
 async function startForTests(): Promise<Engines | null> {
   try {
     return await startEngines({ say: (line) => console.log(line), signal: interruption.signal });

@@ -11,7 +11,7 @@ import { temporaryFolder } from "./support/temporary.ts";
 
 const CLUSTER = { KAFKA_BROKERS: "k1:9092,k2:9093", ELASTICSEARCH_URL: "http://e1:9200,http://e2:9200" };
 
-test("nothing set means embedded engines, all roles and the documented addresses", (t) => {
+test("the defaults are embedded engines, all roles and the documented addresses", (t) => {
   const settings = readSettings({});
   t.deepEqual(settings.api, { host: "127.0.0.1", port: 8080 });
   t.deepEqual(settings.post, { host: "127.0.0.1", port: 8081 });
@@ -21,7 +21,7 @@ test("nothing set means embedded engines, all roles and the documented addresses
   t.is(settings.limits.text, 500);
 });
 
-test("brokers and nodes make a cluster, with several addresses each", (t) => {
+test("brokers and nodes select a cluster, with several addresses each", (t) => {
   const { engines } = readSettings({ ...CLUSTER, LOGGIA_ROLES: "post" });
   if (engines.kind !== "cluster") return t.fail();
   t.deepEqual(engines.kafka.brokers, ["k1:9092", "k2:9093"]);
@@ -30,12 +30,12 @@ test("brokers and nodes make a cluster, with several addresses each", (t) => {
   t.is(engines.kafka.sasl, null);
 });
 
-test("memory is a third of the machine and 1 GB at most, or what is given, and its shares fit into it", (t) => {
+test("memory defaults to a third of the machine and at most 1 GB, and its shares fit into it", (t) => {
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
   for (const bytes of [LEAST_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
     const { store_mb, heapLimit_mb, waiting_mb, filters_mb, answers_mb } = shareMemory(bytes);
-    // Objects get 64 MB and a fifth of what is not there anyway.
+    // Objects get 64 MB and a fifth of the memory above 240 MB.
     const heap_mb = 64 + Math.floor((bytes / 2 ** 20 - 240) * 0.2);
     t.is(heapLimit_mb, Math.max(1024, 4 * heap_mb));
     t.true(Math.min(store_mb, heap_mb, waiting_mb, filters_mb, answers_mb) >= 16);
@@ -51,7 +51,7 @@ test("memory is a third of the machine and 1 GB at most, or what is given, and i
   }
 });
 
-test("credentials come by variable or from a file, and not from both", (t) => {
+test("credentials are set by variable or from a file, not both", (t) => {
   const file = join(temporaryFolder(t), "password");
   writeFileSync(file, "secret word\n");
   const sasl = { ...CLUSTER, KAFKA_TLS: "on", KAFKA_SASL: "scram-sha-512", KAFKA_USERNAME: "loggia" };
@@ -65,7 +65,7 @@ test("credentials come by variable or from a file, and not from both", (t) => {
   t.is(both.message, "KAFKA_PASSWORD and KAFKA_PASSWORD_FILE are both set; set one of them");
 });
 
-test("how long the bus keeps what is in the store", (t) => {
+test("sets how long the bus keeps stored records", (t) => {
   t.is(readSettings({}).busKeep_ms, 86_400_000);
   t.is(readSettings({ LOGGIA_BUS_KEEP: "90m" }).busKeep_ms, 5_400_000);
   t.is(readSettings({ LOGGIA_BUS_KEEP: "7d" }).busKeep_ms, 604_800_000);
@@ -78,7 +78,7 @@ test("how long the bus keeps what is in the store", (t) => {
   }
 });
 
-test("names of the service are host names, without ports", (t) => {
+test("names of the service are host names without ports", (t) => {
   t.deepEqual(readSettings({}).hosts, []);
   const { hosts } = readSettings({ LOGGIA_HOSTS: "Logs.example.org, bücher.example,loggia" });
   t.deepEqual(hosts, ["logs.example.org", "xn--bcher-kva.example", "loggia"]);
@@ -97,13 +97,13 @@ test("the address for producers is a plain URL", (t) => {
     });
 });
 
-test("an admin and a log for the first start", (t) => {
+test("sets an admin and a log for the first start", (t) => {
   const settings = readSettings({ LOGGIA_ADMIN: "ann@example.org:pass:word", LOGGIA_LOG: "Shop:key-of-shop" });
   t.deepEqual(settings.admin, { email: "ann@example.org", password: "pass:word" });
   t.deepEqual(settings.log as unknown, { key: "shop", apiKey: "key-of-shop" });
 });
 
-test("a mail server, with what it needs", (t) => {
+test("sets a mail server with its options", (t) => {
   t.is(readSettings({}).mail, null);
   const from = { LOGGIA_MAIL_FROM: "loggia@example.org" };
   t.deepEqual(readSettings({ ...from, LOGGIA_SMTP: "smtp://relay.example.org:25" }).mail, {
@@ -125,7 +125,7 @@ test("a mail server, with what it needs", (t) => {
   t.is(readSettings({ ...from, LOGGIA_SMTP: "smtp://localhost" }).mail?.port, 587);
 });
 
-test("proxies by address and by network, and rates", (t) => {
+test("sets proxies by address and by network, and rates", (t) => {
   const { trustedProxies, rates, monitoring } = readSettings({
     LOGGIA_TRUSTED_PROXIES: "10.0.0.1, 192.168.0.0/16,fd00::/8",
     LOGGIA_RATE_FAILURES: "7",
@@ -146,7 +146,7 @@ test("proxies by address and by network, and rates", (t) => {
   t.is(readSettings({}).monitoring, null);
 });
 
-test("a fault in the mail server's address does not show its password", (t) => {
+test("an error about the mail server's address does not show its password", (t) => {
   const bad = [
     "http://u:hunter2@h",
     "smtp://u:hunter2@h/path",
@@ -217,7 +217,7 @@ test("every setting has a help text of one line", (t) => {
   for (const { name, help } of SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);
 });
 
-test("sockets of producers: those of one address are one, and a shared key is never shown", (t) => {
+test("sockets of one address are merged, and a shared key is never shown", (t) => {
   const { listeners } = readSettings({
     LOGGIA_SYSLOG: "tcp://0.0.0.0:514/net?from=10.0.0.0/8, tcp://0.0.0.0:514/rest udp://[::1]:514",
     LOGGIA_FORWARD: "tcp://127.0.0.1:24224/shop?shared_key=a-shared-secret",

@@ -4,11 +4,11 @@ import { readScenarios } from "./scenarios/scenario.ts";
 import type { Step } from "./scenarios/scenario.ts";
 
 /**
- * The tables of the API's specification, row by row. Each row must be met by a step of a scenario,
- * which says what is asked and what must be answered; the scenarios themselves run on every engine.
+ * The tables of the API's specification. Each row must be met by a step of a scenario, which has
+ * the request and the expected response; the scenarios run on every engine.
  */
 
-/** Method, path, the status of the answer, and the formats in which it must be shown. */
+/** Method, path, status of the response, and the formats in which it must be shown. */
 const ENDPOINTS = `
 GET    /1/logs                            200  json xml jsonp
 GET    /1/logs/:log                       200  json xml jsonp
@@ -55,7 +55,7 @@ GET    /1/logs/:log/fields                200  json xml jsonp
 GET    /1/logs/:log/fields                400  json
 `;
 
-/** Parameters of lists, each with a value that is taken and, where there is one, a value that is refused. */
+/** Parameters of lists, each with a valid value and, if there is one, an invalid one. */
 const PARAMETERS: Readonly<Record<string, { readonly taken: RegExp; readonly refused?: RegExp }>> = {
   pagenum: { taken: /^[1-9]/, refused: /^0$/ },
   pagesize: { taken: /^[1-9]/, refused: /^501$/ },
@@ -68,14 +68,14 @@ const PARAMETERS: Readonly<Record<string, { readonly taken: RegExp; readonly ref
   class: { taken: /./ },
   created: { taken: /:/, refused: /./ },
 };
-/** Lists that know them: of events, and of bookmarks and alerts in all logs and in one. */
+/** Lists with these parameters: of events, and of bookmarks and alerts in all logs and in one. */
 const LISTS = {
   events: ["/1/logs/:log/events"],
   bookmarks: ["/1/logs/bookmarks", "/1/logs/:log/bookmarks"],
   alerts: ["/1/logs/alerts", "/1/logs/:log/alerts"],
 } as const;
 
-/** Fields of records, with a path where they are shown byte by byte. */
+/** Fields of records, with a path whose response is compared byte by byte. */
 const RECORDS: Readonly<Record<string, string>> = {
   "/1/logs/:log/events": "id created text link hash tags source log class data geo value user filter bookmarks alerts",
   "/1/logs/:log/events/:id":
@@ -106,7 +106,7 @@ const ASKED: readonly Asked[] = readScenarios().flatMap(({ scenario }) =>
   }),
 );
 
-test("every endpoint has a step for each of its answers, in each format", (t) => {
+test("every endpoint has a step for each of its responses, in each format", (t) => {
   const rows = ENDPOINTS.trim()
     .split("\n")
     .map((line) => line.split(/ +/));
@@ -128,7 +128,7 @@ test("every endpoint has a step for each of its answers, in each format", (t) =>
   t.deepEqual(missing, []);
 });
 
-test("every parameter of lists is taken and refused by a step, for events, bookmarks and alerts", (t) => {
+test("every parameter of lists is accepted and refused by a step, for events, bookmarks and alerts", (t) => {
   const missing = Object.entries(LISTS).flatMap(([list, paths]) =>
     Object.entries(PARAMETERS).flatMap(([name, { taken, refused }]) => {
       const values = (status: number): string[] =>
@@ -137,7 +137,7 @@ test("every parameter of lists is taken and refused by a step, for events, bookm
             method === "GET" && step.status === status && paths.some((each) => leadsTo(path, each)),
         ).flatMap(({ parameters }) => parameters.getAll(name));
       const isTaken = values(200).some((value) => taken.test(value));
-      // What a value must be is the same for all lists.
+      // Valid values are the same for all lists.
       const isRefused = list !== "events" || refused === undefined || values(400).some((value) => refused.test(value));
       return isTaken && isRefused ? [] : [`${list}: ${name}${isTaken ? ", refused" : ""}`];
     }),
@@ -145,7 +145,7 @@ test("every parameter of lists is taken and refused by a step, for events, bookm
   t.deepEqual(missing, []);
 });
 
-test("every field of every record stands in an answer that is compared byte by byte", (t) => {
+test("every field of every record is in a response that is compared byte by byte", (t) => {
   const missing = Object.entries(RECORDS).flatMap(([path, fields]) => {
     const bodies = ASKED.filter((asked) => asked.method === "GET" && leadsTo(asked.path, path)).map(
       ({ step }) => step.body ?? "",
@@ -171,7 +171,7 @@ test("every field of an event is posted", (t) => {
 
 const OWN_WORDS: ReadonlySet<string> = new Set(["bookmarks", "alerts", "classFilters"]);
 
-/** Whether a path of a step is one of the path with these parameters. */
+/** Returns whether a step's path matches the path with these parameters. */
 function leadsTo(path: string, pattern: string): boolean {
   const [words, wanted] = [path.split("/"), pattern.split("/")];
   return (

@@ -41,7 +41,7 @@ async function clockOf(t: ExecutionContext, host: Host): Promise<KeptClock> {
 }
 
 for (const { name, open } of PLACES) {
-  test(`${name}: a clock a hundred days ahead removes nothing of a log that keeps ninety`, async (t) => {
+  test(`${name}: a clock a hundred days ahead removes nothing of a log that keeps ninety days`, async (t) => {
     t.timeout(60_000);
     const house = await open(t);
     const host: Host = { shift_ms: 0 };
@@ -59,7 +59,7 @@ for (const { name, open } of PLACES) {
     const retention = startRetention({ ...house, clock, log: SILENT });
     t.teardown(() => retention.close());
     t.is(await retention.removeExpired(), 0);
-    // What comes while the clock is ahead is stored as well.
+    // Events that arrive while the clock is ahead are stored too.
     await append(
       house.bus,
       Array.from({ length: 5 }, () => accept(log)),
@@ -78,10 +78,12 @@ for (const { name, open } of PLACES) {
   });
 }
 
-/** How long the bus keeps what its groups have acknowledged. */
+/** How long the bus keeps records that its groups have acknowledged. */
 const KEEP_MS = 7 * DAY_MS;
 
-/** A bus of three records that its group has acknowledged, appended by a clock. */
+/**
+ * Creates a bus of three records, appended by a given clock and acknowledged by the bus's group.
+ */
 async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
   const file = join(temporaryFolder(t), "bus.sqlite");
   {
@@ -103,7 +105,7 @@ async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
     });
     await promise;
   }
-  /** How many there are after a sweep by another clock. */
+  /** Returns how many are left after a sweep by another clock. */
   const left = async (later: RemovalClock): Promise<number> => {
     let sweeps = 0;
     const counted = { now: later.now, mayRemove: () => ((sweeps += 1), later.mayRemove()) };
@@ -125,20 +127,20 @@ async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
 
 const at = (days: number): RemovalClock => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
 
-test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace", async (t) => {
+test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace period", async (t) => {
   const left = await threeRecords(t, at(0));
   const host: Host = { shift_ms: 0 };
   const clock = await clockOf(t, host);
   host.shift_ms = 100 * DAY_MS;
   t.is(await left(clock), 3);
-  // Eight days have really passed: the first sweep notes what was acknowledged, one a day later
+  // Eight days have really passed: the first sweep records what was acknowledged, one a day later
   // removes it.
   t.is(await left(at(8)), 3);
   t.is(await left(at(8.9)), 3);
   t.is(await left(at(9.1)), 1, "the last record stays");
 });
 
-test("records of a clock that was ahead by a year go a retention after it was set right", async (t) => {
+test("records of a clock that was ahead by a year are removed one retention after it was corrected", async (t) => {
   const left = await threeRecords(t, at(365));
   t.is(await left(at(365)), 3, "what was acknowledged is noted, by the wrong clock too");
   t.is(await left(at(0)), 3);
@@ -147,7 +149,7 @@ test("records of a clock that was ahead by a year go a retention after it was se
 });
 
 for (const kind of KINDS) {
-  test(`${kind}: a post while the clock is a year ahead dates no other, after restarts as well`, async (t) => {
+  test(`${kind}: a post while the clock is a year ahead dates no other one, across restarts too`, async (t) => {
     t.timeout(120_000);
     const folder = temporaryFolder(t);
     const file = join(folder, "shift");
@@ -216,7 +218,7 @@ async function shift(program: Program, file: string, ms: number): Promise<void> 
   program.signal("SIGWINCH");
 }
 
-/** Addresses that are the same in each life. */
+/** Returns addresses that stay the same across restarts. */
 async function addressesOf(environment: Record<string, string>) {
   const [api, post] = [await stablePort(), await stablePort()];
   return {

@@ -25,7 +25,7 @@ async function live(machine: Machine, marks: ClockMarks, { shared = false, check
   return { clock: await openClock({ ...machine, marks, shared, holds, log: SILENT, check_ms }), holds };
 }
 
-/** What a service does until it ends, or is killed. */
+/** Runs a service until it ends or is killed. */
 async function inLife(
   t: ExecutionContext,
   machine: Machine,
@@ -43,7 +43,7 @@ function markIn(t: ExecutionContext): string {
   return join(temporaryFolder(t), "clock.json");
 }
 
-test("a clock that is a year ahead is not believed in the next life either", async (t) => {
+test("a clock that is a year ahead is not trusted after a restart either", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
   await inLife(t, machine, file, () => machine.pass(DAY_MS));
   for (const killed of [true, false]) {
@@ -66,7 +66,7 @@ test("a clock that is a year ahead is not believed in the next life either", asy
   }
 });
 
-test("without a mark another clock is asked, and believed where the host's contradicts it", async (t) => {
+test("without a mark another clock is asked, and trusted if it contradicts the host's", async (t) => {
   const machine = new Machine();
   const right_ms = machine.host();
   machine.step(100 * DAY_MS);
@@ -88,7 +88,7 @@ test("without a mark another clock is asked, and believed where the host's contr
   t.deepEqual(await open(away), believed, "it can't be asked");
 });
 
-test("a service that was down while its machine ran on believes it at once", async (t) => {
+test("a service that was down while its machine ran on trusts the clock at once", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
   await inLife(t, machine, file, () => {});
   machine.pass(30 * DAY_MS);
@@ -98,7 +98,7 @@ test("a service that was down while its machine ran on believes it at once", asy
   });
 });
 
-test("a reboot of minutes is believed, and one of days waits for a person, also across lives", async (t) => {
+test("a reboot of minutes is trusted, one of days awaits a decision, across restarts too", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
   await inLife(t, machine, file, () => {});
   machine.reboot(10 * MINUTE_MS);
@@ -115,7 +115,7 @@ test("a reboot of minutes is believed, and one of days waits for a person, also 
   await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
 });
 
-test("without a mark, or with one that cannot be read, the host is believed", async (t) => {
+test("without a mark, or with an unreadable one, the host's clock is trusted", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
   await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
   for (const text of ["", "{", "{}", '{"time_ms":"x"}']) {
@@ -125,7 +125,7 @@ test("without a mark, or with one that cannot be read, the host is believed", as
   }
 });
 
-test("a process of a cluster whose clock is wrong believes the others, and hears what a person accepts", async (t) => {
+test("a process of a cluster with a wrong clock trusts the others, and learns of decisions", async (t) => {
   const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "documents.sqlite") });
   t.teardown(() => documents[Symbol.asyncDispose]());
   const marks = sharedMarks(documents);
@@ -139,7 +139,8 @@ test("a process of a cluster whose clock is wrong believes the others, and hears
   t.false(other.clock.mayRemove());
   t.true(Math.abs(other.clock.now() - right.host()) < MINUTE_MS);
   t.true(one.clock.mayRemove());
-  // The cluster was down for so long, and the first one is behind: a person says so at the other.
+  // The cluster was down that long, and the first process is behind: an operator says so at the
+  // other.
   await other.holds.accept("clock");
   t.true(other.clock.mayRemove());
   await until(() => !one.clock.mayRemove(), { what: "the first to hear of it" });

@@ -12,18 +12,18 @@ export class Machine {
   readonly elapsed = (): number => this.#uptime_ms;
   readonly boot = (): BootMoment => ({ boot: `boot-${this.#boot}`, uptime_ms: this.#uptime_ms });
 
-  /** Time passes by all of its clocks. */
+  /** Advances all of its clocks. */
   pass(ms: number): void {
     this.#host_ms += ms;
     this.#uptime_ms += ms;
   }
 
-  /** Somebody sets the host's clock. */
+  /** Sets the host's clock. */
   step(ms: number): void {
     this.#host_ms += ms;
   }
 
-  /** It is off for a while. */
+  /** Restarts the machine after some time switched off. */
   reboot(off_ms: number): void {
     this.#host_ms += off_ms;
     this.#uptime_ms = 5_000;

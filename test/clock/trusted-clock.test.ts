@@ -18,7 +18,7 @@ for (const [what, step_ms] of [
   ["a hundred days", 100 * DAY_MS],
   ["a year", 365 * DAY_MS],
 ] as const) {
-  test(`a host's clock that jumps forward by ${what} takes the believed time nowhere`, (t) => {
+  test(`a host's clock that jumps forward by ${what} does not move the trusted time`, (t) => {
     const machine = new Machine();
     const { clock } = clockOf(machine);
     machine.pass(HOUR_MS);
@@ -34,7 +34,7 @@ for (const [what, step_ms] of [
   });
 }
 
-test("it is said once that clocks disagree, and once that they agree again", (t) => {
+test("disagreement of clocks is reported once, and their agreement once", (t) => {
   const machine = new Machine();
   const { clock, changes } = clockOf(machine);
   machine.step(DAY_MS);
@@ -45,7 +45,7 @@ test("it is said once that clocks disagree, and once that they agree again", (t)
   t.is(changes.length, 2);
 });
 
-test("a host's clock that is slewed is followed, for years", (t) => {
+test("a host's clock that is slewed is followed for years", (t) => {
   const machine = new Machine();
   const { clock, changes } = clockOf(machine);
   for (let hour = 0; hour < 20_000; hour++) {
@@ -56,7 +56,7 @@ test("a host's clock that is slewed is followed, for years", (t) => {
   t.deepEqual(changes, []);
 });
 
-test("a host's clock that is set back is believed at once, and contradicted where that is far", (t) => {
+test("a host's clock that is set back is trusted at once, and contradicted if it is far off", (t) => {
   const machine = new Machine();
   const { clock } = clockOf(machine);
   machine.step(-DAY_MS);

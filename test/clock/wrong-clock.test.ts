@@ -13,7 +13,9 @@ import { until } from "../support/until.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** A service on embedded engines, as a process of its own whose clock is `shift` ahead. */
+/**
+ * Starts a service on embedded engines in a process of its own, with a clock that is `shift` ahead.
+ */
 async function start(t: ExecutionContext) {
   t.timeout(120_000);
   const folder = temporaryFolder(t);
@@ -56,7 +58,7 @@ async function start(t: ExecutionContext) {
   return { program, data, shift, call, post, texts };
 }
 
-test("a replay while the clock is ahead brings back all that a lost store held", async (t) => {
+test("a replay while the clock is ahead restores everything that a lost store held", async (t) => {
   const { program, data, shift, call, post, texts } = await start(t);
   t.is((await call("PATCH", `/manage/1/logs/${LOG}`, { retentionDays: 90 })).status, 200);
   const posted = ["one", "two", "three"];
@@ -76,7 +78,7 @@ test("a replay while the clock is ahead brings back all that a lost store held",
   t.is((await call("GET", "/health/ready")).status, 200);
 });
 
-test("a host's clock that is behind refuses no event for its right time", async (t) => {
+test("a host's clock that is behind refuses no event for its correct time", async (t) => {
   const { program, shift, post, texts } = await start(t);
   await program.terminate();
   writeFileSync(shift, String(-DAY_MS));

@@ -19,7 +19,10 @@ import { uniqueName } from "../support/temporary.ts";
 const log = pino({ level: "silent" });
 const NOWHERE = "http://127.0.0.1:9";
 
-/** The address of a server that answers everything with `status` and says that it is Elasticsearch. */
+/**
+ * Returns the address of a server that answers everything with `status` and claims to be
+ * Elasticsearch.
+ */
 async function serverOf(
   t: { teardown: (work: () => void) => void },
   status: number,
@@ -40,7 +43,7 @@ async function serverOf(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("many requests have no more time together than is said, and what cleans up behind them is still sent", async (t) => {
+test("many requests share one time limit, and clean-up requests after it are still sent", async (t) => {
   const asked: string[] = [];
   const server = createServer((request, response) => {
     request.resume();
@@ -74,14 +77,14 @@ test("many requests have no more time together than is said, and what cleans up 
   t.deepEqual(await inTime(10_000, async () => client.search({ index: "any" })), {});
 });
 
-test("a node that is not there is named, with what went wrong", async (t) => {
+test("an unreachable node is reported with its address and the error", async (t) => {
   const client = createElasticsearchClient({ nodes: [NOWHERE], log });
   const error = await t.throwsAsync(() => pingElasticsearch(client), { instanceOf: LoggiaError });
   t.like(error, { code: "store_unavailable", status: 503, retryAfter_s: 1 });
   t.regex(error.message, /^Elasticsearch at http:\/\/127\.0\.0\.1:9 cannot be reached: .*ECONNREFUSED/);
 });
 
-test("credentials never show in a message", async (t) => {
+test("credentials never occur in a message", async (t) => {
   const client = createElasticsearchClient({
     nodes: ["http://somebody:hidden@127.0.0.1:9"],
     auth: { username: "other", password: "secret" },
@@ -112,13 +115,13 @@ for (const [status, headers, code, message] of answers) {
   });
 }
 
-test("credentials that may not ask for the cluster's health still reach it", async (t) => {
+test("credentials without permission for the cluster's health still connect", async (t) => {
   const client = createElasticsearchClient({ nodes: [await serverOf(t, 403, elastic)], log });
   await t.notThrowsAsync(() => pingElasticsearch(client));
 });
 
 for (const status of [403, 429]) {
-  test(`a full disk (${status}) is neither taken for wrong credentials nor for too much to do`, async (t) => {
+  test(`a full disk (${status}) is distinguished from wrong credentials and from overload`, async (t) => {
     const error = { type: "cluster_block_exception", reason: "disk usage exceeded flood-stage watermark" };
     const client = createElasticsearchClient({ nodes: [await serverOf(t, status, elastic, error)], log });
     await t.throwsAsync(
@@ -144,7 +147,7 @@ test("a request that waits too long is unavailable, not internal", async (t) => 
   );
 });
 
-test("an error of ours passes as it is, anything else is internal", (t) => {
+test("an error of the service passes unchanged, any other is internal", (t) => {
   const ours = new LoggiaError("unsupported", "no");
   t.is(translateElasticsearchError(ours), ours);
   const bug = new TypeError("undefined is not a function");
@@ -159,7 +162,7 @@ if (realEngines) {
     await t.notThrowsAsync(() => pingElasticsearch(client));
   });
 
-  test("a node that is away is passed over", async (t) => {
+  test("an unreachable node is skipped", async (t) => {
     const client = createElasticsearchClient({ nodes: [NOWHERE, elasticsearchUrl()], log });
     t.teardown(() => client.close());
     for (let i = 0; i < 4; i++) {

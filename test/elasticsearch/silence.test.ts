@@ -35,7 +35,7 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start_ms;
 }
 
-real("once no node answers, what is read fails at once, until one answers again", async (t) => {
+real("once no node answers, reads fail at once until one answers again", async (t) => {
   const proxy = await proxyOf(t);
   const { client, read } = clientOf(t, [proxy.url]);
   await read();
@@ -60,9 +60,9 @@ real("once no node answers, what is read fails at once, until one answers again"
   );
 });
 
-real("while another node answers, one that does not fails no read, and is asked for none", async (t) => {
+real("while another node answers, one that does not fails no read and gets none", async (t) => {
   let asked = 0;
-  // Looks whether the node is there again are no reads.
+  // Checks whether the node is back are not reads.
   const frozen = createServer(({ method }) => void (asked += method === "HEAD" ? 0 : 1)).listen(0, "127.0.0.1");
   await once(frozen, "listening");
   t.teardown(() => {
@@ -78,7 +78,7 @@ real("while another node answers, one that does not fails no read, and is asked 
   t.is(asked, before);
 });
 
-real("a node that takes long over one question is not given up", async (t) => {
+real("a node that takes long over one query is not given up", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let probes = 0;
   const pass = async (incoming: IncomingMessage, response: ServerResponse) => {
@@ -99,28 +99,25 @@ real("a node that takes long over one question is not given up", async (t) => {
   t.is(probes, 8);
 });
 
-real(
-  "with Elasticsearch frozen the service answers reads 503 at once, takes posts, and goes on afterwards",
-  async (t) => {
-    t.timeout(90_000);
-    const proxy = await proxyOf(t);
-    const environment = environmentOf("cluster", temporaryFolder(t));
-    const service = await startService({ ...environment, ELASTICSEARCH_URL: proxy.url });
-    t.teardown(() => service.close());
-    const events = () => get(service, `/1/logs/${LOG}/events`);
-    t.is((await events()).status, 200);
-    proxy.set("stalled");
-    t.is((await post(service, { text: "posted meanwhile" })).status, 201);
-    const first_ms = await timeOf(async () => t.is((await events()).status, 503));
-    const next_ms = await timeOf(async () => {
-      for (let i = 0; i < 5; i++) {
-        const { status, headers } = await events();
-        t.is(status, 503);
-        t.is(headers.get("Retry-After"), "1");
-      }
-    });
-    t.true(next_ms < first_ms, `5 took ${next_ms} ms, the first ${first_ms} ms`);
-    proxy.set("open");
-    await until(async () => (await events()).headers.get("X-Total-Count") === "1", { what: "the event to be listed" });
-  },
-);
+real("with Elasticsearch frozen the service answers reads with 503 at once, accepts posts, and recovers", async (t) => {
+  t.timeout(90_000);
+  const proxy = await proxyOf(t);
+  const environment = environmentOf("cluster", temporaryFolder(t));
+  const service = await startService({ ...environment, ELASTICSEARCH_URL: proxy.url });
+  t.teardown(() => service.close());
+  const events = () => get(service, `/1/logs/${LOG}/events`);
+  t.is((await events()).status, 200);
+  proxy.set("stalled");
+  t.is((await post(service, { text: "posted meanwhile" })).status, 201);
+  const first_ms = await timeOf(async () => t.is((await events()).status, 503));
+  const next_ms = await timeOf(async () => {
+    for (let i = 0; i < 5; i++) {
+      const { status, headers } = await events();
+      t.is(status, 503);
+      t.is(headers.get("Retry-After"), "1");
+    }
+  });
+  t.true(next_ms < first_ms, `5 took ${next_ms} ms, the first ${first_ms} ms`);
+  proxy.set("open");
+  await until(async () => (await events()).headers.get("X-Total-Count") === "1", { what: "the event to be listed" });
+});

@@ -6,7 +6,7 @@ import { readTime } from "../../src/elasticsearch/time.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 
 if (realEngines) {
-  test("a node tells its time", async (t) => {
+  test("a node returns its time", async (t) => {
     const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
     t.teardown(() => client.close());
     const [before, time, after] = [Date.now(), await readTime(client), Date.now()];

@@ -18,7 +18,7 @@ function mailerTo({ port }: { port: number }, options: Partial<SmtpOptions> = {}
   return createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, ...options });
 }
 
-test("a mail arrives as it was written, under the same Message-ID each time", async (t) => {
+test("a mail is received as written, under the same Message-ID each time", async (t) => {
   const server = await startSmtpServer(t);
   const mailer = mailerTo(server, { credentials: { user: "loggia", password: "p:w" } });
   t.deepEqual(await mailer.send(MAIL), { kind: "sent" });
@@ -48,7 +48,7 @@ const INJECTIONS = [
   "=?utf-8?q?x=0D=0ABcc:_victim@example.com?=",
 ];
 
-test("no subject puts a header or a recipient into a mail", async (t) => {
+test("no subject adds a header or a recipient to a mail", async (t) => {
   const server = await startSmtpServer(t);
   await mailerTo(server).send(MAIL);
   const names = server.mails[0]!.headers.map(([name]) => name);
@@ -80,7 +80,7 @@ test("an address is one recipient or none", async (t) => {
   t.deepEqual(server.mails[0]?.to, ["ann+x@xn--exmple-cua.org"]);
 });
 
-/** What answering a command in some way makes of a mail. */
+/** Outcomes of a mail by the reply to a command. */
 const OUTCOMES: readonly [command: string, answer: string, kind: MailOutcome["kind"]][] = [
   ["EHLO", "close", "unavailable"],
   ["EHLO", "421 too busy", "unavailable"],
@@ -109,19 +109,19 @@ for (const [at, answer, kind] of OUTCOMES) {
   });
 }
 
-/** The next mail is not spoilt by the last one. */
+/** The previous mail does not affect the next one. */
 async function connectionsEnd(t: ExecutionContext, server: SmtpServer): Promise<void> {
   server.rule = () => null;
   t.deepEqual(await mailerTo(server).send(MAIL), { kind: "sent" });
 }
 
-test("nobody listens: unavailable", async (t) => {
+test("nothing listens: unavailable", async (t) => {
   const server = await startSmtpServer(t);
   await server.close();
   t.is((await mailerTo(server).send(MAIL)).kind, "unavailable");
 });
 
-test("a server that does not answer in time: unavailable before the mail was handed over, unknown after", async (t) => {
+test("a server that does not reply in time: unavailable before the mail was handed over, unknown after", async (t) => {
   const server = await startSmtpServer(t);
   const mailer = mailerTo(server, { deadline_ms: 300 });
   const never = new Promise<null>(() => {});
@@ -135,9 +135,9 @@ test("a server that does not answer in time: unavailable before the mail was han
   }
 });
 
-test("a password does not leave this machine without TLS", async (t) => {
+test("a password never leaves the machine without TLS", async (t) => {
   const server = await startSmtpServer(t);
-  // The wildcard address reaches this machine, and is none of the names that say so.
+  // The wildcard address reaches this machine but is not one of the exempted names.
   const mailer = mailerTo(server, { host: "0.0.0.0", credentials: { user: "u", password: "p" } });
   t.is((await mailer.send(MAIL)).kind, "unavailable");
   await until(() => server.commands.length > 0, { what: "the attempt" });

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 const log = pino({ level: "silent" });
 const RECORDS = [{ key: "k", value: randomBytes(50_000) }];
 
-test("a full disk is told until something is stored again, or for 10 s", async (t) => {
+test("a full disk is reported until an append succeeds, or for 10 s", async (t) => {
   const file = `${temporaryFolder(t)}/bus.sqlite`;
   await using bus = await openSqliteBus({ file, log, maxFile_bytes: 512 * 1024 });
   let now_ms = 1_000;
@@ -22,11 +22,11 @@ test("a full disk is told until something is stored again, or for 10 s", async (
   };
   t.is(watch.fault(), null);
   await t.throwsAsync(fill, { instanceOf: LoggiaError, message: /disk is full/ });
-  // A bus that takes nothing still answers.
+  // A bus that accepts no appends still answers.
   await bus.ping();
   t.regex(watch.fault() ?? "", /^did not take what was posted last: .*disk is full$/);
 
-  // Nobody posts any more where it is not ready: then the next posts have to show how it is.
+  // Nothing is posted while the bus is not ready, so the next posts must show its state.
   now_ms += 9_999;
   t.truthy(watch.fault());
   now_ms += 1;
@@ -38,7 +38,7 @@ test("a full disk is told until something is stored again, or for 10 s", async (
   t.is(watch.fault(), null);
 });
 
-test("an append that fails late says nothing where a later one was taken", async (t) => {
+test("an append that fails late does not count if a later one has succeeded", async (t) => {
   const first = Promise.withResolvers<void>();
   const answers = [first.promise, Promise.resolve()];
   const watch = watchAppends({ append: () => answers.shift()! });
@@ -49,7 +49,7 @@ test("an append that fails late says nothing where a later one was taken", async
   t.is(watch.fault(), null);
 });
 
-test("what is too large, and what came when too much was waiting, says nothing about the bus", async (t) => {
+test("appends that are too large or exceed the queue do not count as failures of the bus", async (t) => {
   const errors = [new LoggiaError("body_too_large", "too large"), new LoggiaError("overloaded", "too much")];
   for (const error of errors) {
     const watch = watchAppends({ append: () => Promise.reject(error) });
@@ -58,7 +58,7 @@ test("what is too large, and what came when too much was waiting, says nothing a
   }
 });
 
-test("what nobody foresaw is not told to strangers", async (t) => {
+test("details of an unexpected failure are not public", async (t) => {
   const watch = watchAppends({ append: () => Promise.reject(new TypeError("password is hunter2")) });
   await t.throwsAsync(watch.append("events", RECORDS));
   t.regex(watch.fault() ?? "", /^did not take what was posted last: failed; the log of the service holds the reason$/);

@@ -11,7 +11,7 @@ const well = { ping: () => Promise.resolve() };
 const taken = { fault: () => null };
 const none = createHolds({ log });
 
-test("each dependency is named, and those that are needed decide", async (t) => {
+test("each dependency is named, and the required ones decide", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("store_unavailable", "Nobody answers at h:1")) };
   const health = createHealth({
     ports: { bus: well, store: away, catalog: well },
@@ -32,7 +32,7 @@ test("each dependency is named, and those that are needed decide", async (t) => 
   t.is((await health.ready(["bus", "catalog"])).status, "ready");
 });
 
-test("what nobody foresaw is not told to strangers", async (t) => {
+test("details of an unexpected failure are not public", async (t) => {
   const broken = { ping: () => Promise.reject(new TypeError("password is hunter2")) };
   const { dependencies } = await createHealth({
     ports: { bus: broken, store: well, catalog: well },
@@ -45,7 +45,7 @@ test("what nobody foresaw is not told to strangers", async (t) => {
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
 });
 
-test("one that does not answer is not waited for, nor asked again meanwhile", async (t) => {
+test("an unresponsive dependency is not waited for, nor asked again meanwhile", async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let asked = 0;
   const slow = { ping: () => ((asked += 1), promise) };
@@ -69,7 +69,7 @@ test("one that does not answer is not waited for, nor asked again meanwhile", as
   t.is(asked, 2);
 });
 
-test("a bus that answers and takes nothing is not ready for those who post, and does for others", async (t) => {
+test("a bus that answers and accepts no appends is not ready for posting, and ready for others", async (t) => {
   const why = "did not take what was posted last: its disk is full";
   const health = createHealth({
     ports: { bus: well, store: well, catalog: well },
@@ -87,7 +87,7 @@ test("a bus that answers and takes nothing is not ready for those who post, and 
   t.deepEqual(api.dependencies.bus, { ok: false, needed: false, why });
 });
 
-test("a bus that cannot be reached is told as such, whatever was appended before", async (t) => {
+test("an unreachable bus is reported as such, whatever was appended before", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("bus_unavailable", "Nobody answers at h:1")) };
   const appends = { fault: () => "did not take what was posted last" };
   const health = createHealth({

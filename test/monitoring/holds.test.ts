@@ -12,7 +12,7 @@ function holdOf(changes: Partial<NewHold> = {}): NewHold {
   return { name: "clock", why: "it is ahead", todo: "set it right", blocks: null, accept: () => {}, ...changes };
 }
 
-test("a hold lasts until its cause is gone or a person accepts it", async (t) => {
+test("a hold lasts until its cause is gone or an operator accepts it", async (t) => {
   const holds = createHolds({ log: silent });
   const accepted: string[] = [];
   holds.set(holdOf({ accept: () => void accepted.push("clock") }));
@@ -26,14 +26,14 @@ test("a hold lasts until its cause is gone or a person accepts it", async (t) =>
   t.deepEqual(holds.list(), []);
 });
 
-test("a hold whose acceptance fails lasts on", async (t) => {
+test("a hold whose acceptance fails stays", async (t) => {
   const holds = createHolds({ log: silent });
   holds.set(holdOf({ accept: () => Promise.reject(new Error("the disk is full")) }));
   await t.throwsAsync(holds.accept("clock"), { message: "the disk is full" });
   t.is(holds.list().length, 1);
 });
 
-test("the log says a hold when it begins, and once an hour", (t) => {
+test("a hold is logged when it begins and once an hour", (t) => {
   const lines: string[] = [];
   let now_ms = 0;
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
@@ -46,7 +46,7 @@ test("the log says a hold when it begins, and once an hour", (t) => {
   t.is(lines.length, 4, "its end, and the next one");
 });
 
-test("readiness shows each hold, and is red for a listener whose dependency it blocks", async (t) => {
+test("readiness lists each hold, and fails for a listener whose dependency it blocks", async (t) => {
   const holds = createHolds({ log: silent });
   const well = { ping: () => Promise.resolve() };
   const ports = { bus: well, store: well, catalog: well };

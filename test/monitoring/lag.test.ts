@@ -7,7 +7,7 @@ import { until } from "../support/until.ts";
 
 const log = pino({ level: "silent" });
 
-test("records that wait, and for how long", async (t) => {
+test("reports the number of waiting records and the age of the oldest", async (t) => {
   let lags: PartitionLag[] | Error = new Error("away");
   const bus = {
     lag: () => (lags instanceof Error ? Promise.reject(lags) : Promise.resolve(lags)),
@@ -22,7 +22,7 @@ test("records that wait, and for how long", async (t) => {
   await until(() => lag.current()?.records === 3, { what: "three records to wait" });
   await until(() => (lag.current()?.age_s ?? 0) > 2, { what: "them to grow old" });
 
-  // What lay there then has been carried; new records came, which are young.
+  // The previous records have been processed, and new ones have arrived.
   lags = [
     { partition: 0, first: 0, end: 14, next: 12 },
     { partition: 1, first: 0, end: 5, next: 5 },
@@ -39,7 +39,7 @@ test("records that wait, and for how long", async (t) => {
   t.is(lag.current()?.age_s, 0);
 });
 
-test("a bus that is away leaves what was known, which grows older", async (t) => {
+test("while the bus is unreachable the last known lag stays, and its age grows", async (t) => {
   let away = false;
   const bus = {
     lag: () =>

@@ -13,7 +13,7 @@ import { writeEvents } from "../support/write-events.ts";
 
 const ID = "6635f7a0000000010badcafe" as EventId;
 
-/** The store, which notes what each of its methods is called with. */
+/** The store, with a record of the arguments of each method. */
 function recording(store: Store, calls: Record<string, unknown[]>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store & string) {
@@ -27,7 +27,7 @@ function recording(store: Store, calls: Record<string, unknown[]>): Store {
   });
 }
 
-test("a measured store hands on all that it is asked, and tells what was asked", async (t) => {
+test("a measured store forwards every call and counts it", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }) });
   const log = newLog();

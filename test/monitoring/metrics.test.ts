@@ -2,7 +2,7 @@ import test from "ava";
 
 import { createMetrics } from "../../src/monitoring/metrics.ts";
 
-test("what became of each of those that were written is counted by kind", async (t) => {
+test("write outcomes are counted by kind", async (t) => {
   const metrics = createMetrics();
   const done = { kind: "done" } as const;
   const retry = { kind: "retry", reason: "busy" } as const;

@@ -8,7 +8,9 @@ import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } fr
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** The samples of a text in the format of Prometheus, by name with labels. Throws where a line is none. */
+/**
+ * Parses text in the Prometheus format into samples by name with labels. Throws on an invalid line.
+ */
 function parseMetrics(text: string): Map<string, number> {
   const samples = new Map<string, number>();
   for (const line of text.split("\n")) {
@@ -40,7 +42,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`${kind}: metrics count what happened, and name nobody`, async (t) => {
+  test(`${kind}: metrics count events and name nobody`, async (t) => {
     t.timeout(60_000);
     const service = await serviceOf(t, kind);
     const { apiUrl, postUrl } = service;
@@ -94,7 +96,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`${kind}: with an address of their own, metrics are told there alone`, async (t) => {
+  test(`${kind}: with an address of their own, metrics are served there alone`, async (t) => {
     const service = await startService({ ...environmentOf(kind, temporaryFolder(t)), LOGGIA_OPS: "127.0.0.1:0" });
     t.teardown(() => service.close());
     const own = `http://127.0.0.1:${service.monitoring?.port}`;
@@ -109,16 +111,16 @@ for (const kind of KINDS) {
   });
 }
 
-test("the documentation names each metric, and no other", async (t) => {
+test("the documentation lists each metric, and no other", async (t) => {
   const environment = {
     LOGGIA_SMTP: "smtp://127.0.0.1:9",
     LOGGIA_MAIL_FROM: "loggia@example.org",
-    // Listeners are told of where one is set.
+    // Metrics of listeners exist only if one is set.
     LOGGIA_SYSLOG: `udp://127.0.0.1:0/${LOG}`,
   };
   const service = await startService({ ...environmentOf("embedded", temporaryFolder(t)), ...environment });
   t.teardown(() => service.close());
-  // Told from the first look on.
+  // Reported from the first check on.
   await until(async () => (await metricsOf(service.apiUrl)).has("loggia_pipeline_lag_records"), { what: "the lag" });
   const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
   const told = [...text.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
@@ -128,7 +130,7 @@ test("the documentation names each metric, and no other", async (t) => {
   t.deepEqual(documented.toSorted(), told.toSorted());
 });
 
-test("a store that fails turns the API not ready, and leaves posting ready", async (t) => {
+test("a failing store makes the API not ready, and posting stays ready", async (t) => {
   const service = await serviceOf(t, "embedded");
   await service.ports.store[Symbol.asyncDispose]();
   await until(async () => (await fetch(`${service.apiUrl}/health/ready`)).status === 503, {
@@ -144,7 +146,7 @@ test("a store that fails turns the API not ready, and leaves posting ready", asy
   t.is((await fetch(`${service.postUrl}/health/ready`)).status, 200);
 });
 
-test("only GET and HEAD, by whatever path is no more than alike", async (t) => {
+test("only GET and HEAD are allowed, on the exact paths alone", async (t) => {
   const { apiUrl, postUrl } = await serviceOf(t, "embedded");
   for (const url of [apiUrl, postUrl]) {
     const head = await fetch(`${url}/health/live?x=1`, { method: "HEAD" });
@@ -158,7 +160,7 @@ test("only GET and HEAD, by whatever path is no more than alike", async (t) => {
 });
 
 if (realEngines) {
-  test("a Kafka that answers and takes nothing turns posting not ready, until it takes posts again", async (t) => {
+  test("a Kafka that answers and accepts no appends makes posting not ready, until it accepts them again", async (t) => {
     t.timeout(60_000);
     const environment = environmentOf("cluster", temporaryFolder(t));
     const service = await startService(environment);
@@ -190,7 +192,7 @@ if (realEngines) {
 }
 
 if (realEngines) {
-  test("readiness follows the roles of the process, at its own address too, while the store is away", async (t) => {
+  test("readiness follows the roles of the process, at its own address too, while the store is unreachable", async (t) => {
     t.timeout(120_000);
     const proxy = await startTcpProxy(elasticsearchUrl().replace("http://", ""));
     t.teardown(() => proxy[Symbol.asyncDispose]());
@@ -224,7 +226,10 @@ if (realEngines) {
 type State = { readonly ok: boolean; readonly needed: boolean; readonly why?: string };
 type Readiness = { readonly status: string; readonly dependencies: Readonly<Record<string, State>> };
 
-/** Has a topic refuse records that are older: with 0, whatever is not of the broker's own millisecond. */
+/**
+ * Makes a topic refuse older records: with 0, every record that is not of the broker's own
+ * millisecond.
+ */
 async function takeOnly(topic: string, { oldest_ms }: { oldest_ms: number }): Promise<void> {
   const admin = new kafkajs.Kafka({ brokers: kafkaBrokers(), logLevel: kafkajs.logLevel.NOTHING }).admin();
   await admin.connect();

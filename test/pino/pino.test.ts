@@ -12,10 +12,12 @@ import { until } from "../support/until.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** The example of the documentation. */
+/** The example in the documentation. */
 const EXAMPLE = /^```js\n(.*?)^```$/msu.exec(readFileSync(join(ROOT, "docs/producers/pino.md"), "utf8"))?.[1] ?? "";
 
-/** An application with its own copy of the package, as npm installs it: Node strips no types there. */
+/**
+ * An application with its own copy of the package, as npm installs it; Node strips no types there.
+ */
 const APPLICATION = `
   import { once } from "node:events";
   const { options, from, count, stay } = JSON.parse(process.argv[2]);
@@ -32,7 +34,7 @@ type Place = {
   readonly folder: string;
   readonly buffer: string;
   readonly script: string;
-  /** Applications that were started: one that is left would keep the test's process from ending. */
+  /** Started applications; one left running would keep the test's process from exiting. */
   readonly children: ChildProcess[];
 };
 
@@ -65,10 +67,10 @@ function start({ script, buffer, children }: Place, url: string, { more, ...work
   return { child, ended };
 }
 
-/** pino gives its worker 10 s at the end, in which a busy machine may send nothing. */
+/** pino gives its worker 10 s at exit, in which a busy machine may send nothing. */
 const NO_TIME = /^\(node:\d+\) LoggiaPino: \d+ lines wait in \S+ for the next process: no time was left\n/;
 
-/** Runs an application to its end; where it had no time to send, the next one does. */
+/** Runs an application to its end; if it had no time to send its lines, the next one does. */
 async function runToEnd(place: Place, url: string, work: Work) {
   let { code, err } = await start(place, url, work).ended;
   for (let again = 0; again < 5 && code === 0 && NO_TIME.test(err); again++) {
@@ -77,7 +79,7 @@ async function runToEnd(place: Place, url: string, work: Work) {
   return { code, err };
 }
 
-/** A service at a port that stays its own while it is away. */
+/** Starts a service on a port that stays reserved while the service is stopped. */
 async function serviceAt(t: ExecutionContext) {
   const [port = 0] = await freePorts(1);
   const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_POST: `127.0.0.1:${port}` };
@@ -99,7 +101,7 @@ async function numbers(service: Service, count: number): Promise<number[]> {
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-test("all lines of an application that ends at once arrive, with their fields", async (t) => {
+test("all lines of an application that exits at once are stored, with their fields", async (t) => {
   const place = install(t);
   const target = await serviceAt(t);
   const service = await target.start();
@@ -113,7 +115,7 @@ test("all lines of an application that ends at once arrive, with their fields", 
   t.deepEqual(readdirSync(place.buffer), []);
 });
 
-test("lines that were written while the service was away arrive once when it is back", async (t) => {
+test("lines written while the service was unreachable are stored once when it is back", async (t) => {
   const place = install(t);
   const target = await serviceAt(t);
   const { child, ended } = start(place, target.url, { from: 0, count: 3_000, stay: true });
@@ -126,14 +128,14 @@ test("lines that were written while the service was away arrive once when it is 
   t.deepEqual(await numbers(service, 3_000), upTo(3_000));
 });
 
-test("what an application left that was killed is sent by the next one, once", async (t) => {
+test("lines left by a killed application are sent by the next one, once", async (t) => {
   const place = install(t);
   const target = await serviceAt(t);
   const first = start(place, target.url, { from: 0, count: 2_500, stay: true });
   await filled(place, 'order 2499"');
   first.child.kill("SIGKILL");
   await first.ended;
-  // Another one, which ends while the service is away.
+  // Another one, which exits while the service is unreachable.
   const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 3_000 } });
   const { code, err } = await second.ended;
   t.is(code, 0);
@@ -147,7 +149,7 @@ test("what an application left that was killed is sent by the next one, once", a
   await third.ended;
 });
 
-test("a line is on disk before its interval is over, so that a killed application leaves it", async (t) => {
+test("a line is on disk within its interval, so that a killed application leaves it there", async (t) => {
   const place = install(t);
   const target = await serviceAt(t);
   const first = start(place, target.url, { from: 0, count: 10, stay: true, more: { interval: 3_600_000 } });
@@ -159,7 +161,7 @@ test("a line is on disk before its interval is over, so that a killed applicatio
   t.deepEqual(await numbers(service, 11), upTo(11));
 });
 
-test("beyond its bound the buffer drops the oldest and says so in the log", async (t) => {
+test("above its limit the buffer drops the oldest lines and says so in the log", async (t) => {
   const place = install(t);
   const target = await serviceAt(t);
   const { child, ended } = start(place, target.url, {
@@ -185,7 +187,7 @@ test("beyond its bound the buffer drops the oldest and says so in the log", asyn
   await ended;
 });
 
-/** Waits until the buffer of an application holds a line. */
+/** Waits until the buffer of an application contains a line. */
 async function filled({ buffer }: Place, last: string): Promise<void> {
   await until(() => Promise.resolve(readTree(buffer).includes(last) || null), { what: last, timeout_ms: 60_000 });
 }

@@ -9,12 +9,12 @@ import { eventsOf } from "../ingest/posting.ts";
 import { KEY, KINDS, serviceOf } from "../support/service.ts";
 
 const COUNT = 1_000;
-/** Its types know no call of what the module exports. */
+/** The module's types lack the call signature of its export. */
 const openStream = pinoElasticsearch as unknown as (options: object) => Transform;
 
 for (const kind of KINDS) {
   for (const operation of ["index", "create"] as const) {
-    test(`${kind}: the bulk helper of @elastic/elasticsearch posts by ${operation}, and repeats nothing`, async (t) => {
+    test(`${kind}: the bulk helper of @elastic/elasticsearch posts by ${operation} without duplicates`, async (t) => {
       const service = await serviceOf(t, kind);
       await using client = new ClosingClient({
         node: service.postUrl,

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const run = promisify(execFile);
 
-/** The programs of `docs/producers`, as they stand there, and the tool that each needs. */
+/** The programs in `docs/producers`, and the tool that each needs. */
 const EXAMPLES = [
   { page: "shell", file: "example.sh", command: ["sh"], tool: "curl" },
   { page: "python", file: "example.py", command: ["python3"], tool: "python3" },

@@ -8,7 +8,7 @@ import { KINDS, LOG } from "../support/service.ts";
 const COUNT = 1_000;
 const START_MS = 1_763_632_800_000;
 const KEY = "shared-between-both";
-/** Its types know neither of these. */
+/** The module's types lack both of these. */
 type Sender = ReturnType<typeof fluent.createFluentSender> & {
   on(name: "error", listener: (error: unknown) => void): void;
 };
@@ -22,7 +22,7 @@ for (const kind of KINDS) {
     ["compressed messages", "CompressedPackedForward", null],
     ["packed messages with a shared key", "PackedForward", KEY],
   ] as const) {
-    test(`${kind}: fluent-logger posts ${name}, and hears of each`, async (t) => {
+    test(`${kind}: fluent-logger posts ${name}, and gets each acknowledged`, async (t) => {
       const parameters = sharedKey === null ? "" : `?shared_key=${sharedKey}`;
       const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}${parameters}` }, kind);
       const options = {

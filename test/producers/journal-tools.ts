@@ -6,7 +6,7 @@ import { unpackDebian } from "../../infra/debian.ts";
 // journalctl belongs to the system's own systemd, whose shared library all of them need.
 const PACKAGES = ["systemd-journal-remote", "libmicrohttpd12", "systemd", "libsystemd-shared"];
 
-/** Programs of systemd for journals that lie in files of their own. */
+/** Programs of systemd for journals in files. */
 export type JournalTools = {
   readonly upload: string;
   readonly remote: string;
@@ -15,7 +15,10 @@ export type JournalTools = {
   readonly env: NodeJS.ProcessEnv;
 };
 
-/** Debian's own, downloaded and unpacked without installing them. @throws StartError that says what is needed */
+/**
+ * Downloads and unpacks Debian's packages without installing them.
+ * @throws StartError that says what is needed
+ */
 export async function journalTools(): Promise<JournalTools> {
   const unpacked = await unpackDebian(PACKAGES);
   return {
@@ -26,7 +29,7 @@ export async function journalTools(): Promise<JournalTools> {
   };
 }
 
-/** Writes a journal that holds entries of journald's export format. */
+/** Writes a journal with entries of journald's export format. */
 export async function writeJournal({ remote, env }: JournalTools, file: string, entries: Buffer): Promise<void> {
   const child = spawn(remote, ["--output", file, "-"], { env, stdio: ["pipe", "ignore", "pipe"] });
   child.stdin.end(entries);
@@ -36,7 +39,10 @@ export async function writeJournal({ remote, env }: JournalTools, file: string, 
   if (code !== 0) throw new Error(`systemd-journal-remote ended with ${String(code)}: ${err}`);
 }
 
-/** One entry of the export format; values of several lines or other bytes have their length before them. */
+/**
+ * Returns an entry of the export format; values of several lines or binary ones are preceded by
+ * their length.
+ */
 export function entryOf(n: number, fields: Readonly<Record<string, string | Buffer>>): Buffer {
   const parts: Buffer[] = [
     Buffer.from(

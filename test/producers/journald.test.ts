@@ -10,7 +10,7 @@ import { entryOf, journalTools, writeJournal } from "./journal-tools.ts";
 const COUNT = 1_000;
 
 for (const kind of KINDS) {
-  test(`${kind}: systemd-journal-upload posts, and goes on where it stopped`, async (t) => {
+  test(`${kind}: systemd-journal-upload posts, and continues where it stopped`, async (t) => {
     const tools = await journalTools();
     const service = await serviceOf(t, kind);
     const folder = temporaryFolder(t);
@@ -40,7 +40,7 @@ for (const kind of KINDS) {
     t.is(first.code, 0, first.err);
     await writeJournal(tools, journal, entries(COUNT, 10));
     t.is((await upload("state")).code, 0);
-    // Its state was lost: it sends all of it again.
+    // Its state was lost, so it sends everything again.
     t.is((await upload("other")).code, 0);
     const events = await eventsOf(service, COUNT + 10);
     t.is(events.length, COUNT + 10);

@@ -29,7 +29,7 @@ for (const kind of KINDS) {
     ["_bulk with ids", BULK, true],
     ["Loki", LOKI, false],
   ] as const) {
-    test(`${kind}: what ${name} was told is stored survives a kill, ${isOnce ? "once" : "at least once"}`, async (t) => {
+    test(`${kind}: events acknowledged to ${name} survive a kill, ${isOnce ? "once" : "at least once"}`, async (t) => {
       const post = ({ post }: { readonly post: number }, numbers: readonly number[]) =>
         postUntilStored(`http://127.0.0.1:${post}${producer.path}`, producer, numbers);
       await killAmid(t, () => ({}), post, isOnce, kind);
@@ -37,14 +37,14 @@ for (const kind of KINDS) {
   }
 }
 
-test("what Fluent forward was told is stored survives a kill, once", async (t) => {
+test("events acknowledged to Fluent forward survive a kill, once", async (t) => {
   const settings = ({ listener }: { readonly listener: number }) => ({
     LOGGIA_FORWARD: `tcp://127.0.0.1:${listener}/${LOG}`,
   });
   await killAmid(t, settings, ({ listener }, numbers) => forwardUntilStored(listener, numbers), true);
 });
 
-/** As clients do: the same chunk again, on a new connection, for as long as it is not acknowledged. */
+/** Sends as clients do: the same chunk again, on a new connection, until it is acknowledged. */
 async function forwardUntilStored(port: number, numbers: readonly number[]): Promise<void> {
   const time_s = Math.floor(Date.now() / 1000);
   const entries = Buffer.concat(numbers.map((n) => encode([time_s, { log: `event ${n}` }])));
@@ -66,7 +66,7 @@ async function forwardUntilStored(port: number, numbers: readonly number[]): Pro
   }
 }
 
-test("what OTLP by gRPC was told is stored survives a kill, at least once", async (t) => {
+test("events acknowledged to OTLP by gRPC survive a kill, at least once", async (t) => {
   const settings = ({ listener }: { readonly listener: number }) => ({ LOGGIA_OTLP_GRPC: `127.0.0.1:${listener}` });
   await killAmid(t, settings, ({ listener }, numbers) => exportUntilStored(listener, numbers), false);
 });
@@ -86,7 +86,7 @@ async function exportUntilStored(port: number, numbers: readonly number[]): Prom
   }
 }
 
-/** As clients do: the same bytes again for as long as they are not answered with success. */
+/** Posts as clients do: the same bytes again until they are acknowledged with success. */
 async function postUntilStored(url: string, { type, body }: Producer, numbers: readonly number[]): Promise<void> {
   const bytes = body(numbers);
   for (;;) {

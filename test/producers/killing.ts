@@ -11,14 +11,14 @@ const BATCH = 250;
 const AT_ONCE = 4;
 const KILLS = 3;
 
-/** Where the service listens, in all of its lives. */
+/** Ports of the service, the same across restarts. */
 export type Ports = { readonly post: number; readonly listener: number };
 
 /**
- * Posts numbered events, and kills the service meanwhile.
+ * Posts numbered events and kills the service meanwhile.
  * @param settings of the service
- * @param postUntilStored resolves once the client was told that these events are stored. Their
- *   texts are `event <number>`
+ * @param postUntilStored resolves once the client has an acknowledgement for these events, whose
+ * texts are `event <number>`
  * @param once whether nothing may be stored twice
  * @param kind the engines of the service
  */

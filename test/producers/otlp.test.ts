@@ -55,7 +55,7 @@ for (const kind of KINDS) {
   }
 }
 
-/** Exports records with every field, and looks at what became of them. */
+/** Exports records with every field, and checks the stored events. */
 async function assertExported(t: ExecutionContext, service: Service, exporter: LogRecordExporter): Promise<void> {
   const provider = new LoggerProvider({
     resource: resourceFromAttributes({ "service.name": "checkout", "host.name": "box-1", "process.pid": 7 }),

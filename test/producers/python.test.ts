@@ -22,7 +22,7 @@ const fields = (n: number) => ({ n, half: n + 0.5, ok: true, user_name: "ann" })
 const SHOP = { source: "shop", attributes: fields };
 const traced = (n: number) => ({ ...fields(n), severity_text: "ERROR", "service.name": "shop", trace_flags: 3 });
 
-/** The clients, each a function of the program, and what becomes of their events. */
+/** The clients, each a function of the program, and the events expected of it. */
 const CLIENTS: Readonly<Record<string, Expected>> = {
   otlp_http: { source: "shop", attributes: traced },
   otlp_grpc: { source: "shop", attributes: traced },
@@ -37,7 +37,7 @@ const CLIENTS: Readonly<Record<string, Expected>> = {
   syslog: { source: "shop", attributes: () => ({ app_name: "shop", proc_id: 7, severity: "err" }) },
 };
 
-(isHere("python3") ? test : test.skip)("clients of Python post, each event once and with its fields", async (t) => {
+(isHere("python3") ? test : test.skip)("Python clients post each event once, with its fields", async (t) => {
   t.timeout(600_000);
   const packages = await installPython(REQUIREMENTS);
   const at = (transport: string) => `${transport}://127.0.0.1:0/${LOG}`;
@@ -86,7 +86,7 @@ const CLIENTS: Readonly<Record<string, Expected>> = {
   t.true(events.filter(({ text }) => text.startsWith("syslog ")).every(({ text }) => text.endsWith("</html>")));
 });
 
-/** All events, which are more than lists count. */
+/** Returns all events, more than lists return. */
 async function exportedBy(service: Service, count: number): Promise<readonly Listed[]> {
   const url = `${service.apiUrl}/1/logs/${LOG}/export?attributes=true`;
   const find = async () => {

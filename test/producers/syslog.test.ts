@@ -20,7 +20,7 @@ const START_MS = Date.UTC(2026, 10, 20);
 const RSYSLOG = ["rsyslog", "libestr0", "libfastjson4", "liblognorm5"];
 const SYSLOG_NG = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjson-c5", "libpcre3"];
 
-/** Messages with every field, as RFC 5424 has them. */
+/** Messages with every field of RFC 5424. */
 function messages(): string {
   return Array.from({ length: COUNT }, (_, n) => {
     const time = new Date(START_MS + n).toISOString().replace("Z", "789Z");
@@ -31,7 +31,10 @@ function messages(): string {
 
 const TAGS = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
 
-/** @param isNew whether the client forwards structured data, message ids and microseconds */
+/**
+ * Asserts that all messages are stored with their fields.
+ * @param isNew whether the client forwards structured data, message ids and microseconds
+ */
 async function assertAll(t: ExecutionContext, service: Service, isNew: boolean): Promise<void> {
   const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
   t.is(events.size, COUNT);
@@ -75,7 +78,7 @@ async function relay(
     },
     { what: "the relay to listen", timeout_ms: 30_000 },
   );
-  // It reads what it is sent until its own end: the connection is closed from here.
+  // The server reads until the end of its input, so the connection is closed from here.
   const socket = await connectTo(input);
   socket.end(messages());
   await assertAll(t, service, client.isNew);

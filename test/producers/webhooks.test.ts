@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 type Example = Readonly<Record<string, unknown>>;
-// Its types say what stands under `default`; in fact it is the list.
+// The module's types say that the list is under `default`; in fact it is the export.
 const EXAMPLES = definitions as unknown as readonly { readonly name: string; readonly examples: readonly unknown[] }[];
 
 const SECRET = "It's a Secret to Everybody".replaceAll(" ", "-");
@@ -33,7 +33,7 @@ async function deliver(url: { postUrl: string }, name: string, payload: Example,
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: every example of GitHub, signed by Octokit, is an event that reads as a sentence`, async (t) => {
+  test(`${kind}: every example of GitHub, signed by Octokit, becomes an event with a readable text`, async (t) => {
     t.timeout(120_000);
     const service = await serviceOf(t, kind);
     await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "github", secret: SECRET });
@@ -45,7 +45,7 @@ for (const kind of KINDS) {
       const { status, text } = await deliver(service, name, payload, `delivery-${n}`);
       t.is(status, 200, `${name}: ${text}`);
       t.deepEqual(JSON.parse(text), { accepted: 1 });
-      // As it comes when GitHub got no answer in time.
+      // Redelivered, as when GitHub got no response in time.
       if (n % 10 === 0)
         t.deepEqual(JSON.parse((await deliver(service, name, payload, `delivery-${n}`)).text), { accepted: 0 });
     }
@@ -85,7 +85,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("what Octokit signs with another secret, or of another body, is refused and leaves nothing", async (t) => {
+test("a delivery that Octokit signed with another secret, or for another body, is refused and stores nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "github", secret: SECRET });
   const payload = { zen: "Keep it logically awesome." };
@@ -108,7 +108,7 @@ test("what Octokit signs with another secret, or of another body, is refused and
   t.is((await eventsOf(service, 1)).length, 1);
 });
 
-test("standardwebhooks signs what a drawn secret takes, and its ids are stored once", async (t) => {
+test("a generated secret verifies signatures of standardwebhooks, whose ids are stored once", async (t) => {
   const service = await serviceOf(t, "embedded");
   const made = await service.ports.catalog.createHook(parseLogKey(LOG)!, { name: "billing", signature: "standard" });
   const signer = new Webhook(made.secret!);
@@ -129,12 +129,12 @@ test("standardwebhooks signs what a drawn secret takes, and its ids are stored o
   const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   t.is((await post("msg_1", now, signer.sign("msg_1", now, body))).status, 200);
   t.deepEqual(JSON.parse((await post("msg_1", now, signer.sign("msg_1", now, body))).text), { accepted: 0 });
-  // While a sender changes its secret it signs with both.
+  // While a sender rotates its secret it signs with both.
   const both = `v1a,bm90aGluZw== ${other.sign("msg_2", now, body)} ${signer.sign("msg_2", now, body)}`;
   t.is((await post("msg_2", now, both)).status, 200);
   t.is((await post("msg_3", before(280), signer.sign("msg_3", before(280), body))).status, 200);
   t.is((await post("msg_4", now, signer.sign("msg_4", now, body), "svix")).status, 200);
-  // Whoever got hold of a signed body makes no other delivery of it by headers that nobody signed.
+  // A captured signed body cannot be sent as another delivery with unsigned headers.
   for (const [id, prefix, more] of [
     ["msg_1", "webhook", { "X-GitHub-Delivery": "new" }],
     ["msg_1", "webhook", { "svix-id": "new", "Idempotency-Key": "new" }],
@@ -159,7 +159,7 @@ test("standardwebhooks signs what a drawn secret takes, and its ids are stored o
   t.like(events[0], { text: "Invoice 17 was paid", attributes: { type: "invoice.paid", "data.amount": 12.5 } });
 });
 
-test("a delivery that comes again after a kill is stored once", async (t) => {
+test("a redelivery after a kill is stored once", async (t) => {
   t.timeout(120_000);
   const folder = temporaryFolder(t);
   const [api = 0, post = 0] = await freePorts(2);

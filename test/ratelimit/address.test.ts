@@ -19,7 +19,7 @@ function request(remoteAddress: string | undefined, forwarded?: string): Incomin
 const TRUSTING = createAddressReader(PROXIES);
 const TRUSTING_NOBODY = createAddressReader(new BlockList());
 
-test("nobody is believed unless named", (t) => {
+test("no forwarded address is trusted by default", (t) => {
   t.is(TRUSTING_NOBODY(request("192.0.2.7", "198.51.100.1")), "192.0.2.7");
   t.is(TRUSTING(request("192.0.2.7", "198.51.100.1")), "192.0.2.7");
 });
@@ -27,7 +27,7 @@ test("nobody is believed unless named", (t) => {
 const FORWARDED: readonly [remote: string, forwarded: string | undefined, address: string][] = [
   ["10.0.0.1", "198.51.100.1", "198.51.100.1"],
   ["::ffff:10.0.0.1", "198.51.100.1", "198.51.100.1"],
-  // What the client made up stands on the left.
+  // Entries made up by the client are on the left.
   ["10.0.0.1", "203.0.113.66, 198.51.100.1", "198.51.100.1"],
   ["10.0.0.1", "203.0.113.66,198.51.100.1 , 10.1.2.3", "198.51.100.1"],
   ["fd00::1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
@@ -37,7 +37,7 @@ const FORWARDED: readonly [remote: string, forwarded: string | undefined, addres
   ["10.0.0.1", "198.51.100.7, ::ffff:a00:1", "198.51.100.7"],
   ["10.0.0.1", "198.51.100.1:4711", "198.51.100.1"],
   ["10.0.0.1", "[2001:db8::1]:4711", "2001:db8:0:0::/64"],
-  // A proxy behind a proxy, and nobody before them.
+  // A proxy behind a proxy, without a client.
   ["10.0.0.1", "10.1.0.9", "10.1.0.9"],
   ["10.0.0.1", undefined, "10.0.0.1"],
   ["10.0.0.1", "", "10.0.0.1"],
@@ -63,6 +63,6 @@ test("an IPv6 network counts as one client, however its addresses are written", 
   t.is(of("1::"), "1:0:0:0::/64");
 });
 
-test("a connection that is gone has an address too", (t) => {
+test("a closed connection still has an address", (t) => {
   t.is(TRUSTING(request(undefined, "198.51.100.1")), "");
 });

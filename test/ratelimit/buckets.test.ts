@@ -7,7 +7,7 @@ function clock() {
   return { now: () => ms, pass: (s: number) => void (ms += s * 1000) };
 }
 
-test("a bucket gives its burst at once, and then what comes in", (t) => {
+test("a bucket allows its burst at once, then its rate", (t) => {
   const time = clock();
   const buckets = createBuckets({ rate_s: 2, burst: 3, most: 100, now: time.now });
   t.deepEqual(
@@ -27,7 +27,7 @@ test("a bucket gives its burst at once, and then what comes in", (t) => {
   );
 });
 
-test("whoever asked in vain did not pay", (t) => {
+test("a refused request costs nothing", (t) => {
   const time = clock();
   const buckets = createBuckets({ rate_s: 1, burst: 1, most: 100, now: time.now });
   buckets.take("a");
@@ -36,7 +36,7 @@ test("whoever asked in vain did not pay", (t) => {
   t.is(buckets.take("a"), 0);
 });
 
-test("a debt is paid by waiting, and has an end", (t) => {
+test("a debt is repaid over time, and is limited", (t) => {
   const time = clock();
   const buckets = createBuckets({ rate_s: 1, burst: 2, most: 100, now: time.now });
   for (let i = 0; i < 5; i++) buckets.charge("a", 1);
@@ -48,7 +48,7 @@ test("a debt is paid by waiting, and has an end", (t) => {
   t.is(buckets.wait("nobody"), 0);
 });
 
-test("memory is bounded, and who comes often is remembered among strangers", (t) => {
+test("memory is bounded, and frequent callers are kept among many unknown ones", (t) => {
   const recent = createRecent<number>(1000);
   recent.set("regular", 7);
   for (let i = 0; i < 100_000; i++) {

@@ -14,7 +14,7 @@ const OPTIONS = {
   commonFault: "Too many queries are running",
 };
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test says so. */
 function starter(budget: Budget) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -29,7 +29,7 @@ function starter(budget: Budget) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("one caller gets what is theirs, and others get past those who wait", async (t) => {
+test("one caller gets its share, and others pass its waiting requests", async (t) => {
   const budget = createBudget(OPTIONS);
   const { started, start, end } = starter(budget);
   const all = [start("ann", "a1"), start("ann", "a2"), start("ann", "a3"), start("bob", "b1"), start("bob", "b2")];
@@ -47,7 +47,7 @@ test("one caller gets what is theirs, and others get past those who wait", async
   t.deepEqual([budget.running, budget.waiting], [0, 0]);
 });
 
-test("who waits too long is told whose work was in the way", async (t) => {
+test("an error after waiting too long says whose work was in the way", async (t) => {
   const budget = createBudget({ ...OPTIONS, wait_ms: 5 });
   const { start, end } = starter(budget);
   const running = [start("ann", "a1"), start("ann", "a2"), start("bob", "b1")];
@@ -63,7 +63,7 @@ test("who waits too long is told whose work was in the way", async (t) => {
   t.is(await later, "c2");
 });
 
-test("not more may wait than the bounds say", async (t) => {
+test("the number of waiting requests is limited", async (t) => {
   const budget = createBudget(OPTIONS);
   const { start, started, end } = starter(budget);
   const ann = ["a1", "a2", "a3", "a4", "a5", "a6"].map((name) => start("ann", name));
@@ -78,7 +78,7 @@ test("not more may wait than the bounds say", async (t) => {
   t.pass();
 });
 
-test("work that fails makes room too, and its caller gets the error", async (t) => {
+test("failed work releases its share, and its caller gets the error", async (t) => {
   const budget = createBudget({ ...OPTIONS, perCaller: 1 });
   const failing = () => budget.run("ann", () => Promise.reject(new Error("no")));
   for (const outcome of await Promise.allSettled([failing(), failing(), failing()])) {
@@ -87,10 +87,10 @@ test("work that fails makes room too, and its caller gets the error", async (t) 
   t.is(budget.running, 0);
 });
 
-/** Bytes of answers: ann and bob may have 50 each, and 80 together. */
+/** Bytes of responses: ann and bob may have 50 each, and 80 together. */
 const BYTES = { ...OPTIONS, perCaller: 50, total: 80 };
 
-test("amounts are bounded for one caller and for all, and a large one is not overtaken by small ones", async (t) => {
+test("amounts are limited per caller and in total, and small ones do not overtake a large one", async (t) => {
   const budget = createBudget(BYTES);
   const ann = await budget.take("ann", 50);
   const bob = await budget.take("bob", 30);
@@ -115,7 +115,7 @@ test("amounts are bounded for one caller and for all, and a large one is not ove
   t.deepEqual([budget.running, budget.waiting], [0, 0]);
 });
 
-test("what turns out to be larger is refused where there is no room, and one alone always fits", async (t) => {
+test("work that grows beyond the limit is refused, and a single one always fits", async (t) => {
   let refused = 0;
   const budget = createBudget({ ...BYTES, refused: () => void (refused += 1) });
   const ann = await budget.take("ann", 10_000);
@@ -131,7 +131,7 @@ test("what turns out to be larger is refused where there is no room, and one alo
   t.is(budget.running, 0, "what was released takes nothing again");
 });
 
-test("who has left waits no longer, and holds nobody up", async (t) => {
+test("a disconnected client stops waiting and delays nobody", async (t) => {
   const budget = createBudget(OPTIONS);
   const { started, start, end } = starter(budget);
   const all = [start("ann", "a1"), start("ann", "a2")];

@@ -13,7 +13,8 @@ const GRANT: KeyGrant = { log: parseLogKey("shop")!, id: "0123456789abcdef", sco
 const place = (): Place => ({ address: "192.0.2.1", connection: {} });
 
 /**
- * A catalog that finds a key in memory, or among others' changes; it counts how often it was asked.
+ * A catalog that finds a key in memory or among the changes of other processes, and counts the
+ * lookups.
  */
 function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGrant }, right = "right") {
   let asked = 0;
@@ -30,7 +31,7 @@ function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGr
   };
 }
 
-test("a key is found in memory, or where others have just made it; disabled ones too", async (t) => {
+test("a key is found in memory, or among recent changes of other processes, also if disabled", async (t) => {
   const limiter = createRateLimiter();
   t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ known: GRANT }) }), GRANT);
   t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ looked: GRANT }) }), GRANT);
@@ -38,7 +39,7 @@ test("a key is found in memory, or where others have just made it; disabled ones
   t.deepEqual(await grantOf("right", place(), { limiter, catalog: catalogWith({ known: disabled }) }), disabled);
 });
 
-test("wrong keys are guesses; beyond the limit the right one is refused alike, without a look", async (t) => {
+test("wrong keys count as guesses; above the limit the right one is refused alike, without a lookup", async (t) => {
   const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
   const catalog = catalogWith({ known: GRANT });
   const known = { limiter, catalog };
@@ -54,7 +55,7 @@ test("wrong keys are guesses; beyond the limit the right one is refused alike, w
   await t.throwsAsync(grantOf("wrong", mine, known), { code: "too_many_requests" });
 });
 
-test("a drawn key is answered, right or wrong, however much is guessed beside it", async (t) => {
+test("a generated key is answered, right or wrong, whatever is guessed beside it", async (t) => {
   const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
   const secret = drawApiKey();
   const options = { limiter, catalog: catalogWith({ known: GRANT }, secret) };

@@ -14,14 +14,14 @@ function guessesAt() {
   return { guesses, pass: (s: number) => void (ms += 1000 * s) };
 }
 
-/** A connection of its own from there. */
+/** A connection of its own from the given address. */
 const placeAt = (address: string): Place => ({ address, connection: {} });
 const siteAt = (i: number) => `198.51.${i >> 8}.${i & 255}`;
 
 let drawn = 0;
 const wrongFor = (account: string): Pair => ({ account, pair: `${account}, wrong ${drawn++}` });
 
-/** Tries a wrong pair; false where it is refused. */
+/** Tries a wrong pair; false if it is refused. */
 function guess(guesses: Guesses, address: string, pair = wrongFor(ANN)): boolean {
   const place = placeAt(address);
   if (guesses.pairWait_s(place, pair) > 0) return false;
@@ -31,7 +31,7 @@ function guess(guesses: Guesses, address: string, pair = wrongFor(ANN)): boolean
 
 const waitOf = (guesses: Guesses, place: Place, pair = RIGHT) => guesses.pairWait_s(place, pair);
 
-test("over the limit a right pair waits as long as a wrong one, wherever else it was right", (t) => {
+test("above the limit a right pair waits as long as a wrong one, wherever else it was right", (t) => {
   const { guesses } = guessesAt();
   const known = placeAt("192.0.2.1");
   guesses.rightPair(known, RIGHT);
@@ -46,7 +46,7 @@ test("over the limit a right pair waits as long as a wrong one, wherever else it
   t.true(waitOf(guesses, known, wrongFor(ANN)) > 0, "another pair does not");
 });
 
-test("a connection remembers the credentials that were right last, and no more than a few", (t) => {
+test("a connection remembers the last right credentials, and only a few", (t) => {
   const { guesses } = guessesAt();
   const place = placeAt("192.0.2.1");
   for (let i = 0; i < 9; i++) guesses.rightPair(place, { account: ANN, pair: `right ${i}` });
@@ -55,7 +55,7 @@ test("a connection remembers the credentials that were right last, and no more t
   for (let i = 1; i < 9; i++) t.is(waitOf(guesses, place, { account: ANN, pair: `right ${i}` }), 0);
 });
 
-test("an account is guessed at a bounded rate from all addresses together, whether anybody has it or not", (t) => {
+test("guesses at an account are limited in total over all addresses, whether or not it exists", (t) => {
   for (const account of [ANN, "nobody"]) {
     const { guesses, pass } = guessesAt();
     const round = () => {
@@ -73,19 +73,19 @@ test("an account is guessed at a bounded rate from all addresses together, wheth
   }
 });
 
-test("guesses from elsewhere never hold up an account at a place where it was right", (t) => {
+test("guesses from elsewhere never delay an account at an address where it was right", (t) => {
   const { guesses, pass } = guessesAt();
   guesses.rightPair(placeAt("192.0.2.1"), RIGHT);
   pass(20 * 24 * HOUR_S);
   for (let i = 0; i < 200; i++) while (guess(guesses, siteAt(i)));
   t.true(waitOf(guesses, placeAt("203.0.113.1")) > 0, "strangers' shares are used up");
   t.is(waitOf(guesses, placeAt("192.0.2.1")), 0);
-  // One who mistypes there has the whole share of the place left.
+  // A typing error there may use the whole limit of the address.
   t.true(guess(guesses, "192.0.2.1"));
   t.is(waitOf(guesses, placeAt("192.0.2.1")), 0);
 });
 
-test("guesses at other accounts from the same address do not hold up one that was right there", (t) => {
+test("guesses at other accounts from the same address do not delay one that was right there", (t) => {
   const { guesses } = guessesAt();
   guesses.rightPair(placeAt("192.0.2.1"), RIGHT);
   while (guess(guesses, "192.0.2.1", wrongFor("bob")));
@@ -93,7 +93,7 @@ test("guesses at other accounts from the same address do not hold up one that wa
   t.is(waitOf(guesses, placeAt("192.0.2.1")), 0);
 });
 
-test("a few addresses that guess on and on leave the first try from a new place to the owner", (t) => {
+test("a few addresses that keep guessing leave the first attempt from a new address to the owner", (t) => {
   const { guesses, pass } = guessesAt();
   for (let minute = 0; minute < 30; minute++) {
     for (let i = 0; i < 40; i++) while (guess(guesses, siteAt(i)));
@@ -103,7 +103,7 @@ test("a few addresses that guess on and on leave the first try from a new place 
   t.is(waitOf(guesses, placeAt("192.0.2.1")), 0);
 });
 
-test("a place is forgotten in time, and an account has no more than a few", (t) => {
+test("an address is forgotten in time, and an account has only a few", (t) => {
   const { guesses, pass } = guessesAt();
   for (let i = 0; i < 17; i++) {
     guesses.rightPair(placeAt(siteAt(i)), RIGHT);
@@ -116,7 +116,7 @@ test("a place is forgotten in time, and an account has no more than a few", (t) 
   t.false(guesses.isKnown(placeAt(siteAt(16)), ANN));
 });
 
-test("a site of IPv6 has the guesses of one address, however many networks it has", (t) => {
+test("an IPv6 site has the guesses of one address, however many networks it has", (t) => {
   const { guesses } = guessesAt();
   let done = 0;
   for (let i = 0; i < 100; i++) if (guess(guesses, `2001:db8:7:${i.toString(16)}::/64`, wrongFor(`${i}`))) done += 1;
@@ -127,7 +127,7 @@ test("a site of IPv6 has the guesses of one address, however many networks it ha
   t.is(key("2001:db8:9:1::/64"), 0);
 });
 
-test("a pair that was refused for want of room counts for its account too, for it may have been checked", (t) => {
+test("a pair refused for lack of room counts for its account too, because it may have been checked", (t) => {
   const { guesses } = guessesAt();
   for (let i = 0; i < 4 * FAILURES; i++) guesses.refusedPair(placeAt(siteAt(i)), wrongFor(ANN));
   t.true(waitOf(guesses, placeAt("203.0.113.1")) > 0);
@@ -135,7 +135,7 @@ test("a pair that was refused for want of room counts for its account too, for i
   t.is(guesses.failuresOf(wrongFor("bob")), 0);
 });
 
-test("a pair that was right until its password changed is no guess, for a while", (t) => {
+test("a pair that was right until its password changed is not a guess, for a while", (t) => {
   const { guesses, pass } = guessesAt();
   guesses.rightPair(placeAt("192.0.2.1"), RIGHT);
   guesses.notePassword("set, and changed again before anyone used it");

@@ -20,17 +20,17 @@ function gateAt() {
 
 const from = (remoteAddress: string) => ({ socket: { remoteAddress }, headers: {} }) as unknown as IncomingMessage;
 
-/** A connection of its own from there. */
+/** A connection of its own from the given address. */
 const placeAt = (address: string): Place => ({ address, connection: {} });
 
-/** Tries a wrong key of an operator's choice, as callers of the rate limiter do. */
+/** Tries a wrong key chosen by an operator, as callers of the rate limiter do. */
 function guess(limiter: RateLimiter, address: string, secret: string): void {
   const place = placeAt(address);
   limiter.beforeKey(place, secret, () => undefined);
   limiter.wrongKey(place, secret);
 }
 
-test("an address has its requests, and is told when there are more", (t) => {
+test("requests are limited per address, with the time to retry", (t) => {
   const { limiter, refusals, pass } = gateAt();
   for (let i = 0; i < 20; i++) t.is(limiter.enter(from("192.0.2.1")), "192.0.2.1");
   const error = t.throws(() => limiter.enter(from("192.0.2.1")), { instanceOf: LoggiaError });
@@ -41,7 +41,7 @@ test("an address has its requests, and is told when there are more", (t) => {
   t.notThrows(() => limiter.enter(from("192.0.2.1")));
 });
 
-test("a caller has requests too, from wherever they come", (t) => {
+test("requests are limited per caller, from any address", (t) => {
   const { limiter } = gateAt();
   for (let i = 0; i < 10; i++) limiter.rightKey(placeAt(`192.0.2.${i}`), "secret", "id", "key");
   const message = /with these credentials/;
@@ -52,7 +52,7 @@ test("a caller has requests too, from wherever they come", (t) => {
   t.throws(() => limiter.rightPair(placeAt("192.0.2.1"), pair, "ann"), { message });
 });
 
-test("all at once: what is let in is counted as by the steps, and what is not is not counted", (t) => {
+test("the combined check counts an admitted request like the single steps, and a refused one not at all", (t) => {
   const { limiter } = gateAt();
   for (let i = 0; i < 10; i++) t.true(limiter.admit(from("192.0.2.1"), "secret", "id", "key"));
   t.false(limiter.admit(from("192.0.2.1"), "secret", "id", "key"), "the key has no more");
@@ -62,7 +62,7 @@ test("all at once: what is let in is counted as by the steps, and what is not is
   t.true(limiter.admit(from("192.0.2.2"), "other", "other", "other"));
 });
 
-test("beside guesses a chosen key goes on on its own connection, and a drawn one anywhere", (t) => {
+test("during guesses a chosen key works on its own connection only, and a generated one on any", (t) => {
   const { limiter } = gateAt();
   const mine = from("192.0.2.3");
   t.true(limiter.admit(mine, "chosen key", "id", "key"));
@@ -74,13 +74,13 @@ test("beside guesses a chosen key goes on on its own connection, and a drawn one
   t.true(limiter.admit(from("192.0.2.3"), drawApiKey(), "drawn", "drawn"));
 });
 
-test("wrong keys of the drawn form lock nobody out", (t) => {
+test("wrong keys in the form of generated ones lock nobody out", (t) => {
   const { limiter } = gateAt();
   for (let i = 0; i < 100; i++) guess(limiter, "192.0.2.1", drawApiKey());
   t.notThrows(() => guess(limiter, "192.0.2.1", "chosen key"));
 });
 
-test("twenty guesses, and no more within the minute", (t) => {
+test("allows twenty guesses and no more within a minute", (t) => {
   const { limiter, refusals, pass } = gateAt();
   for (let i = 0; i < 20; i++) guess(limiter, "192.0.2.1", `guess ${i}`);
   const error = t.throws(() => guess(limiter, "192.0.2.1", "guess 20"), { instanceOf: LoggiaError });
@@ -92,7 +92,7 @@ test("twenty guesses, and no more within the minute", (t) => {
   t.throws(() => guess(limiter, "192.0.2.1", "guess 22"));
 });
 
-test("guesses at the same moment are paid for afterwards", (t) => {
+test("concurrent guesses are charged afterwards", (t) => {
   const { limiter, pass } = gateAt();
   const secrets = Array.from({ length: 60 }, (_, i) => `guess ${i}`);
   const place = placeAt("192.0.2.1");
@@ -105,7 +105,7 @@ test("guesses at the same moment are paid for afterwards", (t) => {
   t.notThrows(() => limiter.beforeKey(place, "next", () => undefined));
 });
 
-test("a client that keeps an old password is held back later than one that guesses", (t) => {
+test("a client with an old password is limited later than one that guesses", (t) => {
   const { limiter } = gateAt();
   for (let i = 0; i < 90; i++) guess(limiter, "192.0.2.1", "the old one");
   t.throws(() => {
@@ -113,7 +113,7 @@ test("a client that keeps an old password is held back later than one that guess
   });
 });
 
-test("fingerprints are of one process, and tell nothing", (t) => {
+test("fingerprints belong to one process and reveal nothing", (t) => {
   const [one, other] = [createRateLimiter(), createRateLimiter()];
   const pairOf = (limiter: RateLimiter) => limiter.pairOf("account/ann@example.org", "correct horse");
   t.deepEqual(pairOf(one), pairOf(one));

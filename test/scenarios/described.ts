@@ -8,8 +8,8 @@ import { ErrorRecord } from "../../src/api/schemas/answers.ts";
 import type { Step } from "./scenario.ts";
 
 /**
- * Where an answer is not as the OpenAPI document describes the answers of its operation: status,
- * headers, body, error code and its tone.
+ * Returns where a response differs from the OpenAPI description of its operation: status, headers,
+ * body, error code and its kind.
  */
 export function describedFaults(step: Step, response: Response, body: string): string[] {
   const [method = "", address = ""] = step.request.split(" ", 2);
@@ -43,7 +43,10 @@ function schemaFaults(schema: z.ZodType, value: unknown): string[] {
   return result.success ? [] : [`the body is not as described: ${JSON.stringify(result.error.issues)}`];
 }
 
-/** The operation whose path is the most literal among those that match, as the router has it; null where none does. */
+/**
+ * Returns the operation with the most literal matching path, as the router chooses it; null if none
+ * matches.
+ */
 export function operationOf(method: string, address: string): Operation | null {
   const path = address.replace(/\?.*$/, "").replace(/(?<=.)\/$/, "");
   const [operations, own] = path.startsWith("post:") ? [POSTING, path.replace(/^post:\/1/, "")] : [OPERATIONS, path];

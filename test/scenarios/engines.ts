@@ -8,27 +8,33 @@ import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.
 import { uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** A service that scenarios talk to. What a scenario has before its first step is put there through the ports. */
+/** A service for scenarios. The initial records of a scenario are created through its ports. */
 export type Service = {
   /** `http://host:port`, without a path. */
   readonly apiUrl: string;
-  /** The same for posting. */
+  /** The same, for posting. */
   readonly postUrl: string;
   readonly catalog: Catalog;
   readonly store: Store;
-  /** Resolves once all that was written or posted before can be read. */
+  /** Resolves once everything written or posted before can be read. */
   settle(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** One way of running the service. Every scenario runs, unchanged, on every engine. */
+/** A way of running the service. Every scenario runs unchanged on every engine. */
 export type Engine = {
   readonly name: string;
-  /** @param folder an empty one, of this service's own */
+  /**
+   * Starts the service.
+   * @param folder an empty folder for this service
+   */
   start(folder: string): Promise<Service>;
 };
 
-/** @param environment the settings that choose the engines */
+/**
+ * Returns the engine with these settings.
+ * @param environment the settings that choose the engines
+ */
 function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
   return {
     name,

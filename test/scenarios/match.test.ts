@@ -12,7 +12,7 @@ for (const [expected, actual] of [
   ["$number", 0],
   ["$match ^a b$", "a b"],
 ] as [unknown, unknown][]) {
-  test(`${JSON.stringify(actual)} is like ${JSON.stringify(expected)}`, (t) => {
+  test(`${JSON.stringify(actual)} matches ${JSON.stringify(expected)}`, (t) => {
     t.deepEqual(differences(expected, actual), []);
   });
 }
@@ -37,6 +37,6 @@ for (const [expected, actual] of [
   });
 }
 
-test("a marker that nobody knows is an error", (t) => {
+test("an unknown marker is an error", (t) => {
   t.throws(() => differences("$anything", 1));
 });

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Where `actual` is not as `expected`, in words; empty where it is. Objects may have more fields
- * than expected, lists not more items. `$any` is anything, `$absent` a field that is not there,
- * `$match <regular expression>` a text like that, `$number` any number.
+ * Returns where `actual` differs from `expected`, in words; empty if it matches. Objects may have
+ * more fields than expected, lists not more items. `$any` matches anything, `$absent` a missing
+ * field, `$match <regular expression>` a matching text, `$number` any number.
  */
 export function differences(expected: unknown, actual: unknown, path = "the answer"): string[] {
   if (typeof expected === "string" && expected.startsWith("$")) return matchMarker(expected, actual, path);

@@ -1,7 +1,10 @@
-/** What `${name}` means in one run of a scenario. */
+/** The values of `${name}` in one run of a scenario. */
 export type Names = Map<string, string>;
 
-/** `value` with every `${name}` in its texts replaced; `${c*500}` is the character 500 times. */
+/**
+ * Returns `value` with every `${name}` in its texts replaced; `${c*500}` is the character 500
+ * times.
+ */
 export function fill(value: unknown, names: Names): unknown {
   if (typeof value === "string") {
     return value.replace(/\$\{([^}]+)\}/g, (_, name: string) => {

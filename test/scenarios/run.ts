@@ -11,7 +11,10 @@ import { PASSWORD, seed } from "./seed.ts";
 const HORIZON_TIMEOUT_MS = 15_000;
 const HORIZON_POLL_MS = 250;
 
-/** Plays a scenario. @throws Error that names the step and everything that differs */
+/**
+ * Runs a scenario.
+ * @throws Error with the step and all differences
+ */
 export async function runScenario(service: Service, scenario: Scenario): Promise<void> {
   const names = await seed(service, scenario);
   for (const step of scenario.steps) {
@@ -27,8 +30,8 @@ function changesSomething({ request }: Step): boolean {
 }
 
 /**
- * What it answers. A list with `sinceid` stays a few seconds behind on a cluster, so it is asked
- * for again until it is as it must be.
+ * Runs a step and returns the response. On a cluster a list with `sinceid` is a few seconds behind,
+ * so it is requested again until it is as expected.
  */
 async function play(service: Service, step: Step, scenario: Scenario, names: Names): Promise<string> {
   const until_ms = performance.now() + (step.request.includes("sinceid=") ? HORIZON_TIMEOUT_MS : 0);
@@ -110,7 +113,7 @@ function checkJson(step: Step, body: string): string[] {
   ];
 }
 
-/** The value at a path such as `0.id` of a JSON answer. */
+/** Returns the value at a path such as `0.id` of a JSON response. */
 function valueAt(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((parent, name) => (parent as Record<string, unknown> | null)?.[name], value);
 }

@@ -4,8 +4,8 @@ import { parse } from "yaml";
 import { z } from "zod";
 
 /**
- * The form of a scenario file; `README.md` beside this file explains it. Unknown names are errors,
- * so that a misspelt check can't pass.
+ * The format of a scenario file, explained in `README.md` beside this file. Unknown names are
+ * errors, so that a misspelt check cannot pass.
  */
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const Texts = z.record(z.string(), Text);
@@ -84,7 +84,10 @@ export type Scenario = z.infer<typeof Scenario>;
 export type Step = z.infer<typeof Step>;
 export type SeedEvent = z.infer<typeof SeedEvent>;
 
-/** Every scenario of this folder, by file. @throws Error that names the file and the fault */
+/**
+ * Returns every scenario of this folder, by file.
+ * @throws Error with the file and the fault
+ */
 export function readScenarios(): { readonly file: string; readonly scenario: Scenario }[] {
   const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".yaml"));
   if (files.length === 0) throw new Error(`no scenario lies in ${import.meta.dirname}`);

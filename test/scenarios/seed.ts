@@ -13,16 +13,16 @@ import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
-/** All scenarios start at once, and only so many passwords may wait to be hashed. */
+/** All scenarios start at once, and only so many passwords may wait for their hash. */
 const inTurn = createTurns();
 
-/** The one password of all accounts of scenarios. */
+/** The password of all accounts in scenarios. */
 export const PASSWORD = "correct horse battery staple";
 
 /**
- * Makes what a scenario has before its first step, under keys and e-mails that no other run uses.
- * Names: `${ann}` an e-mail, `${ann.id}`, `${shop}` a log key, `${shop.name of a key}` an API key,
- * `${first}` an event's id, `${first.ms}` its time.
+ * Creates the initial records of a scenario, under keys and e-mail addresses that no other run
+ * uses. Names: `${ann}` an e-mail address, `${ann.id}`, `${shop}` a log key, `${shop.name of a
+ * key}` an API key, `${first}` an event's id, `${first.ms}` its time.
  */
 export async function seed(service: Service, scenario: Scenario): Promise<Names> {
   const names: Names = new Map();
@@ -83,7 +83,7 @@ function storedEvent(event: SeedEvent, index: number, names: Names): StoredEvent
   const created = event.created === "now" ? Date.now() : Date.parse(event.created);
   if (!Number.isFinite(created)) throw new Error(`${event.created} is no time`);
   const log = need(names, event.log) as LogKey;
-  // The end of the log's key is drawn for this run, and in hex digits.
+  // The end of the log's key is random and in hex digits.
   const id = (firstIdAt(created).slice(0, 11) + index.toString(16).padStart(5, "0") + log.slice(-8)) as EventId;
   const { text, link, tags, source, user, value, geo, data, class: classKey } = event;
   const attributes = event.attributes === null ? null : encodeAttributes(flatten(event.attributes).attributes);

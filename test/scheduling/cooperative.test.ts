@@ -3,15 +3,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { yieldToRequests, hurryUntil, underLoad, noteRequest } from "../../src/scheduling/cooperative.ts";
 import { until } from "../support/until.ts";
 
-// There is one pace in a process: these take turns.
+// A process has one scheduler, so these tests run in sequence.
 
-/** Keeps the thread busy, for longer than a piece that goes on. */
+/** Blocks the thread for longer than one slice. */
 function work(ms = 3): void {
   const end_ms = performance.now() + ms;
   while (performance.now() < end_ms);
 }
 
-/** Somebody else, who counts the turns that he is given. */
+/** Other work, which counts its turns. */
 function countTurns(): AsyncDisposable & { readonly turns: number } {
   let turns = 0;
   const over = new AbortController();
@@ -29,7 +29,7 @@ function countTurns(): AsyncDisposable & { readonly turns: number } {
   };
 }
 
-test.serial("others have their turn between two pieces", async (t) => {
+test.serial("other work runs between two slices", async (t) => {
   await using others = countTurns();
   for (let piece = 0; piece < 10; piece++) {
     const before = others.turns;
@@ -39,7 +39,7 @@ test.serial("others have their turn between two pieces", async (t) => {
   }
 });
 
-test.serial("one piece is done in a turn, whoever has it to do", async (t) => {
+test.serial("one slice runs per turn, whoever owns it", async (t) => {
   await using others = countTurns();
   const places: number[] = [];
   const doPieces = async () => {
@@ -53,10 +53,10 @@ test.serial("one piece is done in a turn, whoever has it to do", async (t) => {
   t.is(new Set(places).size, 10, places.join(", "));
 });
 
-test.serial("short steps share a piece", async (t) => {
+test.serial("short steps share a slice", async (t) => {
   await using others = countTurns();
   let shared = 0;
-  // One that the machine holds up is no short one.
+  // A step that the machine delays is not short.
   for (let attempt = 0; attempt < 100 && shared === 0; attempt++) {
     work();
     await yieldToRequests();
@@ -67,17 +67,17 @@ test.serial("short steps share a piece", async (t) => {
   t.is(shared, 1);
 });
 
-test.serial("where a request has arrived, the next piece comes after twice as long as the last one took", async (t) => {
+test.serial("after a request has arrived, the next slice starts after twice the time of the last one", async (t) => {
   await yieldToRequests();
   work(20);
   const ended_ms = performance.now();
   noteRequest();
   await yieldToRequests();
-  // Timers are kept to the millisecond.
+  // Timers are accurate to a millisecond.
   t.true(performance.now() - ended_ms > 35);
 });
 
-test.serial("where somebody waits for the work itself, others have no more than a turn", async (t) => {
+test.serial("if the work itself is awaited, other work gets no more than a turn", async (t) => {
   await using others = countTurns();
   const waited = Promise.withResolvers<void>();
   hurryUntil(waited.promise);
@@ -91,7 +91,7 @@ test.serial("where somebody waits for the work itself, others have no more than 
   waited.resolve();
 });
 
-test.serial("it is crowded from a request on, until some time after a piece has found it", async (t) => {
+test.serial("the process is under load from a request until some time after a slice has noticed it", async (t) => {
   const isQuiet = async () => {
     await yieldToRequests();
     return !underLoad();

@@ -7,7 +7,7 @@ import { turnsDuring } from "../support/turns.ts";
 type Item = { readonly key: number; readonly place: number };
 const byKey = (a: Item, b: Item): number => a.key - b.key;
 
-test("it sorts as the language does, and keeps the order of equals", async (t) => {
+test("sorts like the language's own sort, and is stable", async (t) => {
   t.deepEqual(await sortGently([], byKey), []);
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 1, max: 5_000 }), async (length, spread) => {
@@ -18,13 +18,13 @@ test("it sorts as the language does, and keeps the order of equals", async (t) =
   );
 });
 
-test("others have their turn meanwhile", async (t) => {
+test("sorting yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
   const turns = await turnsDuring(() => sortGently(items, byKey));
   t.true(turns >= 20, `${turns} turns`);
 });
 
-test("what is made of each item is in their order, and others have their turn as well", async (t) => {
+test("mapping keeps the order of items and yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, i) => i);
   let made: readonly number[] = [];
   const turns = await turnsDuring(async () => {
@@ -37,7 +37,7 @@ test("what is made of each item is in their order, and others have their turn as
   t.true(turns >= 5, `${turns} turns`);
 });
 
-/** Steps of a millisecond each. */
+/** Runs steps of a millisecond each. */
 async function paced(pacer: Pacer, steps: number): Promise<void> {
   for (let step = 0; step < steps; step++) {
     if (pacer.isDue) await pacer.turn();
@@ -46,7 +46,7 @@ async function paced(pacer: Pacer, steps: number): Promise<void> {
   }
 }
 
-test("paced work of unknown length gives others their turn, and ends where it is not wanted any more", async (t) => {
+test("paced work of unknown length yields to other work, and ends when it is cancelled", async (t) => {
   const turns = await turnsDuring(() => paced(new Pacer(), 200));
   t.true(turns >= 5, `${turns} turns`);
   const unwanted = new Pacer(() => {
@@ -55,7 +55,7 @@ test("paced work of unknown length gives others their turn, and ends where it is
   await t.throwsAsync(paced(unwanted, 200), { message: "not wanted" });
 });
 
-test("of several paced works one piece is done between two turns of others", async (t) => {
+test("of several paced works one slice runs between two turns of other work", async (t) => {
   const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Pacer(), 100))));
   t.true(turns >= 20, `${turns} turns`);
 });

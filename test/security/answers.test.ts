@@ -10,7 +10,10 @@ import { open } from "./raw.ts";
 
 const MB = 1024 * 1024;
 
-/** Somebody with whom the log is shared. @returns what they send as `Authorization` */
+/**
+ * Shares the log with an account.
+ * @returns its `Authorization` header
+ */
 async function share({ ports }: Service, email: string): Promise<string> {
   const password = "battery staple";
   await ports.catalog.createAccount({ email, password, admin: false });
@@ -23,12 +26,13 @@ async function metricOf(service: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 /**
- * As XML they take 7 MB: more than the system keeps for a connection, less than one person's share.
+ * As XML they take 7 MB: more than the system buffers for a connection, less than one account's
+ * share.
  */
 const GROUPS = 13_000;
 const QUESTION = `/1/logs/${LOG}/query?fmt=xml&query=GET+events+GROUPBY+source`;
 
-test("answers that nobody reads take no more memory than is said, and one person's no more than half", async (t) => {
+test("unread responses stay within their memory, one account's within half of it", async (t) => {
   t.timeout(180_000);
   const environment = environmentOf("embedded", temporaryFolder(t));
   const service = await startService({ ...environment, LOGGIA_ANSWERS_MB: "16" });
@@ -82,7 +86,7 @@ test("answers that nobody reads take no more memory than is said, and one person
   t.is((await ask(QUESTION, AUTHORIZATION)).status, 200);
 });
 
-test("memory that others' questions have is 503 for a while, and is given back when these end or leave", async (t) => {
+test("memory used by other queries gives 503 for a while, and is released when they end or disconnect", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_ANSWERS_MB: "16",

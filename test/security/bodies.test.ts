@@ -13,7 +13,7 @@ import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
 import { exchange, hear, open, statuses } from "./raw.ts";
 
-/** One service for all of it: whatever an attack leaves behind would meet the next one. */
+/** One service for all tests, so that an attack's remains would affect the next one. */
 let service: Service;
 shareService((started) => (service = started));
 
@@ -30,14 +30,14 @@ const MB = 1024 * 1024;
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-/** What is still referred to: garbage that nobody collected yet says nothing of what was kept. */
+/** Returns the memory still referenced, without uncollected garbage. */
 function keptBytes(): number {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-test.serial("bodies that are too large, announced or in chunks, are 413 and are not kept", async (t) => {
+test.serial("bodies that are too large, announced or chunked, are 413 and are not kept", async (t) => {
   const before = keptBytes();
   let largest = before;
   for (const [port, path, headers] of [
@@ -52,7 +52,7 @@ test.serial("bodies that are too large, announced or in chunks, are 413 and are 
     socket.write(request(path, { ...headers, "Transfer-Encoding": "chunked" }, ""));
     const heard = hear(socket);
     const chunk = Buffer.concat([Buffer.from(`${MB.toString(16)}\r\n`), Buffer.alloc(MB, "["), Buffer.from("\r\n")]);
-    // Without end, until the other side has had enough.
+    // Endless, until the other side stops reading.
     for (let sent = 1; !socket.destroyed && socket.writable; sent += 1) {
       if (!socket.write(chunk)) await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), heard]);
       if (sent % 8 === 0) largest = Math.max(largest, keptBytes());
@@ -60,12 +60,12 @@ test.serial("bodies that are too large, announced or in chunks, are 413 and are 
     t.deepEqual([statuses(await heard).at(-1), (await heard).closed], [413, true], path);
   }
   t.true(largest - before < 80 * MB, `memory stays bounded: ${largest - before} bytes more`);
-  // Connections that have closed give back what they hold some turns later.
+  // Closed connections release their memory some turns later.
   await until(() => keptBytes() - before < 50 * MB, { what: "memory to be as before" });
   await assertWell(t, service);
 });
 
-test.serial("a form of as many pairs as fit is read in a moment", async (t) => {
+test.serial("a form of as many pairs as fit is parsed quickly", async (t) => {
   for (const body of ["a&".repeat(65_000), "a=1&".repeat(32_000), "&".repeat(130_000), "=&".repeat(65_000)]) {
     const start_ms = performance.now();
     const answer = await fetch(service.postUrl + EVENTS, { method: "POST", body: `apikey=${KEY}&${body}` });
@@ -85,7 +85,7 @@ test.serial("a form of as many pairs as fit is read in a moment", async (t) => {
   await assertWell(t, service);
 });
 
-test.serial("what unpacks to more than may be sent is 413, what does not unpack is 400", async (t) => {
+test.serial("a body that decompresses beyond the limit is 413, a malformed one is 400", async (t) => {
   const bomb = gzipSync(Buffer.alloc(400 * MB, " "));
   t.true(bomb.length < MB);
   const twice = gzipSync(bomb);
@@ -108,7 +108,7 @@ test.serial("what unpacks to more than may be sent is 413, what does not unpack 
     });
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
     t.is(answer.status, status, `${what}: ${error.message}`);
-    // Where no batch is announced, no compressed body is taken at all.
+    // Addresses without batches accept no compressed body at all.
     for (const url of [service.postUrl + EVENTS, `${service.apiUrl}/1/logs`]) {
       const headers = { "Content-Encoding": "gzip", Authorization: AUTHORIZATION };
       t.is((await fetch(url, { method: "POST", headers, body })).status, 415, what);
@@ -122,7 +122,7 @@ test.serial("what unpacks to more than may be sent is 413, what does not unpack 
   await assertWell(t, service);
 });
 
-test.serial("JSON of a depth, a width or numbers that break parsers is answered", async (t) => {
+test.serial("JSON with a depth, width or numbers that break parsers is answered", async (t) => {
   const deep = 200_000;
   for (const body of [
     "[".repeat(deep),
@@ -148,7 +148,7 @@ test.serial("JSON of a depth, a width or numbers that break parsers is answered"
   await assertWell(t, service);
 });
 
-test.serial("who sends a byte now and then is cut off, at both addresses", async (t) => {
+test.serial("a client that sends a byte now and then is disconnected, at both addresses", async (t) => {
   t.timeout(60_000);
   for (const [port, path] of [
     [ports().post, EVENTS],
@@ -166,7 +166,7 @@ test.serial("who sends a byte now and then is cut off, at both addresses", async
   await assertWell(t, service);
 });
 
-/** Batches that are announced and come byte by byte. */
+/** Opens announced batches that arrive byte by byte. */
 async function slowBatches(count: number, key: string): Promise<Socket[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => open(ports().post)));
   for (const socket of sockets) {
@@ -183,7 +183,7 @@ async function postBatch(log: string, key: string): Promise<number> {
   return status;
 }
 
-test.serial("batches that come slowly leave room for those of others, also where no key is right", async (t) => {
+test.serial("slow batches leave room for those of others, also without a valid key", async (t) => {
   const { catalog } = service.ports;
   const owner = (await catalog.authenticate(ADMIN.email, ADMIN.password))!.id;
   const second = await catalog.createLog({ key: "second" as LogKey, display: "Second", owner });
@@ -195,7 +195,7 @@ test.serial("batches that come slowly leave room for those of others, also where
     return Number(/^loggia_posts_waiting (\d+)/m.exec(metrics)?.[1]);
   };
 
-  // A key of another log is as wrong as any, and no guess that would be refused before it comes to that.
+  // A key of another log is as wrong as any, but not a guess, which would be refused earlier.
   const strangers = await slowBatches(140, secret);
   await until(async () => (await waiting()) >= 140, { what: "all of them" });
   t.deepEqual([await postBatch("other", secret), await postBatch(LOG, KEY)], [201, 201]);
@@ -209,7 +209,7 @@ test.serial("batches that come slowly leave room for those of others, also where
   await until(async () => (await postBatch(LOG, KEY)) === 201, { what: "room for one's own" });
 });
 
-test.serial("requests that end in the middle, wherever that is, leave nothing behind", async (t) => {
+test.serial("requests that end at any point leave nothing behind", async (t) => {
   const whole = request(EVENTS, { "Content-Length": "52" }, `apikey=${KEY}&text=half+a+request`.padEnd(52, "."));
   const api = request("/1/logs", { Authorization: AUTHORIZATION, "Content-Length": "20" }, "key=half&display=half");
   for (const [port, bytes] of [
@@ -219,7 +219,7 @@ test.serial("requests that end in the middle, wherever that is, leave nothing be
     for (let end = 1; end < bytes.length - 1; end += 5) {
       const socket = await open(port);
       socket.write(bytes.subarray(0, end));
-      // Some reset the connection, some end it in order.
+      // Some reset the connection, some close it properly.
       await delay(1);
       if (end % 2 === 0) socket.resetAndDestroy();
       else socket.end();

@@ -19,7 +19,9 @@ type Sent = {
 };
 type Answer = { readonly status: number; readonly text: string };
 
-/** Sends a request as a browser does, whose `Host` and `Origin` no client library would set so. */
+/**
+ * Sends a request as a browser does, with a `Host` and `Origin` that no client library would send.
+ */
 async function send(sent: Sent): Promise<Answer> {
   const { method = "GET", path, headers = {}, body = "", to = "api" } = sent;
   const { port } = service[to]!;
@@ -41,7 +43,7 @@ const JSON_TYPE = { "Content-Type": "application/json" };
 const EVENTS = `/1/logs/${LOG}/events`;
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 
-/** Each way to read or change something as a person. */
+/** Every way to read or change something as a user. */
 const CALLS: readonly Sent[] = [
   { path: "/1/logs?fmt=jsonp&callback=steal" },
   { path: "/1/logs" },
@@ -56,7 +58,7 @@ const CALLS: readonly Sent[] = [
   { method: "PATCH", path: `/manage/1/logs/${LOG}`, headers: JSON_TYPE, body: '{"display":"mine"}' },
 ];
 
-/** What a browser tells of a page that is not this service's. The port is filled in. */
+/** Headers of a browser for a page of another site. The port is filled in. */
 const FOREIGN: Readonly<Record<string, Pick<Sent, "host" | "headers">>> = {
   "another site": { headers: { "Sec-Fetch-Site": "cross-site" } },
   "a sibling domain, or another port of localhost": { headers: { "Sec-Fetch-Site": "same-site" } },
@@ -69,7 +71,7 @@ const FOREIGN: Readonly<Record<string, Pick<Sent, "host" | "headers">>> = {
 };
 
 for (const [whose, page] of Object.entries(FOREIGN)) {
-  test(`with a person's credentials, the page of ${whose} is 403 whatever it asks`, async (t) => {
+  test(`with a user's credentials, the page of ${whose} gets 403 for every request`, async (t) => {
     const fill = (text: string) => text.replace("PORT", String(service.api!.port));
     const host = page.host === undefined ? {} : { host: fill(page.host) };
     const foreign = Object.fromEntries(Object.entries(page.headers ?? {}).map(([name, text]) => [name, fill(text)]));
@@ -79,8 +81,8 @@ for (const [whose, page] of Object.entries(FOREIGN)) {
       t.false(answer.text.includes(`"key":"${LOG}"`));
       if (page.host !== undefined && call.method !== "HEAD") t.regex(answer.text, /LOGGIA_HOSTS/);
     }
-    // Credentials as the whole body, right and wrong ones alike: no page guesses by way of its
-    // readers' browsers.
+    // Credentials as the whole body, right and wrong ones alike, so that no page can guess through
+    // its readers' browsers.
     for (const body of [`${ADMIN.email}:${ADMIN.password}`, `${ADMIN.email}:wrong`]) {
       const call = { method: "DELETE", path: "/1/logs/alerts", headers: { ...FORM, ...foreign }, body };
       t.is((await send({ ...call, ...host })).status, 403, body);
@@ -88,14 +90,14 @@ for (const [whose, page] of Object.entries(FOREIGN)) {
     await assertWell(t, service);
   });
 
-  test(`with an API key, the page of ${whose} reads and posts as ever`, async (t) => {
+  test(`with an API key, the page of ${whose} reads and posts`, async (t) => {
     const fill = (text: string) => text.replace("PORT", String(service.api!.port));
     const host = page.host === undefined ? {} : { host: fill(page.host) };
     const headers = Object.fromEntries(Object.entries(page.headers ?? {}).map(([name, text]) => [name, fill(text)]));
     const jsonp = "fmt=jsonp&callback=show";
     const read = `/1/logs?${jsonp}&apikey=${KEY}`;
     t.is((await send({ path: read, ...host, headers })).status, 200);
-    // The browser adds what it remembers of this service by itself.
+    // The browser adds credentials that it remembers for this service.
     t.is((await send({ path: read, ...host, headers: { ...headers, ...asAdmin } })).status, 200);
     const posted = await send({ path: `${EVENTS}?${jsonp}&apikey=${KEY}&text=hello`, ...host, headers, to: "post" });
     t.is(posted.status, 201);
@@ -104,7 +106,7 @@ for (const [whose, page] of Object.entries(FOREIGN)) {
   });
 }
 
-test("with a person's credentials, this service's own pages and clients that are no browsers are answered", async (t) => {
+test("with a user's credentials, the service's own pages and clients other than browsers are answered", async (t) => {
   const own = `http://localhost:${service.api!.port}`;
   for (const headers of [
     { "Sec-Fetch-Site": "same-origin" },
@@ -118,7 +120,7 @@ test("with a person's credentials, this service's own pages and clients that are
   t.is((await send(elsewhere)).status, 200);
 });
 
-test("a host that LOGGIA_HOSTS names is this service's", async (t) => {
+test("a host in LOGGIA_HOSTS belongs to this service", async (t) => {
   const environment = environmentOf("embedded", temporaryFolder(t));
   const named = await startService({ ...environment, LOGGIA_HOSTS: "logs.example.org, Loggia.internal" });
   t.teardown(() => named.close());
@@ -133,7 +135,7 @@ test("a host that LOGGIA_HOSTS names is this service's", async (t) => {
   }
 });
 
-test("management takes bodies of application/json alone, which no form of a page can send", async (t) => {
+test("management accepts bodies of application/json only, which no form can send", async (t) => {
   const call = { method: "POST", path: "/manage/1/accounts" };
   const body = JSON.stringify({ email: "eve@example.org", password: "correct horse", admin: true });
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "a"]) {
@@ -158,7 +160,7 @@ test("management takes bodies of application/json alone, which no form of a page
   }
 });
 
-test("no answer is kept by a cache, whichever way it is written", async (t) => {
+test("no response is cached, in any format", async (t) => {
   const post = { method: "POST", path: EVENTS, to: "post" } as const;
   const answers: Readonly<Record<string, Answer>> = {
     "a post": await send({ ...post, headers: { ...FORM, Connection: "keep-alive" }, body: `apikey=${KEY}&text=a` }),

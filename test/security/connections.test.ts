@@ -19,14 +19,14 @@ shareService((started) => (service = started));
 const EVENTS = `/1/logs/${LOG}/events`;
 const FORM = `apikey=${KEY}&text=hello`;
 
-/** How many connections this process may hold at both of their ends, with room for what else it has open. */
+/** How many connections this process can hold at both ends, with a reserve for its other files. */
 function affordable(): number {
   const limit = execFileSync("sh", ["-c", "ulimit -n"], { encoding: "utf8" }).trim();
   const most = limit === "unlimited" ? 100_000 : Number(limit);
   return Math.min(10_000, Math.floor((most - 500) / 2));
 }
 
-test.serial("thousands of idle connections leave room for those who work", async (t) => {
+test.serial("thousands of idle connections leave room for active clients", async (t) => {
   t.timeout(120_000);
   const count = affordable();
   t.log(`${count} idle connections, half of them at each address`);
@@ -38,7 +38,7 @@ test.serial("thousands of idle connections leave room for those who work", async
         open(i % 2 === 0 ? service.post!.port : service.api!.port),
       ),
     );
-    // Some say nothing, some begin a request and leave it at that.
+    // Some send nothing, some start a request and stop there.
     for (const [i, socket] of opened.entries()) if (i % 4 > 1) socket.write("GET / HTTP/1.1\r\nHo");
     sockets.push(...opened);
   }
@@ -49,7 +49,7 @@ test.serial("thousands of idle connections leave room for those who work", async
   await assertWell(t, service);
 });
 
-test.serial("floods of headers are 431 or 400, however they come", async (t) => {
+test.serial("floods of headers are 431 or 400, in any form", async (t) => {
   const head = (rest: string) => `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\n${rest}\r\n\r\n`;
   for (const port of [service.post!.port, service.api!.port]) {
     for (const [bytes, expected] of [
@@ -58,7 +58,7 @@ test.serial("floods of headers are 431 or 400, however they come", async (t) => 
       [head(`Cookie: ${"a=1; ".repeat(40_000)}`), [431]],
       [`GET /${"x".repeat(200_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, [431, 414]],
       [head(`${"x".repeat(70_000)}: 1`), [431]],
-      // Without an end, and without a line break.
+      // Endless, and without a line break.
       [`POST ${EVENTS} HTTP/1.1\r\n${"X: y\r\n".repeat(100_000)}`, [431]],
       ["x".repeat(300_000), [400, 431]],
     ] as const) {
@@ -76,7 +76,7 @@ test.serial("floods of headers are 431 or 400, however they come", async (t) => 
 
 const SMUGGLED = `GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
-/** Shapes by which two servers in a row come to see different requests in the same bytes. */
+/** Requests that two servers in a row may parse differently. */
 const SHAPES: Readonly<Record<string, string>> = {
   "Content-Length and Transfer-Encoding": `Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SMUGGLED}`,
   "Transfer-Encoding and Content-Length": `Transfer-Encoding: chunked\r\nContent-Length: ${5 + SMUGGLED.length}\r\n\r\n0\r\n\r\n${SMUGGLED}`,
@@ -103,7 +103,7 @@ const SHAPES: Readonly<Record<string, string>> = {
 };
 
 for (const [what, rest] of Object.entries(SHAPES)) {
-  test.serial(`what could be two requests is one that is refused: ${what}`, async (t) => {
+  test.serial(`an ambiguous request is refused as one: ${what}`, async (t) => {
     for (const port of [service.post!.port, service.api!.port]) {
       const heard = await exchange(port, `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\n${rest}`);
       t.true(heard.closed, "the connection ends");
@@ -113,7 +113,7 @@ for (const [what, rest] of Object.entries(SHAPES)) {
   });
 }
 
-test.serial("what could be two requests is one that is refused: chunks by HTTP/1.0", async (t) => {
+test.serial("an ambiguous request is refused as one: chunks by HTTP/1.0", async (t) => {
   for (const port of [service.post!.port, service.api!.port]) {
     const rest = `Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SMUGGLED}`;
     const heard = await exchange(port, `POST ${EVENTS} HTTP/1.0\r\n${rest}`);
@@ -121,8 +121,8 @@ test.serial("what could be two requests is one that is refused: chunks by HTTP/1
   }
 });
 
-test.serial("what stands behind a request that is refused so is not done either", async (t) => {
-  // The pipeline keeps order: what was posted before is counted once this is listed.
+test.serial("bytes after such a refused request are not handled either", async (t) => {
+  // The pipeline keeps order, so everything posted before is counted once this event is listed.
   const listed = async (text: string): Promise<void> => {
     const { body } = await post(service, { text });
     await until(async () => (await get(service, `${EVENTS}/${body.id}`)).status === 200, { what: text });
@@ -139,7 +139,7 @@ test.serial("what stands behind a request that is refused so is not done either"
   t.is(Number(after), Number(before) + 1);
 });
 
-test.serial("what a refused request had not sent yet is not taken for the next one", async (t) => {
+test.serial("the unsent rest of a refused request is not read as the next one", async (t) => {
   const body = `${SMUGGLED}${"x".repeat(1000)}`;
   for (const [port, path, headers] of [
     [service.post!.port, "/nowhere", ""],
@@ -159,7 +159,7 @@ test.serial("what a refused request had not sent yet is not taken for the next o
   await assertWell(t, service);
 });
 
-test.serial("a client that asks and never reads holds no memory without end, and harms nobody", async (t) => {
+test.serial("a client that requests and never reads uses bounded memory and affects nobody", async (t) => {
   t.timeout(60_000);
   for (let i = 0; i < 200; i++) await post(service, { text: "x".repeat(500), data: "y".repeat(5_000) });
   await until(async () => Number((await get(service, `/1/logs/${LOG}/events`)).headers.get("X-Total-Count")) >= 200, {
@@ -181,7 +181,7 @@ test.serial("a client that asks and never reads holds no memory without end, and
   t.is((await fetch(service.postUrl + EVENTS, { method: "POST", body: FORM })).status, 201);
 });
 
-test("who says that no more is coming still hears the answer", async (t) => {
+test("a client that closes its sending side still gets the response", async (t) => {
   const head = (line: string, ...headers: string[]) => [line, "Host: x", ...headers, "", ""].join("\r\n");
   const length = `Content-Length: ${FORM.length}`;
   const posts = [
@@ -205,7 +205,7 @@ test("who says that no more is coming still hears the answer", async (t) => {
   await assertWell(t, service);
 });
 
-test("a form that is refused counts once against the rates", async (t) => {
+test("a refused form counts once against the rates", async (t) => {
   const place = mkdtempSync(join(tmpdir(), "loggia-test-"));
   const strict = await startService({ ...environmentOf("embedded", place), LOGGIA_RATE_CALLER: "10" });
   t.teardown(async () => {
@@ -213,14 +213,14 @@ test("a form that is refused counts once against the rates", async (t) => {
     rmSync(place, { recursive: true, force: true });
   });
   const answers = await Promise.all(Array.from({ length: 20 }, () => post(strict, { text: "" })));
-  // Twice as many as a second has may come at once.
+  // Twice the rate of a second may arrive at once.
   t.deepEqual(
     answers.map(({ status }) => status).filter((status) => status !== 400),
     [],
   );
 });
 
-test("a request for two hosts is for none", async (t) => {
+test("a request with two Host headers is refused", async (t) => {
   const ports = [service.post!.port, service.api!.port];
   for (const port of ports) {
     const heard = await exchange(port, `GET ${EVENTS} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n`);

@@ -9,7 +9,7 @@ shareService((started) => (service = started));
 
 const SHOP = "https://shop.example.org";
 const EVENTS = `/1/logs/${LOG}/events`;
-/** Every kind of address that takes posts. */
+/** Every kind of address that accepts posts. */
 const PATHS = [
   EVENTS,
   `/1/logs/${LOG}/users`,
@@ -43,7 +43,7 @@ function allowed({ headers }: Response): string | null {
   return headers.get("Access-Control-Allow-Origin");
 }
 
-test.serial("a page whose origin the log names may post to every address and read the answer", async (t) => {
+test.serial("a page of an origin that the log allows may post to every address and read the response", async (t) => {
   await setOrigins(SHOP, "http://localhost:3000");
   for (const path of PATHS) {
     const asked = await preflight(path, SHOP, { "Access-Control-Request-Headers": "authorization, content-type" });
@@ -72,7 +72,7 @@ test.serial("a page whose origin the log names may post to every address and rea
   t.is(allowed(wrong), SHOP, "a fault can be read too");
 });
 
-test.serial("an origin that is not exactly one of the log's is refused, however much it looks like one", async (t) => {
+test.serial("an origin that is not exactly one of the log's is refused, however similar", async (t) => {
   await setOrigins(SHOP);
   const others = [
     "null",
@@ -99,7 +99,7 @@ test.serial("an origin that is not exactly one of the log's is refused, however 
   }
 });
 
-test.serial("a star is for every page, and only where the log says so", async (t) => {
+test.serial("a star allows every page, for its own log only", async (t) => {
   await setOrigins();
   t.is((await preflight(EVENTS, SHOP)).status, 403);
   await setOrigins("*");
@@ -111,7 +111,7 @@ test.serial("a star is for every page, and only where the log says so", async (t
   await setOrigins();
 });
 
-test.serial("a log that is not there is told in the same words as one that names no origin", async (t) => {
+test.serial("a missing log gets the same response as one that allows no origin", async (t) => {
   await setOrigins();
   const named = await preflight(EVENTS, SHOP);
   const unknown = await preflight("/1/logs/nobody/events", SHOP);
@@ -119,7 +119,7 @@ test.serial("a log that is not there is told in the same words as one that names
   t.is(await named.text(), await unknown.text());
 });
 
-test.serial("what a page sends needs a key as ever, and the API takes none of it", async (t) => {
+test.serial("a page needs a key like any client, and the API accepts none of its requests", async (t) => {
   await setOrigins(SHOP);
   const response = await send("POST", "/lines", { Origin: SHOP, Authorization: "Bearer wrong" }, "hello");
   t.is(response.status, 401);
@@ -135,7 +135,7 @@ test.serial("what a page sends needs a key as ever, and the API takes none of it
   t.is(allowed(nowhere), null);
 });
 
-test.serial("the key's log decides, where another log names the origin", async (t) => {
+test.serial("the key's log decides, even if another log allows the origin", async (t) => {
   await setOrigins();
   const created = await fetch(`${service.apiUrl}/1/logs`, {
     method: "POST",

@@ -12,7 +12,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { open } from "./raw.ts";
 
-/** Starts the service with so many descriptors. */
+/** Starts the service with this many descriptors. */
 function start(t: ExecutionContext, kind: "embedded" | "cluster", descriptors: number) {
   const child = spawn("sh", ["-c", `ulimit -n ${descriptors} && exec "$0" "$@"`, process.execPath, LAUNCHER, "start"], {
     env: {
@@ -48,7 +48,7 @@ async function portsOf({ child, seen }: ReturnType<typeof start>): Promise<Ports
   return { api: Number(api), post: Number(post), ops: Number(ops) };
 }
 
-/** Connections that say nothing, some of them half a request. */
+/** Opens connections that send nothing or half a request. */
 async function crowd(t: ExecutionContext, port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   t.teardown(() => sockets.forEach((socket) => void socket.destroy()));
@@ -63,7 +63,7 @@ async function crowd(t: ExecutionContext, port: number, count: number): Promise<
   return sockets;
 }
 
-/** Each on a connection of its own, as those that come anew have. */
+/** Asserts that all listeners answer, each request on a new connection. */
 async function assertServed(t: ExecutionContext, { api, post, ops }: Ports): Promise<string> {
   const headers = { Connection: "close" };
   const body = `apikey=${KEY}&text=hello`;
@@ -97,7 +97,7 @@ for (const kind of KINDS) {
           const used = readdirSync(`/proc/${child.pid}/fd`).length;
           t.true(used < descriptors - 16, `${used} descriptors are in use`);
         }
-        // As many stay connected as there is room for: not all of them are reset.
+        // As many stay connected as fit: not all of them are reset.
         t.true(idle.filter((socket) => !socket.closed).length > descriptors / 4);
         const metrics = await assertServed(t, ports);
         const cut = /^loggia_connections_cut_total\{reason="crowd"\} (\d+)$/m.exec(metrics)?.[1];
@@ -110,7 +110,7 @@ for (const kind of KINDS) {
   }
 }
 
-test.serial("too few descriptors end the start with one line", async (t) => {
+test.serial("too few descriptors stop startup with one line", async (t) => {
   for (const descriptors of [64, 128, 255]) {
     const { seen, exit } = start(t, "embedded", descriptors);
     t.deepEqual(await exit, [1, null]);

@@ -14,7 +14,7 @@ shareService((started) => (service = started));
 const headers = { Authorization: AUTHORIZATION };
 const jsonHeaders = { ...headers, "Content-Type": "application/json" };
 
-/** Posts, and waits until the event can be read. */
+/** Posts an event and waits until it can be read. */
 async function stored(fields: Record<string, string>): Promise<string> {
   const { body } = await post(service, fields);
   await until(async () => (await get(service, `/1/logs/${LOG}/events/${body.id}`)).status === 200, {
@@ -45,12 +45,12 @@ const CALLBACKS = [
   "1f",
   "",
   "x".repeat(129),
-  // Signatures by which plug-ins would take the answer for a program of theirs.
+  // Signatures by which plug-ins would take the response for one of their programs.
   "CWS\u0007\u000e000",
 ];
 
 for (const callback of CALLBACKS) {
-  test(`JSONP is for names of functions alone: ${JSON.stringify(callback).slice(0, 40)} is 400, in JSON`, async (t) => {
+  test(`JSONP accepts names of functions only: ${JSON.stringify(callback).slice(0, 40)} is 400, in JSON`, async (t) => {
     const query = `fmt=jsonp&callback=${encodeURIComponent(callback)}`;
     for (const url of [
       `${service.apiUrl}/1/logs?apikey=${KEY}&${query}`,
@@ -67,11 +67,11 @@ for (const callback of CALLBACKS) {
   });
 }
 
-/** What breaks out of strings, elements and lines. */
+/** Characters that break out of strings, elements and lines. */
 const HOSTILE =
   "</script>]]><!--&amp;&lol; \"'` \u0000\u0001\u0008\u000b\u001b[31m\u007f\u0085\u009b \u2028\u2029 \ud800 \udfff \ufffe\uffff \u202e \r\n\t {{x}} ${x} %s%n";
 
-test("an event of hostile characters is the same event in JSON and JSONP, and whole in XML", async (t) => {
+test("an event of hostile characters is the same in JSON and JSONP, and complete in XML", async (t) => {
   const fields = { text: HOSTILE, source: HOSTILE, user: HOSTILE, data: HOSTILE };
   const id = await stored({ ...fields, tags: HOSTILE.replace(/\s/g, "") });
   const path = `${service.apiUrl}/1/logs/${LOG}/events/${id}`;
@@ -97,7 +97,7 @@ test("an event of hostile characters is the same event in JSON and JSONP, and wh
   t.is((await fetch(`${service.apiUrl}/1/logs/${LOG}/events?fmt=xml`, { headers })).status, 200);
 });
 
-test("XML that is sent is never read: entities stay what they are", async (t) => {
+test("posted XML is never parsed: entities are kept as they are", async (t) => {
   const bomb =
     '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]><l>&b;&x;</l>';
   const id = await stored({ text: "xml", data: bomb });
@@ -129,7 +129,7 @@ const NAMES = [
   "constructor.prototype",
 ];
 
-test("names that mean something to JavaScript mean nothing here", async (t) => {
+test("names with a meaning in JavaScript have none here", async (t) => {
   const sent = new URLSearchParams({ apikey: KEY, text: "proto" });
   for (const name of NAMES) sent.append(name, "polluted");
   t.is((await fetch(`${service.postUrl}/1/logs/${LOG}/events`, { method: "POST", body: sent })).status, 201);
@@ -166,7 +166,7 @@ test("names that mean something to JavaScript mean nothing here", async (t) => {
   t.is(({} as Record<string, unknown>)["admin"], undefined);
 });
 
-test("of a field that is repeated the first counts, wherever that is", async (t) => {
+test("the first value of a repeated field counts, wherever it is", async (t) => {
   const other = "lg_anotherkeyanotherkeyanotherkeyan";
   const send = (body: string, query = "") =>
     fetch(`${service.postUrl}/1/logs/${LOG}/events${query}`, {
@@ -183,7 +183,7 @@ test("of a field that is repeated the first counts, wherever that is", async (t)
   t.is((twice.body as unknown[]).length <= 1, true);
 });
 
-test("no line break gets from a request into a header or a line of the answer's head", async (t) => {
+test("no line break of a request gets into a response header or status line", async (t) => {
   const breaks = "%0d%0aX-Injected:%201%0d%0a%0d%0a<html>";
   const unicode = "\u560d\u560aX-Injected:1";
   const paths = [
@@ -208,7 +208,7 @@ test("no line break gets from a request into a header or a line of the answer's 
       t.false(/\n(?!\S+: )/.test(head.slice(head.indexOf("\n"))), `each line of the head is a header: ${path}`);
     }
   }
-  // Records whose keys and addresses stand in `Location`.
+  // Records whose keys and addresses are in `Location`.
   for (const [path, body] of [
     ["/manage/1/accounts", { email: "eve@example.org\r\nX-Injected: 1", password: "correct horse" }],
     ["/manage/1/logs/first/classFilters", { key: "a\r\nX-Injected: 1", color: "red", tag: "a" }],
@@ -226,7 +226,7 @@ test("no line break gets from a request into a header or a line of the answer's 
   t.is((await fetch(`${service.apiUrl}/1/logs`, { method: "POST", headers, body: log })).status, 400);
 });
 
-test("no answer is a page: nothing that was posted can run in a browser", async (t) => {
+test("no response is a page: nothing posted can run in a browser", async (t) => {
   const id = await stored({ text: "<script>alert(1)</script>", data: "@html\n<img src=x onerror=alert(1)>" });
   for (const path of [`/events/${id}`, `/events/${id}/data`, "/events", "/query?query=GET+%3Cscript%3E"]) {
     for (const fmt of ["json", "xml", "jsonp&callback=f"]) {

@@ -11,7 +11,7 @@ import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** Fewer than by default: a busy machine is done before new ones are due. */
+/** Fewer than by default, so that a busy machine finishes before new ones are allowed. */
 const FEW = { LOGGIA_RATE_FAILURES: "5" };
 const PROXY = { LOGGIA_TRUSTED_PROXIES: "127.0.0.1" };
 
@@ -24,7 +24,7 @@ async function start(t: ExecutionContext, settings: Record<string, string> = {},
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 type Ask = { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: string };
 
-/** A client whose requests share one connection. */
+/** Returns a client whose requests share one connection. */
 function connect(t: ExecutionContext) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
@@ -39,7 +39,7 @@ function connect(t: ExecutionContext) {
     });
 }
 
-/** Asks by a connection of its own. */
+/** Sends a request on a connection of its own. */
 const ask = (t: ExecutionContext, url: string, options?: Ask): Promise<Answer> => connect(t)(url, options);
 
 const basic = (email: string, password: string) => `Basic ${Buffer.from(`${email}:${password}`).toString("base64")}`;
@@ -59,7 +59,7 @@ async function exhaust(t: ExecutionContext, service: Service, headers: Record<st
   }
 }
 
-/** What an answer says, but for when. */
+/** Returns a response without its date. */
 function said({ status, headers: { date: _date, ...headers }, text }: Answer) {
   return { status, headers, text };
 }
@@ -71,32 +71,35 @@ const form = (apikey: string): Ask => ({
 });
 const posting = ({ postUrl }: Service) => `${postUrl}/1/logs/${LOG}/events`;
 
-test.serial("beyond the limit a right pair is answered as a wrong one, except on its own connection", async (t) => {
-  const service = await start(t, FEW);
-  const mine = connect(t);
-  t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
-  await exhaust(t, service);
-  const { catalog } = service.ports;
-  const authenticate = catalog.authenticate.bind(catalog);
-  let checks = 0;
-  catalog.authenticate = (...given) => {
-    checks += 1;
-    return authenticate(...given);
-  };
-  const refused = await ask(t, logs(service), { headers: wrong("again") });
-  t.is(refused.status, 429);
-  t.truthy(refused.headers["retry-after"]);
-  t.is(refused.headers["www-authenticate"], undefined);
-  const right = await ask(t, logs(service), { headers: RIGHT });
-  // The second in which it is answered may be the next one.
-  right.headers["retry-after"] = refused.headers["retry-after"]!;
-  t.deepEqual(said(right), said(refused));
-  t.is(checks, 0, "neither is checked");
-  t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
-  t.is((await mine(logs(service), { headers: wrong("here") })).status, 429);
-});
+test.serial(
+  "above the limit a right pair gets the response of a wrong one, except on its own connection",
+  async (t) => {
+    const service = await start(t, FEW);
+    const mine = connect(t);
+    t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
+    await exhaust(t, service);
+    const { catalog } = service.ports;
+    const authenticate = catalog.authenticate.bind(catalog);
+    let checks = 0;
+    catalog.authenticate = (...given) => {
+      checks += 1;
+      return authenticate(...given);
+    };
+    const refused = await ask(t, logs(service), { headers: wrong("again") });
+    t.is(refused.status, 429);
+    t.truthy(refused.headers["retry-after"]);
+    t.is(refused.headers["www-authenticate"], undefined);
+    const right = await ask(t, logs(service), { headers: RIGHT });
+    // The second response may fall into the next second.
+    right.headers["retry-after"] = refused.headers["retry-after"]!;
+    t.deepEqual(said(right), said(refused));
+    t.is(checks, 0, "neither is checked");
+    t.is((await mine(logs(service), { headers: RIGHT })).status, 200);
+    t.is((await mine(logs(service), { headers: wrong("here") })).status, 429);
+  },
+);
 
-test.serial("producers post on while somebody guesses beside them, and a chosen key is not told", async (t) => {
+test.serial("producers keep posting while others guess, and a chosen key is not revealed", async (t) => {
   const service = await start(t, FEW);
   const drawn = await service.ports.catalog.createApiKey(LOG as LogKey, "read-write");
   const [byForm, byHttp] = [connect(t), connect(t)];
@@ -121,13 +124,13 @@ test.serial("producers post on while somebody guesses beside them, and a chosen 
   }
 });
 
-test.serial("wrong keys of the drawn form lock nobody out", async (t) => {
+test.serial("wrong keys in the form of generated ones lock nobody out", async (t) => {
   const service = await start(t, FEW);
   for (let i = 0; i < 30; i++) t.is((await ask(t, posting(service), form(drawApiKey()))).status, 401);
   t.is((await ask(t, logs(service), { headers: RIGHT })).status, 200);
 });
 
-test.serial("one account is guessed at a bounded rate from all addresses, and its owner goes on", async (t) => {
+test.serial("guesses at one account are limited over all addresses, and its owner continues", async (t) => {
   const service = await start(t, { ...FEW, ...PROXY });
   t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("192.0.2.1") } })).status, 200);
   let answered = 0;
@@ -140,7 +143,7 @@ test.serial("one account is guessed at a bounded rate from all addresses, and it
   t.is((await ask(t, logs(service), { headers: { ...other, ...from("203.0.113.99") } })).status, 401);
 });
 
-test.serial("a site of IPv6 has the guesses of one address", async (t) => {
+test.serial("an IPv6 site has the guesses of one address", async (t) => {
   const service = await start(t, { ...FEW, ...PROXY });
   const statuses: number[] = [];
   for (let i = 0; i < 20; i++) {
@@ -151,7 +154,7 @@ test.serial("a site of IPv6 has the guesses of one address", async (t) => {
   t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("2001:db8:8::1") } })).status, 200);
 });
 
-test.serial("a connection that a proxy shares among its clients makes nobody known", async (t) => {
+test.serial("a connection that a proxy shares among its clients identifies none of them", async (t) => {
   const service = await start(t, { ...FEW, ...PROXY });
   const shared = connect(t);
   const mine = { headers: { ...RIGHT, ...from("192.0.2.1") } };
@@ -161,7 +164,7 @@ test.serial("a connection that a proxy shares among its clients makes nobody kno
 });
 
 for (const kind of KINDS) {
-  test.serial(`${kind}: requests that cross changes of their password are no guesses`, async (t) => {
+  test.serial(`${kind}: requests that overlap a change of their password are no guesses`, async (t) => {
     const service = await start(t, FEW, kind);
     const account = `${service.apiUrl}/manage/1/accounts/${encodeURIComponent(ADMIN.email)}`;
     let password: string = ADMIN.password;
@@ -192,7 +195,10 @@ for (const kind of KINDS) {
   });
 }
 
-/** How many of `others`, all sent before, are answered after a check while `mine` is under way. */
+/**
+ * Returns how many of `others`, all sent before, are answered after a check while `mine` is
+ * pending.
+ */
 async function overtaking(others: Promise<Answer>[], checked: number, mine: () => Promise<Answer>) {
   let done = 0;
   for (const other of others) void other.then(({ status }) => (done += status === checked ? 1 : 0));
@@ -204,7 +210,7 @@ async function overtaking(others: Promise<Answer>[], checked: number, mine: () =
   return { answer, during };
 }
 
-test.serial("130 strangers leave a sign-in its turn, from a known place and a new one", async (t) => {
+test.serial("a sign-in gets its turn among 130 unknown clients, from a known address and a new one", async (t) => {
   const service = await start(t, PROXY);
   for (const address of ["192.0.2.1", "192.0.2.2"]) {
     const strangers = Array.from({ length: 130 }, (_, i) => {
@@ -219,7 +225,7 @@ test.serial("130 strangers leave a sign-in its turn, from a known place and a ne
   }
 });
 
-test.serial("sign-ins from new places go on among strangers with a fresh address for each guess", async (t) => {
+test.serial("sign-ins from new addresses succeed among guesses from a new address each", async (t) => {
   const service = await start(t, PROXY);
   const account = (email: string) => ({ email, password: `password of ${email}` });
   const [attacked, people] = ["attacked", "person"].map((name) =>
@@ -253,7 +259,7 @@ test.serial("sign-ins from new places go on among strangers with a fresh address
   t.true(Math.max(...during) < 20, `strangers answered before each: ${during.join(" ")}`);
 });
 
-test.serial("strangers who were not checked for want of room have guessed all the same", async (t) => {
+test.serial("guesses refused for lack of room count as guesses", async (t) => {
   const service = await start(t, { ...FEW, ...PROXY });
   service.ports.catalog.authenticate = () => Promise.reject(new LoggiaError("overloaded", "Too many wait"));
   const statuses: number[] = [];
@@ -262,7 +268,7 @@ test.serial("strangers who were not checked for want of room have guessed all th
   t.is(statuses.at(-1), 429, statuses.join(" "));
 });
 
-test.serial("one who changes their password over and over leaves others their turn", async (t) => {
+test.serial("an account that keeps changing its password leaves others their turn", async (t) => {
   const service = await start(t);
   const eve = { email: "eve@example.org", password: "password of eve" };
   await service.ports.catalog.createAccount({ ...eve, admin: false });

@@ -21,7 +21,7 @@ const EVENTS = 20_000;
 const SLOW = "a[ab]{30}c";
 const AT_ONCE = 12;
 
-/** A text of letters a and b without a pattern. */
+/** Returns a text of letters a and b without a pattern. */
 function textOf(seed: number): string {
   let [text, state] = ["", seed * 7919 + 1];
   for (let k = 0; k < 480; k++) {
@@ -52,7 +52,7 @@ async function metric({ apiUrl }: Service, line: RegExp): Promise<number> {
   return found.reduce((sum, each) => sum + Number(each.split(" ").at(-1)), 0);
 }
 
-/** Requests that are under way, and the way to leave them. */
+/** Starts requests; returns a function that disconnects them. */
 function startMany(service: Service, headers: Record<string, string>) {
   const leaving = new AbortController();
   const paths = [
@@ -71,7 +71,7 @@ function startMany(service: Service, headers: Record<string, string>) {
 const running = (service: Service) => metric(service, /^loggia_queries_running /);
 const waiting = (service: Service) => metric(service, /^loggia_queries_waiting /);
 
-/** Requests that came to their end, or to the end of their time. */
+/** Requests that ended, or whose time limit did. */
 const ENDED = /^loggia_http_requests_total\{[^}]*\/(events|query)"[^}]*status="(200|503)"/;
 
 async function leavesAll(t: ExecutionContext, service: Service): Promise<void> {
@@ -90,17 +90,17 @@ async function answersAgain(t: ExecutionContext, service: Service): Promise<void
   t.is((await fetch(`${service.apiUrl}${path}`, { headers })).status, 200);
 }
 
-test.serial("embedded: queries whose clients have left are interrupted, and wait no longer", async (t) => {
+test.serial("embedded: queries of disconnected clients are interrupted and stop waiting", async (t) => {
   t.timeout(240_000);
   const service = await serviceOf(t, "embedded");
   await fill(service);
   await leavesAll(t, service);
-  // What was all but done may end as it would have.
+  // Requests that were nearly done may end normally.
   t.true((await metric(service, ENDED)) <= 2);
   await answersAgain(t, service);
 });
 
-/** Elasticsearch, with a lock on its searches. */
+/** Elasticsearch, behind a proxy that can hold its searches. */
 async function holdSearches(t: ExecutionContext) {
   const held = { isHolding: false, waiting: 0, aborted: 0 };
   const target = elasticsearchUrl();
@@ -126,7 +126,7 @@ async function holdSearches(t: ExecutionContext) {
 }
 
 if (realEngines) {
-  test.serial("cluster: requests for clients that have left are given up, and none waits any longer", async (t) => {
+  test.serial("cluster: requests of disconnected clients are cancelled and stop waiting", async (t) => {
     t.timeout(240_000);
     const { held, url } = await holdSearches(t);
     const environment = { ...environmentOf("cluster", temporaryFolder(t)), ELASTICSEARCH_URL: url };

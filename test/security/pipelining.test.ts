@@ -21,10 +21,10 @@ function batch(text: string, headers: Readonly<Record<string, string | number>> 
   return `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${KEY}\r\nContent-Type: application/json\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** So many batches that are right, one behind the other. */
+/** Returns this many valid batches, one after the other. */
 const batches = (count: number): string => Array.from({ length: count }, (_, i) => batch(`event ${i}`)).join("");
 
-/** Sends at once, goes on sending for as long as the other side takes it, and hears all answers. */
+/** Sends the bytes, keeps sending more while the other side accepts it, and reads all responses. */
 async function converse(port: number, bytes: string, more: Buffer | null = null): Promise<Heard> {
   const socket = await open(port);
   const heard = hear(socket);
@@ -39,7 +39,7 @@ async function flood(socket: Socket, more: Buffer, heard: Promise<Heard>): Promi
   }
 }
 
-/** Statuses in order, runs of the same as one: `201x20 429`. */
+/** Returns the statuses in order, with runs of the same one merged: `201x20 429`. */
 function runs(heard: Heard): string {
   const all = statuses(heard);
   const starts = all.flatMap((status, i) => (status === all[i - 1] ? [] : [i]));
@@ -51,21 +51,18 @@ function runs(heard: Heard): string {
     .join(" ");
 }
 
-test.serial(
-  "the refusal of a batch that is still being sent comes behind the answers to the batches before it",
-  async (t) => {
-    const strict = await startService({
-      ...environmentOf("embedded", temporaryFolder(t)),
-      LOGGIA_RATE_ADDRESS: "20",
-    });
-    t.teardown(() => strict.close());
-    // Of these, some are beyond the rate, unless the machine is slow.
-    const last = batch("refused", { "Content-Length": 4_000 * MB });
-    const heard = await converse(strict.post!.port, batches(60) + last, Buffer.alloc(MB, " "));
-    t.regex(runs(heard), /^201x\d\d (?:429|413)$/);
-    t.true(heard.closed);
-  },
-);
+test.serial("the refusal of a batch that is still being sent follows the responses to earlier batches", async (t) => {
+  const strict = await startService({
+    ...environmentOf("embedded", temporaryFolder(t)),
+    LOGGIA_RATE_ADDRESS: "20",
+  });
+  t.teardown(() => strict.close());
+  // Some of these exceed the rate, unless the machine is slow.
+  const last = batch("refused", { "Content-Length": 4_000 * MB });
+  const heard = await converse(strict.post!.port, batches(60) + last, Buffer.alloc(MB, " "));
+  t.regex(runs(heard), /^201x\d\d (?:429|413)$/);
+  t.true(heard.closed);
+});
 
 const LAST: Readonly<Record<string, { readonly bytes: string; readonly status: number; readonly more?: Buffer }>> = {
   "what is no HTTP": { bytes: "nonsense\r\n\r\n", status: 400 },
@@ -92,7 +89,7 @@ const LAST: Readonly<Record<string, { readonly bytes: string; readonly status: n
 };
 
 for (const [what, { bytes, status, more }] of Object.entries(LAST)) {
-  test.serial(`all answers to batches are written before the last one, to ${what}`, async (t) => {
+  test.serial(`all responses to batches are written before the last one, to ${what}`, async (t) => {
     for (const count of [1, 2, 20]) {
       const heard = await converse(service.post!.port, batches(count) + bytes, more);
       t.is(runs(heard), count === 1 ? `201 ${status}` : `201x${count} ${status}`);
@@ -101,38 +98,32 @@ for (const [what, { bytes, status, more }] of Object.entries(LAST)) {
   });
 }
 
-test.serial(
-  "what a client says behind its own last request is not answered, and harms no answer before it",
-  async (t) => {
-    const heard = await converse(service.post!.port, batches(10) + batch("last", { Connection: "close" }) + batches(5));
-    t.is(runs(heard), "201x11");
-  },
-);
+test.serial("a request after a client's last one is not answered, and affects no earlier response", async (t) => {
+  const heard = await converse(service.post!.port, batches(10) + batch("last", { Connection: "close" }) + batches(5));
+  t.is(runs(heard), "201x11");
+});
 
-test.serial(
-  "a batch that is refused for others of its log leaves its connection to the batches behind it",
-  async (t) => {
-    t.timeout(60_000);
-    // As many as one log may send at a time, of which the last byte is missing.
-    const whole = batch("slow").replace("application/json", "application/x-ndjson");
-    const slow = await Promise.all(Array.from({ length: 64 }, () => open(service.post!.port)));
-    t.teardown(() => slow.forEach((socket) => void socket.destroy()));
-    for (const socket of slow) socket.write(whole.slice(0, -1));
-    const socket = await open(service.post!.port);
-    const refused = hear(socket, { until: /HTTP\/1\.1 429 [^]*(?:HTTP\/1\.1 \d+[^]*){2}/ });
-    const large = JSON.stringify([{ text: "x", data: "y".repeat(3_000) }]).replace("]", `${" ".repeat(MB)}]`);
-    socket.write(batch("").replace(/Content-Length: \d+[^]*$/, `Content-Length: ${large.length}\r\n\r\n${large}`));
-    socket.write(batches(1));
-    socket.write(
-      `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${KEY.length + 14}\r\n\r\napikey=${KEY}&text=f`,
-    );
-    const heard = await refused;
-    t.is(statuses(heard)[0], 429);
-    t.is(statuses(heard).at(-1), 201, "a form, behind the batches that were refused");
-  },
-);
+test.serial("a batch refused because of others of its log leaves the connection to the batches after it", async (t) => {
+  t.timeout(60_000);
+  // As many as one log may send at a time, each without its last byte.
+  const whole = batch("slow").replace("application/json", "application/x-ndjson");
+  const slow = await Promise.all(Array.from({ length: 64 }, () => open(service.post!.port)));
+  t.teardown(() => slow.forEach((socket) => void socket.destroy()));
+  for (const socket of slow) socket.write(whole.slice(0, -1));
+  const socket = await open(service.post!.port);
+  const refused = hear(socket, { until: /HTTP\/1\.1 429 [^]*(?:HTTP\/1\.1 \d+[^]*){2}/ });
+  const large = JSON.stringify([{ text: "x", data: "y".repeat(3_000) }]).replace("]", `${" ".repeat(MB)}]`);
+  socket.write(batch("").replace(/Content-Length: \d+[^]*$/, `Content-Length: ${large.length}\r\n\r\n${large}`));
+  socket.write(batches(1));
+  socket.write(
+    `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${KEY.length + 14}\r\n\r\napikey=${KEY}&text=f`,
+  );
+  const heard = await refused;
+  t.is(statuses(heard)[0], 429);
+  t.is(statuses(heard).at(-1), 201, "a form, behind the batches that were refused");
+});
 
-test.serial("on the API, what was done is answered before the refusal behind it", async (t) => {
+test.serial("on the API, completed requests are answered before the refusal after them", async (t) => {
   const get = `GET ${EVENTS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`;
   t.is(runs(await converse(service.api!.port, `${get.repeat(20)}nonsense\r\n\r\n`)), "200x20 400");
   const large = `POST /1/logs HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${AUTHORIZATION}\r\nContent-Length: ${4_000 * MB}\r\n\r\n`;

@@ -9,10 +9,10 @@ import type { Service } from "../support/service.ts";
 import { writeEvents } from "../support/write-events.ts";
 
 const EVENTS = 20_000;
-/** Generous, for a busy machine; what explodes takes for ever. */
+/** Generous, for a busy machine; exponential work takes for ever. */
 const ANSWER_MS = 20_000;
 
-/** A service whose log holds many events of long texts, each with a source of its own. */
+/** Starts a service whose log has many events of long texts, each with a source of its own. */
 async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promise<Service> {
   const service = await serviceOf(t, kind);
   const nextId = createIdSource();
@@ -50,7 +50,7 @@ async function ask(service: Service, path: string): Promise<Answer> {
 
 const lql = (text: string) => `/query?query=${encodeURIComponent(text)}`;
 
-/** Expressions that make backtracking engines, or those that write repeats out, take for ever. */
+/** Expressions that never end in backtracking engines, or in engines that expand repeats. */
 const EXPRESSIONS = [
   "(a+)+$",
   "(a|a)*b",
@@ -130,7 +130,7 @@ const PATHS = [
 ];
 
 for (const kind of KINDS) {
-  test(`${kind}: questions that explode are answered, or refused with a reason, in bounded time and memory`, async (t) => {
+  test(`${kind}: exponential queries are answered, or refused with a reason, in bounded time and memory`, async (t) => {
     t.timeout(600_000);
     const service = await filled(t, kind);
     const before = process.memoryUsage().rss;
@@ -153,7 +153,7 @@ for (const kind of KINDS) {
     }
     t.log(`${paths.length} questions; the slowest took ${Math.round(slowest.took_ms)} ms: ${slowest.path}`);
 
-    // A group for each event, and all of them in one answer.
+    // A group for each event, all in one response.
     const groups = await ask(service, lql("GET events GROUPBY source"));
     t.is(groups.status, 200);
     t.is((JSON.parse(groups.text) as unknown[]).length, EVENTS);

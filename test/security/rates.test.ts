@@ -23,7 +23,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
 
 const basic = (password: string) => `Basic ${Buffer.from(`${ADMIN.email}:${password}`).toString("base64")}`;
 
-/** Tries so many passwords at once. */
+/** Tries this many passwords at once. */
 function guess({ apiUrl }: Service, count: number, headers: (i: number) => Record<string, string> = () => ({})) {
   return Promise.all(
     Array.from({ length: count }, (_, i) =>
@@ -32,10 +32,10 @@ function guess({ apiUrl }: Service, count: number, headers: (i: number) => Recor
   );
 }
 
-/** Fewer than by default, so that no time passes that would give new ones while a busy machine is at it. */
+/** Fewer than by default, so that a busy machine finishes before new ones are allowed. */
 const FEW = { LOGGIA_RATE_FAILURES: "5" };
 
-test.serial("passwords can be guessed a few times a minute, then the answer is 429 whatever they are", async (t) => {
+test.serial("passwords can be guessed a few times a minute, then every one is 429", async (t) => {
   const service = await start(t, FEW);
   const answers: Answer[] = [];
   for (let i = 0; i < 12 && answers.at(-1)?.status !== 429; i++) {
@@ -53,9 +53,9 @@ test.serial("passwords can be guessed a few times a minute, then the answer is 4
   for (const init of right) t.is((await ask(`${service.apiUrl}/1/logs/alerts`, init)).status, 429, "a hit is not told");
 });
 
-test.serial("guesses that come all at once are no more", async (t) => {
+test.serial("concurrent guesses have the same limit", async (t) => {
   const service = await start(t, FEW);
-  // As many as wait for their check at once: what is refused for want of room is counted as well.
+  // As many as may wait for their check at once; those refused for lack of room count too.
   const answers = await guess(service, 20);
   t.true(answers.every(({ status }) => status === 401 || status === 429 || status === 503));
   const checked = answers.filter(({ status }) => status === 401).length;
@@ -64,29 +64,26 @@ test.serial("guesses that come all at once are no more", async (t) => {
   t.is(next.status, 429);
 });
 
-test.serial("by default they are twenty a minute", async (t) => {
+test.serial("the default is twenty a minute", async (t) => {
   const service = await start(t);
   const answers = [...(await guess(service, 20)), ...(await guess(service, 20))];
   t.true(answers.filter(({ status }) => status === 401).length >= 20);
   t.is((await ask(`${service.apiUrl}/1/logs`, { headers: { Authorization: AUTHORIZATION } })).status, 429);
 });
 
-test.serial(
-  "a key that was not used from there waits while somebody guesses, and is not told from a wrong one",
-  async (t) => {
-    const service = await start(t, FEW);
-    await guess(service, 60);
-    const answerTo = async (key: string) => {
-      const { status, text } = await ask(`${service.apiUrl}/1/logs/${LOG}/events?apikey=${key}`);
-      return { status, text };
-    };
-    const right = await answerTo(KEY);
-    t.is(right.status, 429);
-    t.deepEqual(await answerTo(`${KEY}x`), right);
-  },
-);
+test.serial("a key not used from an address waits during guesses from there, like a wrong one", async (t) => {
+  const service = await start(t, FEW);
+  await guess(service, 60);
+  const answerTo = async (key: string) => {
+    const { status, text } = await ask(`${service.apiUrl}/1/logs/${LOG}/events?apikey=${key}`);
+    return { status, text };
+  };
+  const right = await answerTo(KEY);
+  t.is(right.status, 429);
+  t.deepEqual(await answerTo(`${KEY}x`), right);
+});
 
-test.serial("keys can be guessed no oftener, at either address", async (t) => {
+test.serial("guesses at keys have the same limit, at each address", async (t) => {
   for (const at of ["post", "api"] as const) {
     const service = await start(t, FEW);
     const tryKey = (apikey: string) =>
@@ -106,7 +103,7 @@ test.serial("keys can be guessed no oftener, at either address", async (t) => {
   }
 });
 
-test.serial("an address that a client writes into a header is nobody's", async (t) => {
+test.serial("an address that a client writes into a header is ignored", async (t) => {
   const service = await start(t, FEW);
   const forged = (i: number) => ({
     "X-Forwarded-For": `198.51.100.${i}`,
@@ -118,19 +115,16 @@ test.serial("an address that a client writes into a header is nobody's", async (
   t.is((await guess(service, 1, () => forged(99)))[0]!.status, 429);
 });
 
-test.serial(
-  "behind a trusted proxy, each of its clients has a rate of its own, and can't take another's by what it forwards",
-  async (t) => {
-    const service = await start(t, { ...FEW, LOGGIA_TRUSTED_PROXIES: "127.0.0.1" });
-    const attacker = (i: number) => ({ "X-Forwarded-For": `203.0.113.${i}, 198.51.100.1` });
-    await guess(service, 20, attacker);
-    t.is((await guess(service, 1, () => attacker(99)))[0]!.status, 429);
-    const other = { headers: { Authorization: AUTHORIZATION, "X-Forwarded-For": "198.51.100.1, 198.51.100.2" } };
-    t.is((await ask(`${service.apiUrl}/1/logs`, other)).status, 200);
-  },
-);
+test.serial("behind a trusted proxy each client has a rate of its own, whatever it forwards", async (t) => {
+  const service = await start(t, { ...FEW, LOGGIA_TRUSTED_PROXIES: "127.0.0.1" });
+  const attacker = (i: number) => ({ "X-Forwarded-For": `203.0.113.${i}, 198.51.100.1` });
+  await guess(service, 20, attacker);
+  t.is((await guess(service, 1, () => attacker(99)))[0]!.status, 429);
+  const other = { headers: { Authorization: AUTHORIZATION, "X-Forwarded-For": "198.51.100.1, 198.51.100.2" } };
+  t.is((await ask(`${service.apiUrl}/1/logs`, other)).status, 200);
+});
 
-test.serial("requests by address, and by key from wherever they come", async (t) => {
+test.serial("requests are limited per address, and per key from any address", async (t) => {
   const byAddress = await start(t, { LOGGIA_RATE_ADDRESS: "1" });
   const urls = [
     `${byAddress.apiUrl}/1/logs`,
@@ -157,7 +151,7 @@ test.serial("requests by address, and by key from wherever they come", async (t)
   t.true(statuses.includes(429) && statuses.includes(201), statuses.join(" "));
 });
 
-test.serial("a person is one caller, whatever logs and keys they have", async (t) => {
+test.serial("an account is one caller, whatever its logs and keys", async (t) => {
   const service = await start(t, { LOGGIA_RATE_CALLER: "1" });
   const { catalog } = service.ports;
   const owner = catalog.account(ADMIN.email)!.id;
@@ -189,7 +183,7 @@ test.serial("a person is one caller, whatever logs and keys they have", async (t
   }
 });
 
-test.serial("one who asks without end gets 429, and neither other analysts nor producers wait for them", async (t) => {
+test.serial("a caller without pause gets 429, and delays neither other analysts nor producers", async (t) => {
   t.timeout(120_000);
   const service = await start(t, { LOGGIA_RATE_QUERIES: "1" });
   const { catalog } = service.ports;
@@ -238,7 +232,7 @@ test.serial("one who asks without end gets 429, and neither other analysts nor p
   t.true(median_ms < 2_500, `a post and a list beside the flood took ${Math.round(median_ms)} ms`);
 });
 
-test.serial("others have the thread between changes of the embedded catalog", async (t) => {
+test.serial("changes of the embedded catalog yield the thread", async (t) => {
   const service = await start(t);
   let turns = 0;
   const over = new AbortController();

@@ -3,27 +3,29 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 
 export type Heard = {
-  /** All that came, byte for byte as Latin-1. */
+  /** Everything received, byte for byte as Latin-1. */
   readonly text: string;
-  /** Whether the other side ended the connection. */
+  /** Whether the other side closed the connection. */
   readonly closed: boolean;
   readonly took_ms: number;
 };
 
 export type ExchangeOptions = {
-  /** Enough has come when this matches. Default: when the other side ends the connection */
+  /** Stops reading when this matches. Default: when the other side closes the connection. */
   readonly until?: RegExp;
   readonly timeout_ms?: number;
 };
 
-/** Sends exactly these bytes, and hears what comes back. */
+/** Sends exactly these bytes and reads the response. */
 export async function exchange(port: number, bytes: string | Buffer, options: ExchangeOptions = {}): Promise<Heard> {
   const socket = await open(port);
   socket.write(bytes);
   return await hear(socket, options);
 }
 
-/** A connection whose breaking is no error: the other side may have every reason for it. */
+/**
+ * Opens a connection whose reset is not an error, because the other side may have a reason for it.
+ */
 export async function open(port: number, options: { readonly allowHalfOpen?: boolean } = {}): Promise<Socket> {
   const socket = connect({ ...options, port, host: "127.0.0.1" });
   await once(socket, "connect");
@@ -48,7 +50,7 @@ export function hear(socket: Socket, { until, timeout_ms = 30_000 }: ExchangeOpt
   });
 }
 
-/** The status lines of all answers in what was heard. */
+/** Returns the status codes of all responses received. */
 export function statuses({ text }: Heard): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }

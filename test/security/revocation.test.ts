@@ -6,7 +6,10 @@ import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-/** Where a right is taken away, and where it is used: on a cluster two processes that share nothing but the engines. */
+/**
+ * Starts a service to revoke a right in and one to use it in: on a cluster two processes that share
+ * only the engines.
+ */
 async function start(t: ExecutionContext, kind: "embedded" | "cluster"): Promise<{ here: Service; there: Service }> {
   const environment = environmentOf(kind, temporaryFolder(t));
   const here = await startService(environment);
@@ -24,7 +27,7 @@ const basic = (email: string, password: string) => ({
 const REVOKED_WITHIN_MS = 2_000;
 
 for (const kind of KINDS) {
-  test(`${kind}: what was taken away opens nothing 2 s later, in any process`, async (t) => {
+  test(`${kind}: a revoked right gives no access after 2 s, in any process`, async (t) => {
     t.timeout(120_000);
     const { here, there } = await start(t, kind);
     const manage = async (method: string, path: string, body?: object) => {
@@ -79,5 +82,5 @@ for (const kind of KINDS) {
   });
 }
 
-/** A right: what it is called, its use, what that is answered when it is gone, and how it is taken away. */
+/** A right: its name, its use, the status once it is revoked, and its revocation. */
 type Right = readonly [string, () => Promise<number>, number, () => Promise<unknown>];

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-/** Each is found nowhere but where its owner put it. */
+/** Each must be found only where its owner put it. */
 const SECRETS = {
   password: "correct-horse-of-the-admin",
   changed: "battery-staple-of-bob",
@@ -21,7 +21,7 @@ const SECRETS = {
   mail: "password-of-the-mail-server",
 };
 
-/** A service in a process of its own, which logs all that it ever could. */
+/** Starts a service in a process of its own that logs as much as possible. */
 async function start(t: { teardown(end: () => void): void }, environment: Record<string, string>) {
   const child = spawn(process.execPath, [LOGGIA, "start"], {
     env: {
@@ -30,7 +30,7 @@ async function start(t: { teardown(end: () => void): void }, environment: Record
       LOGGIA_ADMIN: `ann@example.org:${SECRETS.password}`,
       LOGGIA_LOG: `${LOG}:${SECRETS.key}`,
       LOGGIA_LOG_LEVEL: "trace",
-      // Nobody listens there: the log tells of it again and again.
+      // Nothing listens there, so the log mentions it repeatedly.
       LOGGIA_SMTP: `smtp://loggia:${SECRETS.mail}@127.0.0.1:1`,
       LOGGIA_MAIL_FROM: "loggia@example.org",
     },
@@ -52,8 +52,8 @@ const basic = (email: string, password: string) => ({
 });
 
 /**
- * Uses every secret in every place where one may stand, rightly and wrongly. Returns the secrets
- * that the service drew, and all its answers to failures.
+ * Uses every secret in every place where one may occur, correctly and incorrectly. Returns the
+ * secrets that the service generated, and all error responses.
  */
 async function keepBusy({ api, post }: { api: string; post: string }): Promise<{ drawn: string[]; answers: string }> {
   const ann = basic("ann@example.org", SECRETS.password);
@@ -61,7 +61,7 @@ async function keepBusy({ api, post }: { api: string; post: string }): Promise<{
   const ask = async (url: string, init: RequestInit = {}): Promise<string> => {
     const response = await fetch(url, init);
     const text = await response.text();
-    // A new key is told once, to whoever makes it.
+    // A new key is returned once, to its creator.
     if (!url.endsWith("/apiKeys") || response.status !== 201)
       answers += `${JSON.stringify([...response.headers])}${text}`;
     return text;
@@ -116,19 +116,19 @@ async function keepBusy({ api, post }: { api: string; post: string }): Promise<{
   return { drawn: [key as string], answers };
 }
 
-/** As they are, and as they stand in headers, addresses and files. */
+/** Returns a secret in its forms in headers, addresses and files. */
 function formsOf(secret: string): string[] {
   return [secret, Buffer.from(secret).toString("base64").replace(/=+$/, ""), encodeURIComponent(secret)];
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: after a busy session no secret is in the log, in an answer, in metrics, or in what is stored`, async (t) => {
+  test(`${kind}: after a busy session no secret is in the log, a response, the metrics or the stored files`, async (t) => {
     t.timeout(120_000);
     const folder = join(temporaryFolder(t), "data");
     const environment = environmentOf(kind, folder);
     const service = await start(t, environment);
     const { drawn, answers } = await keepBusy(service);
-    // The mail server is away: that is in the log by now.
+    // The mail server is unreachable, which is in the log by now.
     await until(() => service.seen.log.includes("mail server"), { what: "the failed mail" });
     service.child.kill("SIGTERM");
     await until(() => service.child.exitCode !== null, { what: "the end of the service" });
@@ -136,7 +136,7 @@ for (const kind of KINDS) {
     const stored = kind === "embedded" ? storedFiles(folder) : await storedDocuments(environment["LOGGIA_NAMESPACE"]!);
     t.true(stored.includes("hello"), "what was stored is looked at");
     for (const secret of [...Object.values(SECRETS), ...drawn].flatMap(formsOf)) {
-      // An address that nobody has is told back, whatever its caller wrote into it.
+      // An unknown address is repeated in the response, whatever its caller wrote into it.
       t.false(service.seen.log.includes(secret), `in the log: ${secret}`);
       t.false(answers.includes(secret), `in an answer: ${secret}`);
       t.false(stored.includes(secret), `stored: ${secret}`);

@@ -19,7 +19,7 @@ async function serviceWith(t: ExecutionContext, kind: Kind, settings: Record<str
 const SECRET = /^loggia=[\w-]{43}$/;
 const EVENTS = `/1/logs/${LOG}/events`;
 
-/** Each way to read or change something as a person. */
+/** Every way to read or change something as a user. */
 const CALLS: readonly Asked[] = [
   { path: "/1/session" },
   { path: "/1/sessions" },
@@ -54,7 +54,7 @@ async function refuses(
   }
 }
 
-/** Nothing that an attack tried has happened: who was signed in still is. */
+/** Asserts that no attack had an effect: the session still works. */
 async function assertUntouched(t: ExecutionContext, service: Service, cookie: string): Promise<void> {
   const { status, text } = await ask(service, { path: "/1/session", headers: fromPage(cookie) });
   t.is(status, 200);
@@ -63,7 +63,7 @@ async function assertUntouched(t: ExecutionContext, service: Service, cookie: st
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a person signs in by a cookie, is known by it, and signs out`, async (t) => {
+  test(`${kind}: a user signs in with a cookie, is identified by it, and signs out`, async (t) => {
     t.timeout(120_000);
     const service = await serviceWith(t, kind);
     const answer = await signIn(service, { headers: { "User-Agent": "Firefox" } });
@@ -90,7 +90,7 @@ for (const kind of KINDS) {
     t.is((await ask(service, { path: "/1/session" })).headers["www-authenticate"], undefined);
   });
 
-  test(`${kind}: an old session ends where its cookie comes with the sign-in, and no planted one begins`, async (t) => {
+  test(`${kind}: an old session ends when its cookie is sent with the sign-in, and a planted one is ignored`, async (t) => {
     t.timeout(120_000);
     const service = await serviceWith(t, kind);
     const planted = `loggia=${"A".repeat(43)}`;
@@ -107,7 +107,7 @@ for (const kind of KINDS) {
     t.is((await ask(service, { path: "/1/logs", headers: fromPage(second) })).status, 200);
   });
 
-  test(`${kind}: a session ends with the password, in any process`, async (t) => {
+  test(`${kind}: a session ends with its password, in any process`, async (t) => {
     t.timeout(120_000);
     const environment = environmentOf(kind, temporaryFolder(t));
     const here = await startService(environment);
@@ -131,7 +131,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`${kind}: people end their own sessions from another one, and nobody else's`, async (t) => {
+  test(`${kind}: users end their own sessions from another one, and nobody else's`, async (t) => {
     t.timeout(120_000);
     const service = await serviceWith(t, kind);
     const asAdmin = { Authorization: AUTHORIZATION };
@@ -164,7 +164,7 @@ for (const kind of KINDS) {
     t.is((await ask(service, { path: "/1/logs", headers: fromPage(kept) })).status, 200);
   });
 
-  test(`${kind}: a tail ends with the session that it was opened by`, async (t) => {
+  test(`${kind}: a tail ends with the session that opened it`, async (t) => {
     t.timeout(120_000);
     const service = await serviceWith(t, kind);
     const cookie = cookieOf(await signIn(service));
@@ -182,7 +182,7 @@ async function signInAt(service: Service, person: { email: string; password: str
   return answer.status === 201 ? answer : null;
 }
 
-/** What a browser tells of a page that is not this service's own, and so may not use the session. */
+/** Headers of a browser for a page of another site, which may not use the session. */
 const FOREIGN: Readonly<Record<string, Record<string, string>>> = {
   "another site": { "Sec-Fetch-Site": "cross-site" },
   "a sibling domain, or another port": { "Sec-Fetch-Site": "same-site" },
@@ -195,7 +195,7 @@ const FOREIGN: Readonly<Record<string, Record<string, string>>> = {
 };
 
 for (const [whose, told] of Object.entries(FOREIGN)) {
-  test(`the page of ${whose} gets nothing with a session's cookie, whatever else it sends`, async (t) => {
+  test(`the page of ${whose} gets nothing with a session cookie, whatever else it sends`, async (t) => {
     const service = await serviceWith(t, "embedded");
     const cookie = cookieOf(await signIn(service));
     const port = String(service.api!.port);
@@ -208,7 +208,7 @@ for (const [whose, told] of Object.entries(FOREIGN)) {
   });
 }
 
-test("a form, a link or a script of any page gets nothing: it can't send the page's header", async (t) => {
+test("a form, link or script of any page gets nothing, because it cannot send the page's header", async (t) => {
   const service = await serviceWith(t, "embedded");
   const cookie = cookieOf(await signIn(service));
   for (const value of [undefined, "", "0", "true", "1, 1"]) {
@@ -231,7 +231,7 @@ test("a form, a link or a script of any page gets nothing: it can't send the pag
   await assertUntouched(t, service, cookie);
 });
 
-test("over plain HTTP, where browsers tell nothing of the page, its header is enough", async (t) => {
+test("over plain HTTP, where browsers send no origin headers, the page's header is sufficient", async (t) => {
   const service = await serviceWith(t, "embedded");
   const cookie = cookieOf(await signIn(service));
   const agent = { "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
@@ -242,7 +242,7 @@ test("over plain HTTP, where browsers tell nothing of the page, its header is en
   t.is((await ask(service, { path: "/1/logs", headers: { ...headers, Origin: service.apiUrl } })).status, 200);
 });
 
-test("JSONP is never answered by a session", async (t) => {
+test("JSONP is never answered with a session", async (t) => {
   const service = await serviceWith(t, "embedded");
   const cookie = cookieOf(await signIn(service));
   const path = "/1/logs?fmt=jsonp&callback=steal";
@@ -255,7 +255,7 @@ test("JSONP is never answered by a session", async (t) => {
   t.is(byKey.status, 200, "a page that asks by an API key is not held up by the cookie");
 });
 
-test("the page's own request is the session's, whatever credentials the browser adds", async (t) => {
+test("the page's own request uses the session, whatever credentials the browser adds", async (t) => {
   const service = await serviceWith(t, "embedded");
   const bob = { email: "bob@example.org", password: "first password" };
   const asAnn = { Authorization: AUTHORIZATION };
@@ -280,7 +280,7 @@ test("the page's own request is the session's, whatever credentials the browser 
   t.deepEqual([old.status, old.headers["www-authenticate"]], [401, 'Basic realm="Loggia"'], "others are asked as ever");
 });
 
-test("by TLS through a trusted proxy only the cookie counts that no other domain can set", async (t) => {
+test("with TLS through a trusted proxy only the cookie counts that no other domain can set", async (t) => {
   const service = await serviceWith(t, "embedded", { LOGGIA_TRUSTED_PROXIES: "127.0.0.1" });
   const tls = { "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https" };
   const answer = await signIn(service, { headers: tls });
@@ -305,12 +305,12 @@ test("by TLS through a trusted proxy only the cookie counts that no other domain
   t.regex(out.headers["set-cookie"]?.[0] ?? "", /^__Host-loggia=; .*Secure; Max-Age=0$/);
 });
 
-test("who is no trusted proxy can't have the other cookie set", async (t) => {
+test("a proxy that is not trusted cannot have the other cookie set", async (t) => {
   const service = await serviceWith(t, "embedded");
   t.regex(cookieOf(await signIn(service, { headers: { "X-Forwarded-Proto": "https" } })), SECRET);
 });
 
-test("wrong passwords at the sign-in count as guesses, with those by Basic", async (t) => {
+test("wrong passwords at the sign-in count as guesses, together with those by Basic", async (t) => {
   const service = await serviceWith(t, "embedded", { LOGGIA_RATE_FAILURES: "4" });
   const cookie = cookieOf(await signIn(service));
   const at = (email: string) => ({ email, password: uniqueName("wrong") });
@@ -325,7 +325,7 @@ test("wrong passwords at the sign-in count as guesses, with those by Basic", asy
   t.is((await ask(service, { path: "/1/logs", headers: fromPage(cookie) })).status, 200, "a session goes on");
 });
 
-test("requests by a session count for their person, with those by password", async (t) => {
+test("requests with a session count for their account, together with those by password", async (t) => {
   const service = await serviceWith(t, "embedded", { LOGGIA_RATE_CALLER: "1" });
   const start_ms = performance.now();
   const cookie = cookieOf(await signIn(service));
@@ -338,7 +338,7 @@ test("requests by a session count for their person, with those by password", asy
   t.is(statuses.filter((status) => status === 429).length, 40 - answered);
 });
 
-test("the ticket of the first start signs in once, from this machine alone", async (t) => {
+test("the ticket of the first start signs in once, from this machine only", async (t) => {
   const service = await serviceWith(t, "embedded", { LOGGIA_ADMIN: "" });
   const ticket = service.first?.ticket;
   t.is(typeof ticket, "string");

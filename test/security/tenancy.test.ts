@@ -14,7 +14,7 @@ import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
-/** What the parameters of a path stand for. */
+/** Values for the parameters of a path. */
 type Names = Readonly<Record<"log" | "id" | "apiKey" | "key" | "email", string>>;
 
 const ROUTES = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Context).filter(({ path }) =>
@@ -34,7 +34,7 @@ async function createTenant({ ports: { catalog, store } }: Service) {
   const log = parseLogKey(uniqueName("log")) as LogKey;
   const { apiKey } = await catalog.createLog({ key: log, display: "A log", owner: account.id });
   const { key } = await catalog.createClassFilter(log, { ...FILTER, key: uniqueName("class") });
-  /** An event that the tenant bookmarked and was alerted of. */
+  /** Returns an event that the tenant has bookmarked and was alerted of. */
   const createEvent = async (): Promise<string> => {
     const { id, created } = nextId();
     const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
@@ -53,7 +53,7 @@ async function createTenant({ ports: { catalog, store } }: Service) {
   return { account, log, names, authorization, secret: apiKey.secret, createEvent };
 }
 
-/** Of the same form, and nobody's. */
+/** Names of the same form that do not exist. */
 function absentNames(): Names {
   return {
     log: uniqueName("log"),
@@ -64,7 +64,7 @@ function absentNames(): Names {
   };
 }
 
-/** All that an answer tells, with the names that the caller gave taken out. */
+/** Returns everything in a response, without the names that the caller gave. */
 async function ask(
   service: Service,
   method: string,
@@ -106,22 +106,22 @@ async function ask(
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: another's records are told apart from nobody's on no route, by person and by key`, async (t) => {
+  test(`${kind}: no route distinguishes another tenant's records from missing ones, by account and by key`, async (t) => {
     t.timeout(120_000);
     const service = await serviceOf(t, kind);
     const [mine, other] = [await createTenant(service), await createTenant(service)];
     let compared = 0;
     for (const { method, path } of ROUTES) {
       for (const init of [{ authorization: mine.authorization }, { apikey: mine.secret }, {}]) {
-        // Another's log, whether or not what is asked of it is there.
+        // Another tenant's log, whether or not the record in it exists.
         const theirs = await ask(service, method, path, other.names, init);
         const nobodys = await ask(service, method, path, absentNames(), init);
         t.deepEqual(theirs, nobodys, `${method} ${path} in another's log`);
         t.true(theirs.status >= 400, `${method} ${path} ${theirs.status}`);
-        // Sharing one's own log with another is no attack, and has to tell who has no account.
+        // Sharing one's own log is not an attack, and has to reveal which accounts exist.
         const shares = method === "PUT" && path.endsWith("/shares/:email");
         if (path.includes(":log") && /:(id|key|email)/.test(path) && !shares) {
-          // One's own log, with a name that stands for something in another's.
+          // One's own log, with a name that exists in another tenant's.
           const moved = await ask(service, method, path, { ...other.names, log: mine.log }, init);
           const absent = await ask(service, method, path, { ...absentNames(), log: mine.log }, init);
           t.deepEqual(moved, absent, `${method} ${path} with another's record`);
@@ -138,7 +138,7 @@ for (const kind of KINDS) {
     t.is(catalog.classFilters(other.log).length, 1);
   });
 
-  test(`${kind}: what was deleted reads as what never was`, async (t) => {
+  test(`${kind}: a deleted record reads like one that never existed`, async (t) => {
     const service = await serviceOf(t, kind);
     const mine = await createTenant(service);
     const init = { authorization: mine.authorization };
@@ -153,7 +153,7 @@ for (const kind of KINDS) {
       t.deepEqual(deleted, absent, `${method} ${path}`);
       t.true(deleted.status >= 400, `${method} ${path} ${deleted.status}`);
     }
-    // A bookmark of it can't be made again, in the words for what is not there.
+    // A bookmark of it is refused with the error for missing events.
     const route = "/1/logs/:log/bookmarks";
     const again = await ask(service, "POST", route, mine.names, init);
     const never = await ask(service, "POST", route, { ...absentNames(), log: mine.log }, init);
@@ -161,7 +161,7 @@ for (const kind of KINDS) {
     t.is(again.status, 404);
   });
 
-  test(`${kind}: creating a log tells that its name is taken, and no more, ten times a minute at most`, async (t) => {
+  test(`${kind}: creating a log reveals that its name is taken and nothing else, at most ten times a minute`, async (t) => {
     const service = await serviceOf(t, kind);
     const [mine, other] = [await createTenant(service), await createTenant(service)];
     const create = async (key: string) => {
@@ -187,7 +187,7 @@ for (const kind of KINDS) {
     t.is((await create(mine.log)).status, 409, "one's own logs are known anyway");
   });
 
-  test(`${kind}: posting tells a wrong key, another log's key and a log that is not there in one way`, async (t) => {
+  test(`${kind}: posting answers a wrong key, another log's key and a missing log in the same way`, async (t) => {
     const service = await serviceOf(t, kind);
     const [mine, other] = [await createTenant(service), await createTenant(service)];
     const disabled = await service.ports.catalog.createApiKey(mine.log, "read-write");

@@ -7,14 +7,17 @@ import { until } from "../support/until.ts";
 
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
-/** Sets the title, clears the screen, hides what follows, writes a clipboard; by seven bits and by eight. */
+/**
+ * Sets the title, clears the screen, hides the following text, writes to the clipboard, in 7-bit
+ * and 8-bit codes.
+ */
 const HOSTILE =
   "\u001b]0;pwned\u0007\u001b[2J\u001b[8m\u009b31m\u001b]52;c;cm0gLXJm\u0007\u202e\u061cevil\u2028\r\n\u0000end";
 
 // oxlint-disable-next-line no-control-regex
 const STEERING = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-/** All that a command writes, wherever to. */
+/** Returns the complete output of a command. */
 function run(args: readonly string[], environment: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     execFile(process.execPath, [LOGGIA, ...args], { env: { ...process.env, ...environment } }, (_, stdout, stderr) =>
@@ -23,7 +26,7 @@ function run(args: readonly string[], environment: Record<string, string>): Prom
   });
 }
 
-test("whatever strangers put into records, the command's output can't steer a terminal", async (t) => {
+test("no text in a record controls the terminal through the command's output", async (t) => {
   t.timeout(120_000);
   const service = await serviceOf(t, "embedded");
   const { catalog, bus } = service.ports;
@@ -42,7 +45,7 @@ test("whatever strangers put into records, the command's output can't steer a te
   await catalog
     .createClassFilter(log, filter)
     .catch(() => catalog.createClassFilter(log, { ...filter, text: "", link: "", source: "" }));
-  // On the topic itself, for the dead letters: no posting is needed for that.
+  // Written to the topic itself, for dead letters that need no post.
   await bus.append("events", [{ key: HOSTILE, value: Buffer.from(HOSTILE) }]);
   const metrics = async () => (await fetch(`${service.apiUrl}/metrics`)).text();
   await until(async () => (await metrics()).includes('loggia_dead_letters_total{stage="decode"} 1'), {
@@ -60,7 +63,7 @@ test("whatever strangers put into records, the command's output can't steer a te
     ["deadletters", "list"],
     ["log", "show", LOG, "--json"],
     ["deadletters", "list", "--json"],
-    // What is wrong with a word is told with the word, by the service or by the command.
+    // Errors repeat the faulty word, in the service or in the command.
     ["log", "show", HOSTILE.replaceAll("\u0000", "")],
     ["class", "add", HOSTILE.replaceAll("\u0000", ""), "--log", LOG],
     ["user", "add", HOSTILE.replaceAll("\u0000", "")],

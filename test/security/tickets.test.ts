@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 type Kind = (typeof KINDS)[number];
 type Headers = NonNullable<Asked["headers"]>;
 
-/** Two processes on a cluster, which share nothing but the engines. */
+/** Starts a service; on a cluster two processes that share only the engines. */
 async function start(t: ExecutionContext, kind: Kind): Promise<{ here: Service; there: Service }> {
   const environment = environmentOf(kind, temporaryFolder(t));
   const here = await startService(environment);
@@ -36,7 +36,7 @@ function withTicket(path: string, ticket: string): string {
   return `${path}${path.includes("?") ? "&" : "?"}ticket=${ticket}`;
 }
 
-/** Posts an event with these data, and gives the path of the data once they can be read. */
+/** Posts an event with this data, and returns the path of the data once it can be read. */
 async function dataOf(service: Service, data: string | null): Promise<string> {
   const { body } = await post(service, { text: "an event", ...(data !== null && { data }) });
   const event = `/1/logs/${LOG}/events/${body.id}`;
@@ -48,7 +48,7 @@ async function dataOf(service: Service, data: string | null): Promise<string> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: a ticket opens its path once, at any process, without the page's header`, async (t) => {
+  test(`${kind}: a ticket opens its path once, in any process, without the page's header`, async (t) => {
     t.timeout(120_000);
     const { here, there } = await start(t, kind);
     const cookie = cookieOf(await signIn(here));
@@ -70,7 +70,7 @@ for (const kind of KINDS) {
     );
   });
 
-  test(`${kind}: a ticket opens nothing else, to nobody else, and dies with its session`, async (t) => {
+  test(`${kind}: a ticket opens nothing else, for nobody else, and expires with its session`, async (t) => {
     t.timeout(120_000);
     const { here, there } = await start(t, kind);
     const bob = { email: "bob@example.org", password: "first password" };
@@ -139,7 +139,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a ticket is asked for by the page alone, and for paths of the API", async (t) => {
+test("only the page can request a ticket, for paths of the API", async (t) => {
   const { here } = await start(t, "embedded");
   const cookie = cookieOf(await signIn(here));
   const create = async (path: unknown, headers: Headers = fromPage(cookie)) =>
@@ -165,7 +165,7 @@ test("a ticket is asked for by the page alone, and for paths of the API", async 
   t.is((await ask(here, { method: "POST", path: "/1/session/tickets", headers: form, body: "{}" })).status, 415);
 });
 
-test("a ticket is for what its path says, however that is encoded", async (t) => {
+test("a ticket is valid for its path, however that is encoded", async (t) => {
   const { here } = await start(t, "embedded");
   const cookie = cookieOf(await signIn(here));
   const ticket = await ticketFor(here, cookie, EXPORT);
@@ -173,7 +173,7 @@ test("a ticket is for what its path says, however that is encoded", async (t) =>
   t.is((await ask(here, { path: withTicket(other, ticket) })).status, 200);
 });
 
-test("a parameter ticket that has not the form of one is ignored, as unknown ones are", async (t) => {
+test("a malformed ticket parameter is ignored, like unknown parameters", async (t) => {
   const { here } = await start(t, "embedded");
   const asAdmin = { Authorization: AUTHORIZATION };
   t.is((await ask(here, { path: "/1/logs?ticket=1", headers: asAdmin })).status, 200);

@@ -3,13 +3,13 @@ import test from "ava";
 import { ADMIN, AUTHORIZATION, environmentOf, LOG, serviceOf, startService } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 
-/** Of the ratio of two medians. */
+/** Bounds of the ratio of two medians. */
 type Bounds = { readonly above: number; readonly below: number };
 
 /**
- * Times two kinds of requests in turns, so that whatever else the machine does meets both. Gives
- * the ratio of their medians. While that is out of bounds, as many rounds again are taken into it,
- * three times at most: what is told by the time stays told, and what was chance does not.
+ * Times two kinds of requests alternately, so that other load affects both, and returns the ratio
+ * of their medians. While it is out of bounds, it adds the same number of rounds, at most three
+ * times: a systematic difference stays, a random one does not.
  */
 async function compare(
   rounds: number,
@@ -31,7 +31,7 @@ async function compare(
   }
 }
 
-test("an e-mail that nobody has takes as long as a wrong password", async (t) => {
+test("an unknown e-mail address takes as long as a wrong password", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_RATE_FAILURES: "1000",
@@ -57,7 +57,7 @@ test("an e-mail that nobody has takes as long as a wrong password", async (t) =>
   t.true(ratio > bounds.above && ratio < bounds.below, `wrong password / unknown e-mail = ${ratio}`);
 });
 
-test("another's log takes as long as one that nobody has", async (t) => {
+test("another tenant's log takes as long as a missing one", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { catalog } = service.ports;
   const stranger = await catalog.createAccount({ email: "eve@example.org", password: "password of eve", admin: false });
