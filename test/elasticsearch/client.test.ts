@@ -106,7 +106,7 @@ const answers: readonly [status: number, headers: Record<string, string>, code: 
 ];
 
 for (const [status, headers, code, message] of answers) {
-  test(`an answer ${status} ${headers === elastic ? "" : "of something else "}is ${code}`, async (t) => {
+  test(`a response ${status} ${headers === elastic ? "" : "of another server "}is ${code}`, async (t) => {
     const url = await serverOf(t, status, headers);
     const client = createElasticsearchClient({ nodes: [url], log });
     const error = await t.throwsAsync(() => pingElasticsearch(client), { message });
