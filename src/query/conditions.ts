@@ -139,7 +139,7 @@ function planAttributeMembership<Field extends string>(
 
 function attributeText<Field extends string>(context: Context<Field>, field: Field, literal: Literal): string {
   if (literal.kind === "string") return literal.value;
-  const hint = "Attributes hold no dates: write a text, such as '2011-09-19', or a number.";
+  const hint = "Attributes cannot hold dates: write a text, such as '2011-09-19', or a number.";
   throw fault(context, literal.span, `${field} holds texts or numbers, expected a string or a number`, hint);
 }
 
@@ -170,11 +170,7 @@ function planMatches<Field extends string>(
   if (expression.kind === "ok") return matchCondition(field, literal.value);
   const start =
     literal.span.start + offsetInLiteral(context.text.slice(literal.span.start, literal.span.end), expression.at);
-  throw fault(
-    context,
-    { start, end: literal.span.end },
-    `this is no RE2 expression that can be used: ${expression.reason}`,
-  );
+  throw fault(context, { start, end: literal.span.end }, `invalid RE2 expression: ${expression.reason}`);
 }
 
 function planAbsence<Field extends string>(context: Context<Field>, name: Name): Condition<Field> {
@@ -191,7 +187,7 @@ function comparedField<Field extends string>(context: Context<Field>, name: Name
     context,
     name.span,
     `${info.field} cannot be compared`,
-    `Ask whether it is there: ${info.field} IS NOT NULL.`,
+    `Test whether it is present: ${info.field} IS NOT NULL.`,
   );
 }
 
@@ -233,26 +229,21 @@ function notInConditions(context: { readonly text: string }, name: Name): Loggia
   return fault(
     context,
     name.span,
-    `${name.text} cannot stand in a condition`,
-    `The list of ${name.text.toLowerCase()} has an address of its own.`,
+    `${name.text} cannot be used in a condition`,
+    `The list of ${name.text.toLowerCase()} has its own URL.`,
   );
 }
 
 function textOf(context: { readonly text: string }, field: string, literal: Literal): string {
   if (literal.kind === "string") return fold(literal.value);
   const written = context.text.slice(literal.span.start, literal.span.end);
-  throw fault(
-    context,
-    literal.span,
-    `${field} holds text, expected a string`,
-    `Strings stand in quotes: '${written}'.`,
-  );
+  throw fault(context, literal.span, `${field} holds text, expected a string`, `Put strings in quotes: '${written}'.`);
 }
 
 function numberOf(context: { readonly text: string }, field: string, literal: Literal): number {
   if (literal.kind === "number") return literal.value;
   const isQuoted = literal.kind === "string" && /^[+-]?\d+(\.\d+)?$/.test(literal.value);
-  const hint = isQuoted ? `Numbers stand without quotes: ${literal.value}.` : null;
+  const hint = isQuoted ? `Write numbers without quotes: ${literal.value}.` : null;
   throw fault(context, literal.span, `${field} holds a number, expected a number such as 4.5`, hint);
 }
 
@@ -269,7 +260,7 @@ function momentOf<Field extends string>(context: Context<Field>, field: string, 
     case "string": {
       const date = readDate(literal.value, context.zone);
       if (date.kind !== "fault") return date;
-      throw fault(context, literal.span, `${field} holds a date, and this is none: ${date.reason}`);
+      throw fault(context, literal.span, `${field} holds a date, and this is not one: ${date.reason}`);
     }
   }
   throw literal satisfies never;

@@ -38,11 +38,11 @@ function oneOfFields<Field extends string>(
   const key = canonical(name.text) === "filter" ? "class" : canonical(name.text);
   const field = allowed.find((candidate) => candidate === key);
   if (field !== undefined) return field;
-  const hint = `Possible are ${oneOf([...further, ...allowed, "@name"])}.`;
+  const hint = `Use ${oneOf([...further, ...allowed, "@name"])}.`;
   if (purpose === SORTING && isAggregate(name)) throw withoutGroups(text, name);
   if (EVENT_FIELDS.some((candidate) => candidate === key) || key === "attributes" || isAggregate(name)) {
     const shown = isAggregate(name) ? name.text.toUpperCase() : key;
-    throw queryFault(text, name.span, `events cannot be asked to ${purpose} ${shown}`, hint);
+    throw queryFault(text, name.span, `cannot ${purpose} ${shown}`, hint);
   }
   const words = [...further.map((word) => word.replace(/\(.*/, "")), ...allowed];
   const what = `events have no field "${name.text}" to ${purpose}`;
@@ -58,7 +58,7 @@ export function eventColumns(text: string, columns: readonly Column[]): EventCol
   const chosen = columns.map(({ of, as }) => {
     const field = eventColumn(text, plainName(text, of));
     if (as === null) return field;
-    throw queryFault(text, as.span, "fields keep their names", "AS names an aggregate of groups.");
+    throw queryFault(text, as.span, "fields cannot be renamed", "AS can only name the aggregates of groups.");
   });
   const isNamed = (field: EventColumn): boolean => field !== "attributes" && !isAttribute(field);
   return [

@@ -68,7 +68,7 @@ export function nearest(word: string, candidates: readonly string[], edits: numb
 
 /** Returns the note that a name without a field may be an attribute's. */
 export function attributeNote(name: string): string {
-  return `An attribute stands behind an @: @${name}.`;
+  return `Attributes are written with an @: @${name}.`;
 }
 
 /** Joins words as "a, b or c". */

@@ -150,7 +150,7 @@ function repeatedAttribute(name: string): LoggiaError {
   const attribute = shorten(writeAttribute(wellFormed(name.slice(ATTRIBUTE.length))));
   return new LoggiaError(
     "bad_parameter",
-    `The parameter ${shorten(name)} is there more than once; ask for one of several values by a query: ` +
+    `The parameter ${shorten(name)} occurs more than once; to match one of several values, use a query: ` +
       `GET events WHERE ${attribute} IN ('a', 'b')`,
   );
 }

@@ -41,12 +41,12 @@ const HINTS: ReadonlyMap<string, string> = new Map([
   ["&", "Conditions are joined by AND."],
   ["|", "Conditions are joined by OR."],
   ["!", "Write NOT, or != for a comparison."],
-  ["“", "Strings stand in straight quotes."],
-  ["”", "Strings stand in straight quotes."],
-  ["‘", "Strings stand in straight quotes."],
-  ["’", "Strings stand in straight quotes."],
+  ["“", "Put strings in straight quotes."],
+  ["”", "Put strings in straight quotes."],
+  ["‘", "Put strings in straight quotes."],
+  ["’", "Put strings in straight quotes."],
   ["*", "Without COLUMNS a query returns all columns."],
-  [";", "A query ends without a sign."],
+  [";", "A query does not end with a semicolon."],
 ]);
 
 /**
@@ -94,7 +94,7 @@ function readToken(text: string, start: number, before: readonly Token[]): Token
   const symbol = match(SYMBOL, text, start);
   if (symbol !== null) return token("symbol", symbol, start);
   const character = String.fromCodePoint(text.codePointAt(start)!);
-  const what = `found ${JSON.stringify(character)}, which means nothing here`;
+  const what = `unexpected character ${JSON.stringify(character)}`;
   return faultToken(text, start, start + character.length, what, HINTS.get(character) ?? null);
 }
 
@@ -110,7 +110,7 @@ function readAttribute(text: string, start: number): Token {
   const name = match(ATTRIBUTE, text, start);
   if (name !== null) return token("attribute", name, start);
   const hint = "Write @http.status, or @'odd name' in quotes.";
-  return faultToken(text, start, start + 1, "expected the name of an attribute behind @", hint);
+  return faultToken(text, start, start + 1, "expected an attribute name after @", hint);
 }
 
 /** Writes an attribute for a query: `@http.status`, or `@'odd name'` if it needs quotes. */
@@ -133,7 +133,7 @@ function readString(text: string, start: number, quote: string): Token {
         text,
         start,
         text.length,
-        `expected a ${quote} that ends this string, found the end of the query`,
+        `expected a ${quote} to close this string, found the end of the query`,
       );
     }
     value += text.slice(at, end);
@@ -150,7 +150,7 @@ function standingAlone(text: string, token: Token): Token {
   if (rest === null) return token;
   const { start } = token.span;
   const end = token.span.end + rest.length;
-  const hint = "Strings stand in quotes, and words are set apart by a blank.";
+  const hint = "Put strings in quotes, and separate words by a space.";
   return faultToken(text, start, end, `expected a number or a date, found "${text.slice(start, end)}"`, hint);
 }
 

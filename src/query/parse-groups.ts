@@ -64,7 +64,7 @@ function readPeriod(reader: Reader): Key {
   if (unit !== "DAYS" && whole % count.value !== 0) {
     const divisors = Array.from({ length: whole }, (_, i) => i + 1).filter((n) => whole % n === 0);
     const what = `${count.value} does not divide ${WHOLES[unit]}`;
-    throw queryFault(reader.text, count.span, what, `Possible are ${oneOf(divisors.map(String))}.`);
+    throw queryFault(reader.text, count.span, what, `Use ${oneOf(divisors.map(String))}.`);
   }
   expectSymbol(reader, ")");
   return { kind: "period", unit, count, span: { start: span.start, end: lastEnd(reader) } };
@@ -88,7 +88,7 @@ function readBound(reader: Reader, before: readonly NumberLiteral[]): NumberLite
   const bound = readNumber(reader);
   const last = before.at(-1);
   if (last !== undefined && bound.value <= last.value) {
-    throw queryFault(reader.text, bound.span, "the bounds of BANDS must rise", "Write BANDS(value, 0, 10, 100).");
+    throw queryFault(reader.text, bound.span, "the bounds of BANDS must ascend", "Write BANDS(value, 0, 10, 100).");
   }
   if (before.length === MOST_BOUNDS) {
     throw queryFault(reader.text, bound.span, `BANDS have at most ${MOST_BOUNDS} bounds`);
@@ -109,9 +109,9 @@ function readColumn(reader: Reader): Column {
 }
 
 function readAs(reader: Reader): Name {
-  const name = readName(reader, "a name behind AS");
+  const name = readName(reader, "a name after AS");
   if (!name.text.startsWith("@")) return name;
-  throw queryFault(reader.text, name.span, "a name behind AS is a word");
+  throw queryFault(reader.text, name.span, "the name after AS must be a word");
 }
 
 /** `sort = "SORT" ( field | aggregate ) [ "ASC" | "DESC" ]` */
@@ -136,7 +136,7 @@ export function readTerm(reader: Reader, expected: string): Term {
   const called = name.text.toUpperCase();
   const isKnown = FUNCTIONS.some((known) => known === called) || percentOf(called) !== null;
   if (!isKnown) {
-    const hint = didYouMean(name.text, FUNCTIONS) ?? `Possible are ${oneOf([...FUNCTIONS, "P50 to P99.9"])}.`;
+    const hint = didYouMean(name.text, FUNCTIONS) ?? `Use ${oneOf([...FUNCTIONS, "P50 to P99.9"])}.`;
     throw queryFault(reader.text, name.span, `there is no aggregate "${name.text}"`, hint);
   }
   const written = (): Name => ({
@@ -150,7 +150,12 @@ export function readTerm(reader: Reader, expected: string): Term {
   if (called === "COUNT") {
     const next = peek(reader);
     if (next.text === "*" || isSymbol(next, ")")) {
-      throw queryFault(reader.text, next.span, "COUNT counts events as it is", "Write COUNT, or COUNT(condition).");
+      throw queryFault(
+        reader.text,
+        next.span,
+        "COUNT counts events without an argument",
+        "Write COUNT, or COUNT(condition).",
+      );
     }
     const where = readCondition(reader);
     end("AND, OR or ");

@@ -64,7 +64,7 @@ export function readLiteral(reader: Reader, field: Name): Literal {
   if (token.kind === "string" && !hasSteps) return readString(reader);
   if (isAttribute(field.text) && (isWord(token, "TRUE") || isWord(token, "FALSE"))) return readTruth(reader);
   if (whenBase(token) !== null) return readWhen(reader);
-  const quoted = token.kind === "word" ? `Strings stand in quotes: '${shorten(token.text)}'.` : null;
+  const quoted = token.kind === "word" ? `Put strings in quotes: '${shorten(token.text)}'.` : null;
   if (isWord(token, "NULL")) throw unexpected(reader, "a string, a number or a date", "Write IS NULL or IS NOT NULL.");
   const moment = holdsDate(field) ? didYouMean(token.text, ["TODAY", "NOW"]) : null;
   throw unexpected(reader, "a string, a number or a date", moment ?? quoted);
@@ -95,7 +95,7 @@ export function readString(reader: Reader): StringLiteral {
   const token = peek(reader);
   if (token.kind !== "string") {
     const hint =
-      token.kind === "end" || token.kind === "symbol" ? null : `Strings stand in quotes: '${shorten(token.text)}'.`;
+      token.kind === "end" || token.kind === "symbol" ? null : `Put strings in quotes: '${shorten(token.text)}'.`;
     throw unexpected(reader, "a string", hint);
   }
   reader.at += 1;

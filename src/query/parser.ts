@@ -43,11 +43,11 @@ function readTable(reader: Reader): { table: Query["table"]; key: Name | null } 
   reader.at += 1;
   const table = { name, span: token.span };
   const next = peek(reader);
-  if (isSymbol(next, ".")) throw unexpected(reader, "the key of a class right behind the dot", null, reader.at + 1);
+  if (isSymbol(next, ".")) throw unexpected(reader, "the key of a class right after the dot", null, reader.at + 1);
   if (next.kind !== "class") return { table, key: null };
   if (!CLASS_KEY.test(next.value)) {
-    const what = `"${shorten(next.value)}" is no key of a class`;
-    throw queryFault(reader.text, next.span, what, "Keys are letters a to z, digits and hyphens, at most 63 of them.");
+    const what = `"${shorten(next.value)}" is not a valid class key`;
+    throw queryFault(reader.text, next.span, what, "Keys consist of at most 63 letters a to z, digits and hyphens.");
   }
   reader.at += 1;
   return { table, key: { text: next.value, span: next.span } };
@@ -98,8 +98,8 @@ function once<Key extends keyof Clauses>(
   read: (reader: Reader) => Clauses[Key],
 ): void {
   if (clauses[key] !== null) {
-    const what = `${key.toUpperCase()} stands here for the second time`;
-    throw queryFault(reader.text, peek(reader).span, what, "Each clause may stand once.");
+    const what = `${key.toUpperCase()} occurs a second time`;
+    throw queryFault(reader.text, peek(reader).span, what, "Each clause may occur only once.");
   }
   clauses[key] = read(reader);
 }

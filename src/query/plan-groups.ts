@@ -27,11 +27,11 @@ const PERIOD_WORDS: ReadonlyMap<string, PeriodUnit> = new Map([
 const PERIOD_FUNCTIONS = { SECONDS: "seconds", MINUTES: "minutes", HOURS: "hours", DAYS: "days" } as const;
 /** Keys that need an argument: what is missing without it, and an example. */
 const KEY_CALLS = [
-  ["SECONDS", "how many", "SECONDS(15)"],
-  ["MINUTES", "how many", "MINUTES(15)"],
-  ["HOURS", "how many", "HOURS(6)"],
-  ["DAYS", "how many", "DAYS(7)"],
-  ["BANDS", "of what, and the bounds", "BANDS(value, 0, 10, 100)"],
+  ["SECONDS", "a count", "SECONDS(15)"],
+  ["MINUTES", "a count", "MINUTES(15)"],
+  ["HOURS", "a count", "HOURS(6)"],
+  ["DAYS", "a count", "DAYS(7)"],
+  ["BANDS", "a number and bounds", "BANDS(value, 0, 10, 100)"],
 ] as const;
 /** Keys that are not fields. */
 const KEYS = [
@@ -56,7 +56,8 @@ export function planGroupings(context: EventContext, keys: readonly Key[]): Grou
   const by = keys.map((key) => planGrouping(context, key));
   const written = by.map((grouping) => JSON.stringify(grouping));
   const repeated = written.findIndex((each, i) => written.indexOf(each) < i);
-  if (repeated !== -1) throw queryFault(context.text, spanOfKey(keys[repeated]!), "it is grouped by this already");
+  if (repeated !== -1)
+    throw queryFault(context.text, spanOfKey(keys[repeated]!), "the query already groups by this key");
   const bounds = by.map((grouping) => (grouping.kind === "bands" ? grouping.bounds.length : 1));
   if (bounds.reduce((product, count) => product * count, 1) > MOST_COMBINED_BOUNDS) {
     const most = MOST_COMBINED_BOUNDS.toLocaleString("en-US");
@@ -78,13 +79,13 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
       if (unit !== undefined) return { kind: "period", unit, count: 1, zone };
       if (name === "created") {
         const hint = "Group it by DAY or by HOUR.";
-        throw queryFault(text, key.name.span, "created cannot be grouped by as it is", hint);
+        throw queryFault(text, key.name.span, "cannot group by created itself", hint);
       }
       if (name === "geo") return { kind: "place" };
       const call = KEY_CALLS.find(([word]) => word.toLowerCase() === name);
       if (call !== undefined) {
         const [word, missing, example] = call;
-        throw queryFault(text, key.name.span, `${word} needs to know ${missing}`, `Write ${example}.`);
+        throw queryFault(text, key.name.span, `${word} needs ${missing}`, `Write ${example}.`);
       }
       return { kind: "field", field: groupField(text, key.name, "group by", KEYS) };
     }
@@ -195,7 +196,7 @@ export class Terms {
     const per_ms = lengthOfStep(step);
     if (per_ms === null) {
       const hint = "Write RATE(MINUTES(1)), RATE(HOURS(1)), RATE(DAYS(1)) or RATE(WEEKS(1)).";
-      throw queryFault(this.#context.text, name.span, "months have no length of their own", hint);
+      throw queryFault(this.#context.text, name.span, "a month has no fixed length", hint);
     }
     const of = this.#add({ kind: "count", where: null }, name);
     const known = this.#rates.findIndex((rate) => rate.per_ms === per_ms);
@@ -210,18 +211,23 @@ export class Terms {
     if (isField && !FUNCTIONS.some((known) => known.toLowerCase() === key)) {
       const field = isAttribute(name.text) ? name.text : key;
       const what = `${field} is a field of single events, and a grouped query has ${columns}`;
-      return queryFault(text, name.span, what, this.#hasKeys ? "What is grouped by stands in KEY." : keyHint(name));
+      return queryFault(
+        text,
+        name.span,
+        what,
+        this.#hasKeys ? "The column KEY holds the keys of the groups." : keyHint(name),
+      );
     }
     if (FUNCTIONS.some((known) => known.toLowerCase() === key)) {
       const example = key === "rate" ? "RATE(MINUTES(1))" : `${name.text.toUpperCase()}(source)`;
-      return queryFault(text, name.span, `${name.text.toUpperCase()} needs to know of what`, `Write ${example}.`);
+      return queryFault(text, name.span, `${name.text.toUpperCase()} needs an argument`, `Write ${example}.`);
     }
     return queryFault(text, name.span, `expected ${columns}, found "${name.text}"`, this.#hint(name));
   }
 
   /** Returns a hint for an unknown name. */
   #hint({ text }: Name): string | null {
-    if (this.#named.has(text.toLowerCase())) return "It is the name of another column, which stands there once.";
+    if (this.#named.has(text.toLowerCase())) return "It is the name of another column, which may be listed only once.";
     if (/^P\d/i.test(text)) return "Percentiles lie between P0 and P100, such as P50, P95 or P99.9.";
     return didYouMean(text, ["KEY", ...FUNCTIONS, ...this.#named.keys()]);
   }
@@ -274,8 +280,8 @@ export function planColumns(text: string, terms: Terms, columns: readonly Column
 }
 
 function nameTaken(text: string, { name, span }: { name: string; span: Name["span"] }): LoggiaError {
-  const what = RESERVED.has(name) ? `${name} has a meaning of its own` : `another column is named ${name}`;
-  return queryFault(text, span, what, "Give it a name of its own by AS.");
+  const what = RESERVED.has(name) ? `${name} is a reserved name` : `another column is named ${name}`;
+  return queryFault(text, span, what, "Give it another name with AS.");
 }
 
 /** Returns the name of a column: as written, in lower case without blanks. */
@@ -340,7 +346,7 @@ function valueIn(text: string, terms: Terms, term: Term, isCompared: boolean): n
   const index = terms.indexOf(term);
   const name = term.kind === "name" ? term.name : term.written;
   if (index === "key") {
-    throw queryFault(text, name.span, "HAVING compares aggregates, and KEY is none", "Leave groups out by WHERE.");
+    throw queryFault(text, name.span, "HAVING compares aggregates, and KEY is not one", "Exclude groups with WHERE.");
   }
   const aggregate = terms.aggregates[index];
   const holdsText = aggregate?.kind === "first" || aggregate?.kind === "last";

@@ -91,12 +91,7 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   const filled = fill === null ? null : filledKey(text, by, fill.span);
   const outOfStep = compare === null ? -1 : by.findIndex((grouping) => isOutOfStep(grouping, compare.step));
   if (compare !== null && outOfStep !== -1) {
-    throw queryFault(
-      text,
-      compare.span,
-      "these groups of time are out of step with months",
-      "Use WEEKS(n) or DAYS(n).",
-    );
+    throw queryFault(text, compare.span, "these periods cannot be aligned with months", "Use WEEKS(n) or DAYS(n).");
   }
   const where = planEventConditions(text, query, context);
   if (terms.rates.length > 0) checkLength(text, query, by, where);
@@ -144,7 +139,7 @@ function checkLength(text: string, query: Query, by: readonly Grouping[], where:
 function planUsers(text: string, query: Query, context: PlanContext): UsersPlan {
   const { where, occurs, sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   if (query.class !== null) {
-    const what = "users have no class: classes are given to events alone";
+    const what = "users have no class: only events have classes";
     throw queryFault(text, query.class.span, what, `Write GET users, or GET events.${query.class.text}.`);
   }
   const grouping = groupBy === null ? (compare ?? fill) : { span: spanOfKey(groupBy[0]!) };

@@ -26,7 +26,7 @@ export function readWhen(context: WhenContext, when: When): Moment {
   if (when.steps.length === 0) return base;
   const at = when.steps.reduce((moment, step) => stepFrom(moment, step, context.zone), firstMoment(base));
   if (Math.abs(at) <= MOMENT_LIMIT) return { kind: "moment", at };
-  throw queryFault(context.text, when.span, "this lies further away than a calendar goes");
+  throw queryFault(context.text, when.span, "this is outside the supported range of dates");
 }
 
 function readBase({ text, now_ms, zone }: WhenContext, { base, span }: When): Moment {
@@ -38,7 +38,7 @@ function readBase({ text, now_ms, zone }: WhenContext, { base, span }: When): Mo
     case "date": {
       const date = readDate(base.text, zone);
       if (date.kind !== "fault") return date;
-      throw queryFault(text, span, `this is no date: ${date.reason}`);
+      throw queryFault(text, span, `this is not a date: ${date.reason}`);
     }
   }
   throw base satisfies never;

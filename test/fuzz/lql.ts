@@ -156,7 +156,7 @@ function step(random: Random): string {
 
 /** A query that is right, or nearly. */
 export function randomQuery(random: Random): string {
-  // Each clause may stand once.
+  // Each clause may occur only once.
   const chosen = random.percent(90) ? CLAUSES.filter(() => random.percent(30)) : [...CLAUSES, ...CLAUSES];
   const tables = ["events", "events", "events", "events", "events.a", "events.a", "users", "things"];
   return `GET ${random.oneOf(tables)} ${chosen.map((clause) => clause(random)).join(" ")}`;

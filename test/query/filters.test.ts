@@ -103,7 +103,7 @@ const FAULTS: readonly (readonly [string, string])[] = [
   ],
   [
     "attr.n=5&attr.n=99",
-    "The parameter attr.n is there more than once; ask for one of several values by a query: GET events WHERE @n IN ('a', 'b')",
+    "The parameter attr.n occurs more than once; to match one of several values, use a query: GET events WHERE @n IN ('a', 'b')",
   ],
   [`user=${"x".repeat(1001)}`, `The parameter user is "${"x".repeat(40)}…"; it must be at most 1000 characters`],
 ];

@@ -12,7 +12,7 @@ const FAULTS: readonly MarkedFault[] = [
     "GET events WHERE text NOT [LIKE] '%disk%'",
     `expected CONTAINS, MATCHES or IN, found "LIKE". Write CONTAINS 'part', or MATCHES 'expression'.`,
   ],
-  ["GET events WHERE text =[~] 'a'", `found "~", which means nothing here. Write MATCHES 'expression'.`],
+  ["GET events WHERE text =[~] 'a'", `unexpected character "~". Write MATCHES 'expression'.`],
   [
     "GET events WHERE @took [BETWEEN] 5 AND 10.5",
     'expected =, !=, <>, <, <=, >, >=, NOT, CONTAINS, MATCHES, IN or IS, found "BETWEEN". Write @took >= 5 AND @took <= 10.5.',
@@ -56,7 +56,7 @@ const FAULTS: readonly MarkedFault[] = [
   ],
   [
     "GET events WHERE value > -[5x]",
-    'expected a number or a date, found "5x". Strings stand in quotes, and words are set apart by a blank.',
+    'expected a number or a date, found "5x". Put strings in quotes, and separate words by a space.',
   ],
 ];
 

@@ -18,10 +18,10 @@ const PROGRAM_LIMIT_OF_ALL = 4000;
  */
 const RANGE_LIMIT = 20_000;
 
-const TOO_LARGE = "it is too large once its counted repeats are written out; make them smaller, or leave them out";
+const TOO_LARGE = "it is too large when its counted repeats are expanded; reduce or remove them";
 const TOO_LARGE_TOGETHER =
-  "with the expressions before it, it is too large once counted repeats are written out; " +
-  "make them smaller, or ask for fewer";
+  "with the expressions before it, it is too large when counted repeats are expanded; " +
+  "reduce them, or use fewer expressions";
 
 /** Properties of characters that re2js accepts and RE2 does not. */
 const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
@@ -50,7 +50,7 @@ export function checkExpression(source: string, all: ExpressionSizes = { size: 0
   }
   if (isPlain(source)) return { kind: "ok" };
   const { openGroups, strayClosing, oddProperty } = scan(source);
-  if (oddProperty !== null) return fault("RE2 knows no such property of characters", oddProperty);
+  if (oddProperty !== null) return fault("RE2 does not support this character property", oddProperty);
   try {
     const { size, ranges } = measure(compileAsIs(source));
     if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
