@@ -109,7 +109,7 @@ export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: 
 function tookTooLong(time_ms: number): LoggiaError {
   return new LoggiaError(
     "overloaded",
-    `The question took longer than ${time_ms / 1000} s: narrow it, by time for example`,
+    `The query took longer than ${time_ms / 1000} s: narrow it, for example by time`,
   );
 }
 

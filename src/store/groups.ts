@@ -6,7 +6,7 @@ export const MAX_GROUPS = 100_000;
 export function tooManyGroups(): LoggiaError {
   return new LoggiaError(
     "unsupported",
-    `There are more than ${MAX_GROUPS} groups: ` +
-      "narrow the question by WHERE or OCCURS, or, without FILL, take some of them by TAKE",
+    `The query has more than ${MAX_GROUPS} groups: ` +
+      "narrow it with WHERE or OCCURS, or, without FILL, limit the groups with TAKE",
   );
 }

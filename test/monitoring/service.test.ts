@@ -140,7 +140,7 @@ test("a failing store makes the API not ready, and posting stays ready", async (
   t.is(ready.headers.get("Retry-After"), "1");
   const { status, dependencies } = (await ready.json()) as { status: string; dependencies: Record<string, unknown> };
   t.is(status, "not ready");
-  t.deepEqual(dependencies["store"], { ok: false, needed: true, why: "The embedded store cannot answer now" });
+  t.deepEqual(dependencies["store"], { ok: false, needed: true, why: "The embedded store is unavailable" });
   t.deepEqual(dependencies["bus"], { ok: true, needed: true });
   t.is((await fetch(`${service.apiUrl}/health/live`)).status, 200);
   t.is((await fetch(`${service.postUrl}/health/ready`)).status, 200);

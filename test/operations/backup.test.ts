@@ -144,7 +144,7 @@ test("a failed backup reports the system's error in one line", async (t) => {
   t.deepEqual(readdirSync(to), []);
   // Other callers do not see the path.
   const store = await t.throwsAsync(house.store.copyTo(join(to, "no", "where")), { instanceOf: LoggiaError });
-  t.is(store.message, "The embedded store cannot answer now");
+  t.is(store.message, "The embedded store is unavailable");
 });
 
 test("the files are locked again after a backup", async (t) => {

@@ -18,8 +18,8 @@ const ROUND = 20_000;
 const ROUND_MS = 120_000;
 const TIMEOUT_MS = 600_000;
 const ASKING = 3;
-const REOPENED = /the store failed for good and is opened anew/;
-const WORDS = /needs more memory|cannot answer now|takes? too much memory|is busy|let them end|try again/;
+const REOPENED = /the store failed permanently and is being reopened/;
+const WORDS = /needs more memory|is unavailable|takes? too much memory|is busy|wait until they end|try again/;
 
 /** Each event has a text and value of its own. */
 function batchFrom(first: number): string {

@@ -230,7 +230,7 @@ test.serial("fields too many for one request of the store are read in parts", as
   await page.route(/DISTINCT/, async (route) => {
     const count = route.request().url().split("DISTINCT").length - 1;
     if (count <= 4) return route.continue();
-    const error = { code: "overloaded", message: "The question needs more memory than the store may take" };
+    const error = { code: "overloaded", message: "The query needs more memory than the store may use" };
     return route.fulfill({ status: 503, json: { error } });
   });
   await page.goto(`/#/${LOG}?${queryOf("many-fields")}`);

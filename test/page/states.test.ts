@@ -106,7 +106,7 @@ test.serial("a busy service is retried when it says, a query that takes too long
   await busy.getByText(/^Trying again in [789] s\. The events shown were loaded at/).waitFor();
   await assertAccessible(t, page, "a busy service");
   let asked = 0;
-  const message = "The question took longer than 30 s: narrow it, by time for example";
+  const message = "The query took longer than 30 s: narrow it, for example by time";
   const next = await answerQueries(page, { ...common, message, retryAfter_s: 1 }, () => (asked += 1));
   await stop();
   const long = titled(page, "This query takes too long");

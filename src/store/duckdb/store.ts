@@ -318,5 +318,5 @@ class Writer {
 /** The message may be shown to callers; the cause, with files and statements, is only logged. */
 function rethrow(error: unknown): never {
   if (error instanceof LoggiaError) throw error;
-  throw new LoggiaError("store_unavailable", "The embedded store cannot answer now", { cause: error });
+  throw new LoggiaError("store_unavailable", "The embedded store is unavailable", { cause: error });
 }

@@ -138,14 +138,14 @@ test("a file of another format or version is reported with its name and left unc
   await runIn(foreign, "create table other (a integer)");
   await t.throwsAsync(open(foreign), {
     instanceOf: StartError,
-    message: `The file ${foreign} is a DuckDB database, but not one of Loggia`,
+    message: `The file ${foreign} is a DuckDB database, but not a Loggia store`,
   });
 
   const newer = join(folder, "newer.duckdb");
   await (await open(newer))[Symbol.asyncDispose]();
   await runIn(newer, "update meta set version = 999");
   const error = await t.throwsAsync(open(newer), { instanceOf: StartError });
-  t.regex(error.message, /newer\.duckdb has tables of version 999; this Loggia reads version \d+$/);
+  t.regex(error.message, /newer\.duckdb has tables of version 999; this release reads version \d+$/);
 });
 
 test("an unwritable folder is reported with its name; missing folders are created", async (t) => {

@@ -344,7 +344,7 @@ test("a query that exceeds its time limit is interrupted with an error; the next
   } as const;
   const error = await t.throwsAsync(usualGroups(store, groupPlan([log], { where: slow })), { instanceOf: LoggiaError });
   t.is(error.code, "overloaded");
-  t.is(error.message, "The question took longer than 0.02 s: narrow it, by time for example");
+  t.is(error.message, "The query took longer than 0.02 s: narrow it, for example by time");
   const find = () => store.find({ kind: "events" }, log, many[7]!.id);
   t.is((await until(find, { what: "an answer that is quick" })).text, many[7]!.text);
 });

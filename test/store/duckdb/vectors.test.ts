@@ -167,7 +167,7 @@ test("a number that no column accepts is refused, and the rows before it stay an
   const odd = { ...row, unlike: null, real: null, whole: 2 ** 53 };
   await t.throwsAsync(filled.addSome([odd]), {
     instanceOf: RangeError,
-    message: "9007199254740992 is no whole number below 2^53",
+    message: "9007199254740992 is not an integer below 2^53",
   });
   await filled.add([{ ...row, whole: 5 }]);
   await appendChunks(connection, "rows", filled.chunks);

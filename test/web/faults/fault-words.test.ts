@@ -27,7 +27,7 @@ test("a fault that passes is tried again by itself, and one that stays is not", 
   t.is(helps(faultOf(404, "log_not_found", "")), "other log");
   // Asked again it would take as long, and hold up others.
   t.is(
-    helps(faultOf(503, "overloaded", "The question took longer than 30 s: narrow it, by time for example", 1)),
+    helps(faultOf(503, "overloaded", "The query took longer than 30 s: narrow it, for example by time", 1)),
     "shorten",
   );
 });

@@ -60,7 +60,7 @@ export class BlockBuilder implements AsyncDisposable {
       }
     } catch (error) {
       if (signal.aborted) return;
-      this.#log.warn({ err: error }, "words of older events could not be indexed; this is tried again in a minute");
+      this.#log.warn({ err: error }, "the words of older events could not be indexed; retrying in a minute");
       setTimeout(() => this.start(), AGAIN_AFTER_MS).unref();
     }
   }

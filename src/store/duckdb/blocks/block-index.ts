@@ -104,13 +104,13 @@ export class BlockIndex {
         else this.#place({ first, last, filter });
       }
     } catch (error) {
-      log.warn({ err: error, table }, "filters of words cannot be read and are built anew");
+      log.warn({ err: error, table }, "Bloom filters cannot be read and are rebuilt");
       this.#blocks = this.#blocks.filter((block) => before.has(block));
       await this.#tables.reset(connection, table);
       return;
     }
     for (const span of damaged) await this.#tables.remove(connection, span);
-    if (damaged.length > 0) log.warn({ blocks: damaged.length }, "filters of words cannot be used and are built anew");
+    if (damaged.length > 0) log.warn({ blocks: damaged.length }, "Bloom filters are invalid and are rebuilt");
   }
 
   get blockRows(): number {

@@ -47,7 +47,7 @@ export function tokenCondition(where: Condition): TokenCondition | null {
     case "matches":
       return where.field === "text" ? matchesText(where.pattern) : null;
   }
-  throw new TypeError(`A plan holds the unknown part ${JSON.stringify(where satisfies never)}`);
+  throw new TypeError(`The plan has an unknown part: ${JSON.stringify(where satisfies never)}`);
 }
 
 /** Returns whether a block with this filter may hold events that meet the condition. */
@@ -60,7 +60,7 @@ export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean
     case "tokens":
       return condition.tokens.every((token) => filter.mayHold(token));
   }
-  throw new TypeError(`An unknown condition on tokens: ${JSON.stringify(condition satisfies never)}`);
+  throw new TypeError(`Unknown condition on tokens: ${JSON.stringify(condition satisfies never)}`);
 }
 
 /** @param value folded */

@@ -82,5 +82,5 @@ export class Binder {
 }
 
 export function unknown(value: never): TypeError {
-  return new TypeError(`A plan holds the unknown part ${JSON.stringify(value)}`);
+  return new TypeError(`The plan has an unknown part: ${JSON.stringify(value)}`);
 }

@@ -149,7 +149,7 @@ export function eventsOf({ where }: Filter, bind: Binder): string {
 
 /** Quotes the key of a log. @throws TypeError unless it consists of letters, digits and hyphens */
 export function quoted(log: LogKey): string {
-  if (!/^[a-z0-9-]+$/.test(log)) throw new TypeError(`${JSON.stringify(log)} is no key of a log`);
+  if (!/^[a-z0-9-]+$/.test(log)) throw new TypeError(`${JSON.stringify(log)} is not a log key`);
   return `'${log}'`;
 }
 

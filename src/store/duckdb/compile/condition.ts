@@ -202,7 +202,7 @@ function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: 
       : `(created::double ${op} ${bind.add(value, DOUBLE)})`;
   }
   if (field === "value") return `(value is not null and value ${op} ${bind.add(value, DOUBLE)})`;
-  throw new TypeError(`${field} does not hold a number`);
+  throw new TypeError(`${field} is not a number field`);
 }
 
 function absent(field: TextField | NumberField | "geo" | "data"): string {
@@ -232,7 +232,7 @@ function absent(field: TextField | NumberField | "geo" | "data"): string {
 }
 
 function textField(field: TextField | NumberField): TextField {
-  if (field === "created" || field === "value") throw new TypeError(`${field} does not hold a text`);
+  if (field === "created" || field === "value") throw new TypeError(`${field} is not a text field`);
   return field;
 }
 

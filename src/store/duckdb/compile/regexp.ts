@@ -120,7 +120,7 @@ const ASSERTIONS: Record<AssertionKind, string> = {
 function print(tree: Tree): string {
   switch (tree.kind) {
     case "none":
-      throw new Error("A tree that is printed holds no part that matches nothing");
+      throw new Error("A tree to print cannot contain a part that matches nothing");
     case "empty":
       return "(?:)";
     case "assert":

@@ -153,7 +153,7 @@ export class Database implements AsyncDisposable {
       const open = this.#open;
       if (open === null) {
         this.#mend();
-        throw new Error(`The store ${this.file} failed and is being opened anew`);
+        throw new Error(`The store ${this.file} failed and is being reopened`);
       }
       const longest_ms = caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms());
       const connection = await open.readers.take(caller, gone, longest_ms);
@@ -262,7 +262,7 @@ export class Database implements AsyncDisposable {
 
   async #checkpoint(path: string, writer: DuckDBConnection): Promise<void> {
     await writer.run("checkpoint").catch((error: unknown) => {
-      this.#options.log.debug({ err: error, file: path }, "the log of changes could not be folded in now");
+      this.#options.log.debug({ err: error, file: path }, "the write-ahead log could not be checkpointed now");
     });
   }
 
@@ -311,7 +311,7 @@ export class Database implements AsyncDisposable {
    */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log } = this.#options;
-    log.error({ err: cause, file }, "the store failed for good and is opened anew");
+    log.error({ err: cause, file }, "the store failed permanently and is being reopened");
     this.#open = null;
     const resume = this.#pauseReads();
     const interrupting = setInterval(() => {
@@ -324,7 +324,7 @@ export class Database implements AsyncDisposable {
       setTimeout(resume, WRITE_FIRST_MS).unref();
     } catch (error) {
       resume();
-      log.error({ err: error, file }, "the store could not be opened anew; the next write tries again");
+      log.error({ err: error, file }, "the store could not be reopened; the next write retries");
     } finally {
       clearInterval(interrupting);
     }

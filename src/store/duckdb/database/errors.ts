@@ -15,8 +15,7 @@ export function startError(file: string, error: unknown): StartError {
     return new StartError(`The file ${file} exists and is not a DuckDB database`, { cause: error });
   }
   if (DAMAGE.test(reason)) {
-    const todo =
-      "restore a backup, or move the file away and run `loggia replay start`: that brings back what the bus holds";
+    const todo = "restore a backup, or move the file away and run `loggia replay start` to restore what the bus holds";
     return new StartError(`The store ${file} is damaged (${reason}); ${todo}`, { cause: error });
   }
   return new StartError(`The store ${file} could not be opened: ${reason}`, { cause: error });
@@ -27,14 +26,13 @@ const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deseriali
 
 /** Returns the error of an interrupted query. */
 export function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
-  const message = `The question took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, by time for example`;
+  const message = `The query took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, for example by time`;
   return new LoggiaError("overloaded", message, { cause });
 }
 
 /** Returns the error of a query that exceeds the memory shared by all queries. */
 export function tooLarge(cause: unknown): LoggiaError {
-  const message =
-    "The question needs more memory than the store may take: narrow it, or ask for fewer groups or values";
+  const message = "The query needs more memory than the store may use: narrow it, or request fewer groups or values";
   return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
 }
 

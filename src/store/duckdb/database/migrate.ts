@@ -37,7 +37,7 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     return;
   }
   if (!tables.includes("meta") || !tables.includes("events")) {
-    throw new StartError(`The file ${file} is a DuckDB database, but not one of Loggia`);
+    throw new StartError(`The file ${file} is a DuckDB database, but not a Loggia store`);
   }
   const version = Number((await connection.runAndReadAll("select version from meta")).getRows()[0]?.[0]);
   if (version <= VERSION) {
@@ -54,7 +54,7 @@ export async function prepareSchema(connection: DuckDBConnection, file: string):
     return;
   }
   if (version !== VERSION) {
-    throw new StartError(`The file ${file} has tables of version ${version}; this Loggia reads version ${VERSION}`);
+    throw new StartError(`The file ${file} has tables of version ${version}; this release reads version ${VERSION}`);
   }
 }
 

@@ -64,10 +64,10 @@ export class FairPool<T> {
 
   #waitedTooLong(caller: string | undefined): LoggiaError {
     return caller !== undefined && this.#heldBy(caller) > 0
-      ? new LoggiaError("too_many_requests", "Your other questions take the time of the store; let them end first", {
+      ? new LoggiaError("too_many_requests", "Your other queries occupy the store; wait until they end", {
           retryAfter_s: RETRY_AFTER_S,
         })
-      : new LoggiaError("overloaded", "The store is busy with other questions; try again shortly", {
+      : new LoggiaError("overloaded", "The store is busy with other queries; try again shortly", {
           retryAfter_s: RETRY_AFTER_S,
         });
   }

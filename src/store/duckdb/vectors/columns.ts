@@ -67,7 +67,7 @@ export function where<Row>(hasAny: (row: Row) => boolean, column: NullableColumn
 export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
   return wide(BIGINT, (row, words, at) => {
     const value = valueOf(row);
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no whole number below 2^53`);
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not an integer below 2^53`);
     words[at] = value;
     words[at + 1] = Math.floor(value / 2 ** 32);
   });

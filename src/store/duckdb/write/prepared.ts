@@ -77,7 +77,7 @@ export class DuckdbEvents implements PreparedEvents {
           addTokensOfEvent(event, spread?.values ?? [], this.#tokens);
         }
       } else {
-        this.faults.set(this.length, { id, reason: `created is ${created}, which is no whole number below 2^53` });
+        this.faults.set(this.length, { id, reason: `created is ${created}; it must be an integer below 2^53` });
       }
       done += count;
       this.#length += count;

@@ -155,7 +155,7 @@ function condition(where: UserCondition, bind: Binder): string {
     case "accepted-after":
       throw new TypeError("Users have no id");
   }
-  throw new TypeError(`A plan holds the unknown part ${JSON.stringify(where satisfies never)}`);
+  throw new TypeError(`The plan has an unknown part: ${JSON.stringify(where satisfies never)}`);
 }
 
 function joined(conditions: readonly UserCondition[], word: "and" | "or", bind: Binder): string {
@@ -165,12 +165,12 @@ function joined(conditions: readonly UserCondition[], word: "and" | "or", bind: 
 function text(field: UserField): { given: string; folded: string } {
   if (field === "user" || field === "email" || field === "page")
     return { given: `"${field}"`, folded: `${field}_folded` };
-  throw new TypeError(`${field} does not hold a text`);
+  throw new TypeError(`${field} is not a text field`);
 }
 
 function number(field: UserField): string {
   if (field === "created" || field === "seen" || field === "count") return `"${field}"`;
-  throw new TypeError(`${field} does not hold a number`);
+  throw new TypeError(`${field} is not a number field`);
 }
 
 function isNever(field: UserField | "geo" | "data"): string {

@@ -122,9 +122,9 @@ test("a number compared with a text field, or a text with a number field, is a f
   const text = listPlan(SHOP, { where: { kind: "contains", field: "value", value: "1" } });
   t.throws(() => compilePage(number, 0, null, KNOWN), {
     instanceOf: TypeError,
-    message: "source does not hold a number",
+    message: "source is not a number field",
   });
-  t.throws(() => compilePage(text, 0, null, KNOWN), { instanceOf: TypeError, message: "value does not hold a text" });
+  t.throws(() => compilePage(text, 0, null, KNOWN), { instanceOf: TypeError, message: "value is not a text field" });
 });
 
 test("groups without a limit compile without one", (t) => {
@@ -134,7 +134,7 @@ test("groups without a limit compile without one", (t) => {
 
 test("an unvalidated log key is never written into the SQL", (t) => {
   const log = "shop') or true --" as LogKey;
-  t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError, message: /is no key of a log/ });
+  t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError, message: /is not a log key/ });
   for (const known of [KNOWN, knowing(STATISTICS, [log])])
     t.notRegex(compilePage(listPlan(log), 0, null, known).sql, /shop/);
 });
