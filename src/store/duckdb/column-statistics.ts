@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../events/event.ts";
 import type { AttributeColumns } from "./attributes.ts";
 import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
-import type { MarkedLogs } from "./marked-logs.ts";
+import type { AnnotatedLogs } from "./annotated-logs.ts";
 import type { RememberedMoments } from "./read/remembered-moments.ts";
 import type { TimeSums } from "./sums/time-sums.ts";
 
@@ -54,7 +54,7 @@ export class ColumnStatistics {
   readonly logs: LogNumbers;
   readonly attributes: AttributeColumns;
   readonly blocks: BlockIndex;
-  readonly marked: MarkedLogs;
+  readonly annotatedLogs: AnnotatedLogs;
   readonly remembered: RememberedMoments;
   readonly sums: TimeSums;
   readonly #known = new Set<Statistic>();
@@ -63,11 +63,13 @@ export class ColumnStatistics {
   #reachIsGoodUntil_ms = -Infinity;
   #reached: Promise<void> = Promise.resolve();
 
-  constructor(parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "marked" | "remembered" | "sums">) {
+  constructor(
+    parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "annotatedLogs" | "remembered" | "sums">,
+  ) {
     this.logs = parts.logs;
     this.attributes = parts.attributes;
     this.blocks = parts.blocks;
-    this.marked = parts.marked;
+    this.annotatedLogs = parts.annotatedLogs;
     this.remembered = parts.remembered;
     this.sums = parts.sums;
   }

@@ -20,7 +20,7 @@ import type { Effect } from "./database/database.ts";
 import { startError } from "./database/errors.ts";
 import { ColumnStatistics } from "./column-statistics.ts";
 import { LogNumbers } from "./logs.ts";
-import { MarkedLogs } from "./marked-logs.ts";
+import { AnnotatedLogs } from "./annotated-logs.ts";
 import { AttributeNames, listFields } from "./read/fields.ts";
 import { DuckdbEvents } from "./write/prepared.ts";
 import { group } from "./read/group.ts";
@@ -99,7 +99,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const names = new AttributeNames(statistics);
   const writer = new Writer(database, statistics);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
-  const marking: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
+  const annotate: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
   const closing = opening.move();
   builder.start();
   return {
@@ -120,17 +120,17 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     marks: async (ids) =>
-      statistics.marked.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids)),
+      statistics.annotatedLogs.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids)),
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
     addBookmark: (user, key, id) => {
-      statistics.marked.add(key);
-      return marking((connection) => write.insertBookmark(connection, user, key, id));
+      statistics.annotatedLogs.add(key);
+      return annotate((connection) => write.insertBookmark(connection, user, key, id));
     },
-    deleteBookmark: (user, key, id) => marking((connection) => write.deleteBookmark(connection, user, key, id)),
-    deleteAlert: (user, key, id) => marking((connection) => write.deleteAlert(connection, user, key, id)),
-    setAlertSeen: (alert, seen) => marking((connection) => setAlertSeen(connection, alert, seen)),
-    markAlertsSeen: (asked) => marking((connection) => markAlertsSeen(connection, asked)),
-    unmarkAlertsSeen: (asked) => marking((connection) => unmarkAlertsSeen(connection, asked)),
+    deleteBookmark: (user, key, id) => annotate((connection) => write.deleteBookmark(connection, user, key, id)),
+    deleteAlert: (user, key, id) => annotate((connection) => write.deleteAlert(connection, user, key, id)),
+    setAlertSeen: (alert, seen) => annotate((connection) => setAlertSeen(connection, alert, seen)),
+    markAlertsSeen: (asked) => annotate((connection) => markAlertsSeen(connection, asked)),
+    unmarkAlertsSeen: (asked) => annotate((connection) => unmarkAlertsSeen(connection, asked)),
     deletionsOfAlerts: (user) => reading((connection) => read.deletionsOfAlerts(connection, user)),
     deletionsAmong: (key, ids) => reading((connection) => read.deletionsAmong(connection, key, ids)),
     deleteExpired: (expiry, signal) => deleteExpired(database, expiry, statistics.blocks, signal).catch(rethrow),
@@ -158,7 +158,7 @@ async function readStatistics(
           logs: await LogNumbers.read(connection),
           attributes: await AttributeColumns.read(connection, countedEvents),
           blocks: await BlockIndex.read(connection, options),
-          marked: await MarkedLogs.read(connection),
+          annotatedLogs: await AnnotatedLogs.read(connection),
           remembered: new RememberedMoments(database),
           sums: new TimeSums(database, summedEvents),
         }),
@@ -250,7 +250,7 @@ class Writer {
 
   async alerts(alerts: readonly Alert[]): Promise<WriteOutcome[]> {
     if (alerts.length === 0) return [];
-    for (const { event } of alerts) this.#statistics.marked.add(event.log);
+    for (const { event } of alerts) this.#statistics.annotatedLogs.add(event.log);
     return write.writeEach(alerts, (items) =>
       this.#write(
         async (connection, high) => ({

@@ -7,7 +7,7 @@ import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
 import { BlockIndex } from "../../../src/store/duckdb/blocks/block-index.ts";
 import { ColumnStatistics } from "../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
-import { MarkedLogs } from "../../../src/store/duckdb/marked-logs.ts";
+import { AnnotatedLogs } from "../../../src/store/duckdb/annotated-logs.ts";
 import { RememberedMoments } from "../../../src/store/duckdb/read/remembered-moments.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import { TimeSums } from "../../../src/store/duckdb/sums/time-sums.ts";
@@ -25,7 +25,7 @@ test("concurrent callers get the range of events, and a failed lookup is repeate
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
-    marked: new MarkedLogs(),
+    annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments({ changes: 0, stillness: 0 }),
     sums: new TimeSums({ settled: 0, stillness: 0 }, 0),
   });
@@ -80,7 +80,7 @@ test("a user in upper case that is written during a query is found", async (t) =
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
-    marked: new MarkedLogs(),
+    annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments({ changes: 0, stillness: 0 }),
     sums: new TimeSums({ settled: 0, stillness: 0 }, 0),
   });

@@ -60,12 +60,12 @@ export async function list(
       return isNear ? listFirst(reading, plan, countUpTo) : listUntilCounted(reading, plan, countUpTo);
     });
   });
-  return plan.from.kind !== "events" || plan.logs.some((log) => statistics.marked.has(log))
+  return plan.from.kind !== "events" || plan.logs.some((log) => statistics.annotatedLogs.has(log))
     ? page
-    : { ...page, marks: NO_MARKS };
+    : { ...page, marks: NO_ANNOTATIONS };
 }
 
-const NO_MARKS: NonNullable<Page["marks"]> = new Map();
+const NO_ANNOTATIONS: NonNullable<Page["marks"]> = new Map();
 
 /** Returns the records of a page without a count. */
 export async function rows(

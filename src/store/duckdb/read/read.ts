@@ -32,7 +32,7 @@ export async function marks(connection: DuckDBConnection, ids: readonly EventId[
   const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
   if (ids.length === 0) return found;
   const asked = new Set(ids);
-  for (const [kind, hi, lo, user] of await marksNear(connection, ids)) {
+  for (const [kind, hi, lo, user] of await annotationsNear(connection, ids)) {
     const id = joinId(hi, lo);
     if (!asked.has(id)) continue;
     const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
@@ -48,18 +48,21 @@ type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId]
  * Returns all bookmarks and alerts of the events, ordered by user, and possibly some of events
  * between them. If these are few, filtering them here is cheaper than a join.
  */
-async function marksNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
+async function annotationsNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
   const [least, greatest] = spanOf(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
-  const near = await connection.run(`${marksWhere(isNear)} order by user_id limit ${MARKS_NEAR + 1}`);
-  if (near.rowCount <= MARKS_NEAR) return (await rowsOf(near)) as Mark[];
-  const exact = await connection.runAndReadAll(`${ASKED} ${marksWhere(NEAR)} order by user_id`, idParameters(ids));
+  const near = await connection.run(`${selectAnnotations(isNear)} order by user_id limit ${MAX_UNFILTERED + 1}`);
+  if (near.rowCount <= MAX_UNFILTERED) return (await rowsOf(near)) as Mark[];
+  const exact = await connection.runAndReadAll(
+    `${ASKED} ${selectAnnotations(NEAR)} order by user_id`,
+    idParameters(ids),
+  );
   return exact.getRows() as Mark[];
 }
 
-const MARKS_NEAR = 500;
+const MAX_UNFILTERED = 500;
 
-function marksWhere(condition: string): string {
+function selectAnnotations(condition: string): string {
   return `select 'bookmarks', id_hi, id_lo, user_id from bookmarks where ${condition}
     union all select 'alerts', id_hi, id_lo, user_id from alerts where ${condition} and not deleted`;
 }

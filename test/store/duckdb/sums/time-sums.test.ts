@@ -17,7 +17,7 @@ import { BlockIndex } from "../../../../src/store/duckdb/blocks/block-index.ts";
 import { ColumnStatistics } from "../../../../src/store/duckdb/column-statistics.ts";
 import type { Statistic } from "../../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../../src/store/duckdb/logs.ts";
-import { MarkedLogs } from "../../../../src/store/duckdb/marked-logs.ts";
+import { AnnotatedLogs } from "../../../../src/store/duckdb/annotated-logs.ts";
 import { RememberedMoments } from "../../../../src/store/duckdb/read/remembered-moments.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { groupBySums } from "../../../../src/store/duckdb/sums/group-by-sums.ts";
@@ -253,7 +253,7 @@ async function openSums(t: ExecutionContext) {
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
-    marked: new MarkedLogs(),
+    annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments(database),
     sums: new TimeSums(database, 0),
   });

@@ -8,17 +8,17 @@ import type { LogKey } from "../../events/event.ts";
  * Invariant: a log is added before a bookmark or alert of its events becomes visible. Logs are
  * never removed.
  */
-export class MarkedLogs {
+export class AnnotatedLogs {
   readonly #logs: Set<LogKey>;
 
   constructor(logs: readonly LogKey[] = []) {
     this.#logs = new Set(logs);
   }
 
-  static async read(connection: DuckDBConnection): Promise<MarkedLogs> {
+  static async read(connection: DuckDBConnection): Promise<AnnotatedLogs> {
     const sql = "select log from bookmarks union select log from alerts where not deleted";
     const rows = (await connection.runAndReadAll(sql)).getRows() as [LogKey][];
-    return new MarkedLogs(rows.map(([log]) => log));
+    return new AnnotatedLogs(rows.map(([log]) => log));
   }
 
   get isEmpty(): boolean {
