@@ -66,8 +66,8 @@ export function alertRoutes(context: Context): Route[] {
       const id = eventIdOf(call);
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
-      const marks = await store.marks([row.id]);
-      return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
+      const annotations = await store.annotations([row.id]);
+      return { status: 200, body: showEvent(row, annotations.get(row.id), shape) };
     }),
     authenticated(
       context,

@@ -29,8 +29,8 @@ export function bookmarkRoutes(context: Context): Route[] {
       const id = eventIdOf(call);
       const row = id === null ? null : await store.find(bookmarksOf(account.id), log.key, id);
       if (row === null) throw bookmarkNotFound(call);
-      const marks = await store.marks([row.id]);
-      return { status: 200, body: showEvent(row, marks.get(row.id), shape) };
+      const annotations = await store.annotations([row.id]);
+      return { status: 200, body: showEvent(row, annotations.get(row.id), shape) };
     }),
     authenticated(context, "DELETE", "/1/logs/:log/bookmarks/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
@@ -49,9 +49,9 @@ function createBookmark(context: Context) {
     const added = await store.addBookmark(account.id, log.key, id);
     const row = added ? await store.find({ kind: "events" }, log.key, id) : null;
     if (row === null) throw new LoggiaError("event_not_found", `There is no event ${id} in the log ${log.key}`);
-    const marks = await store.marks([id]);
+    const annotations = await store.annotations([id]);
     const headers = { Location: `/1/logs/${log.key}/bookmarks/${id}` };
-    return { status: 201, body: showEvent(row, marks.get(id)), headers };
+    return { status: 201, body: showEvent(row, annotations.get(id)), headers };
   };
 }
 

@@ -32,9 +32,9 @@ export function eventContextRoute(context: Context): Route {
     const earlier = await neighbours(context, event, { where, direction: "desc", take: before });
     const later = await neighbours(context, event, { where, direction: "asc", take: after });
     const rows = [...earlier.toReversed(), event, ...later];
-    const marks = await store.marks(rows.map((row) => row.id));
-    call.memory.resize(sizeOfEvents(rows, marks, { format: call.format, attributes: shape.attributes }));
-    return withHints({ status: 200, body: showEvents(rows, marks, shape) }, hints);
+    const annotations = await store.annotations(rows.map((row) => row.id));
+    call.memory.resize(sizeOfEvents(rows, annotations, { format: call.format, attributes: shape.attributes }));
+    return withHints({ status: 200, body: showEvents(rows, annotations, shape) }, hints);
   });
 }
 

@@ -8,7 +8,7 @@ import type { XmlValue } from "../http/xml.ts";
 import { readFlag } from "../query/parameters.ts";
 import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
-import type { Marks } from "../store/store.ts";
+import type { Annotations } from "../store/store.ts";
 import { pick, results } from "./view.ts";
 
 /** The parts of an event that are shown. */
@@ -30,7 +30,7 @@ export function showsAttributes(query: URLSearchParams, columns: EventShape["col
   return columns === null ? isAsked : columns.includes("attributes");
 }
 
-/** Field order of XML. It includes marks only if a query names them. */
+/** Field order of XML. It includes annotations only if a query names them. */
 const XML_EVENT_FIELDS = [
   "id",
   "text",
@@ -52,19 +52,19 @@ const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern"] as c
 /** Formats a page of events. */
 export function showEvents(
   rows: readonly EventRow[],
-  marks: ReadonlyMap<EventId, Marks>,
+  annotations: ReadonlyMap<EventId, Annotations>,
   shape: EventShape = PLAIN,
 ): Body {
   return {
-    json: () => `[${rows.map((row) => eventAsJson(row, marks.get(row.id), shape)).join(",")}]`,
-    xml: () => results({ event: rows.map((row) => eventElement(row, marks.get(row.id), shape)) }),
+    json: () => `[${rows.map((row) => eventAsJson(row, annotations.get(row.id), shape)).join(",")}]`,
+    xml: () => results({ event: rows.map((row) => eventElement(row, annotations.get(row.id), shape)) }),
   };
 }
 
-export function showEvent(row: EventRow, marks: Marks | undefined, shape: EventShape = PLAIN): Body {
+export function showEvent(row: EventRow, annotations: Annotations | undefined, shape: EventShape = PLAIN): Body {
   return {
-    json: () => eventAsJson(row, marks, shape),
-    xml: () => results({ event: eventElement(row, marks, shape) }),
+    json: () => eventAsJson(row, annotations, shape),
+    xml: () => results({ event: eventElement(row, annotations, shape) }),
   };
 }
 
@@ -75,11 +75,11 @@ export function showEvent(row: EventRow, marks: Marks | undefined, shape: EventS
  */
 export function eventAsJson(
   row: EventRow,
-  marks: Marks | undefined,
+  annotations: Annotations | undefined,
   { columns, attributes }: EventShape,
   momentOf: (ms: number) => string = momentAsJson,
 ): string {
-  const rest = restOfEvent(row, marks);
+  const rest = restOfEvent(row, annotations);
   const fields = columns === null ? JSON.stringify(rest) : columnsAsJson(row, rest, columns);
   const isShown = (field: EventField): boolean => columns === null || columns.includes(field);
   const id = isShown("id") ? `"id":"${row.id}",` : "";
@@ -110,8 +110,8 @@ function nameOf(column: AttributeField): string {
 }
 
 /** Returns all fields except id and created, in the order of {@link EVENT_FIELDS}. */
-export function restOfEvent(row: EventRow, marks: Marks | undefined) {
-  const alerts = marks?.alerts ?? [];
+export function restOfEvent(row: EventRow, annotations: Annotations | undefined) {
+  const alerts = annotations?.alerts ?? [];
   return {
     text: row.text,
     link: row.link,
@@ -125,13 +125,17 @@ export function restOfEvent(row: EventRow, marks: Marks | undefined) {
     value: row.value,
     user: row.user,
     filter: row.class,
-    bookmarks: marks?.bookmarks ?? [],
+    bookmarks: annotations?.bookmarks ?? [],
     alerts: alerts.length === 0 ? null : alerts,
   } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
 }
 
-export function eventElement(row: EventRow, marks: Marks | undefined, { columns, attributes }: EventShape): XmlValue {
-  const rest = restOfEvent(row, marks);
+export function eventElement(
+  row: EventRow,
+  annotations: Annotations | undefined,
+  { columns, attributes }: EventShape,
+): XmlValue {
+  const rest = restOfEvent(row, annotations);
   const element = {
     id: row.id,
     created: new Moment(row.created),

@@ -40,9 +40,9 @@ export async function runList(
   await memory.take(plan.take * EVENT_BYTES);
   const hinting = context.attributes.hints(plan);
   const page = await context.store.list(plan, { countUpTo });
-  const { rows, total, marks = await context.store.marks(rows.map(({ id }) => id)) } = page;
-  memory.resize(sizeOfEvents(rows, marks, { format, attributes: shape.attributes }));
-  const body = showEvents(rows, marks, shape);
+  const { rows, total, annotations = await context.store.annotations(rows.map(({ id }) => id)) } = page;
+  memory.resize(sizeOfEvents(rows, annotations, { format, attributes: shape.attributes }));
+  const body = showEvents(rows, annotations, shape);
   const reply = { status: 200, body, headers: headers(total) };
   const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
   return { reply: withHints(reply, hints), total };

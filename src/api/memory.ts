@@ -5,7 +5,7 @@ import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
 import type { GroupQuestion } from "../query/question.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
-import type { FieldFacts, FieldsQuestion, Group, Marks } from "../store/store.ts";
+import type { FieldFacts, FieldsQuestion, Group, Annotations } from "../store/store.ts";
 
 /**
  * Memory budget of one response. It is taken before the store is queried, resized to the actual
@@ -94,13 +94,13 @@ export function sizeOfFilters(count: number, format: Format): number {
 /** Returns the size of a page of events, including its output. */
 export function sizeOfEvents(
   rows: readonly EventRow[],
-  marks: ReadonlyMap<EventId, Marks>,
+  annotations: ReadonlyMap<EventId, Annotations>,
   { format, attributes }: { readonly format: Format; readonly attributes: boolean },
 ): number {
   let length = 0;
   let attributesLength = 0;
   for (const { id, text, link, hash, tags, source, user, attributes: own } of rows) {
-    const mark = marks.get(id);
+    const mark = annotations.get(id);
     length += [text, link, hash, source, user, ...tags].reduce((sum, value) => sum + (value?.length ?? 0), 0);
     length += ((mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0)) * USER_ID_LENGTH;
     if (attributes) attributesLength += own?.length ?? 0;

@@ -1,6 +1,6 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import type { Marks } from "../store/store.ts";
+import type { Annotations } from "../store/store.ts";
 import { eventAsJson } from "./event-view.ts";
 import type { EventShape } from "./event-view.ts";
 import { eventRecords } from "./export/events.ts";
@@ -11,7 +11,7 @@ export type TailFormat = {
   readonly contentType: string;
   /** Sent first, so that the client and proxies see at once that the response has begun. */
   readonly head: string;
-  readonly event: (row: EventRow, marks: Marks | undefined) => string;
+  readonly event: (row: EventRow, annotations: Annotations | undefined) => string;
   readonly skipped: (count: number) => string;
   /** Position for a client without an event yet, to resume at. */
   readonly place: (id: EventId) => string;
@@ -28,7 +28,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
     const { contentType, write } = writerOf("ndjson", eventRecords(shape));
     return {
       contentType,
-      event: (row, marks) => write({ row, marks }),
+      event: (row, annotations) => write({ row, annotations }),
       head: "\n",
       skipped: (count) => `${JSON.stringify({ skipped: count })}\n`,
       place: () => "",
@@ -39,7 +39,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
     contentType: "text/event-stream; charset=utf-8",
     head: ": tail\n\n",
     // JSON contains no line breaks.
-    event: (row, marks) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, marks, shape)}\n\n`,
+    event: (row, annotations) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, annotations, shape)}\n\n`,
     skipped: (count) => `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`,
     // Without data it is not an event, but the browser's `EventSource` stores the id.
     place: (id) => `id: ${id}\n\n`,

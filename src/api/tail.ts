@@ -85,9 +85,9 @@ function streamed(
       let written_ms = performance.now();
       while (!signal.aborted && !closing() && tail.isAllowed()) {
         if (rows.length > 0) {
-          const marks = await store.marks(rows.map(({ id }) => id));
+          const annotations = await store.annotations(rows.map(({ id }) => id));
           written_ms = performance.now();
-          yield rows.map((row) => format.event(row, marks.get(row.id))).join("");
+          yield rows.map((row) => format.event(row, annotations.get(row.id))).join("");
           const skipped = performance.now() - written_ms > SLOW_MS ? await tail.skipToNewest() : 0;
           if (skipped > 0) yield format.skipped(skipped);
         } else if (performance.now() - written_ms >= COMMENT_MS) {

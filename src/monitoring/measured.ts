@@ -46,7 +46,7 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
     users: asked("users", (plan) => store.users(plan)),
     find: asked("find", (from, log, id) => store.find(from, log, id)),
     data: asked("data", (log, id) => store.data(log, id)),
-    marks: asked("marks", (ids) => store.marks(ids)),
+    annotations: asked("marks", (ids) => store.annotations(ids)),
   };
 }
 

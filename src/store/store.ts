@@ -81,7 +81,7 @@ export type Store = AsyncDisposable & {
    * Returns the users with bookmarks and alerts of the events of a page. Events with neither may be
    * missing from the map.
    */
-  marks(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, Marks>>;
+  annotations(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, Annotations>>;
 
   /** Deletes an event with its bookmarks and alerts for good. Returns false if there is none. */
   deleteEvent(log: LogKey, id: EventId): Promise<boolean>;
@@ -274,12 +274,12 @@ export type Page = {
   readonly rows: readonly EventRow[];
   /** Number of records of all pages. From `countUpTo` on, a lower bound. */
   readonly total: number;
-  /** What {@link Store.marks} would return for the rows, if the store already knows it. */
-  readonly marks?: ReadonlyMap<EventId, Marks>;
+  /** What {@link Store.annotations} would return for the rows, if the store already knows it. */
+  readonly annotations?: ReadonlyMap<EventId, Annotations>;
 };
 
 /** Sorted ids of the users who bookmarked an event and of those who have an alert of it. */
-export type Marks = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
+export type Annotations = { readonly bookmarks: readonly UserId[]; readonly alerts: readonly UserId[] };
 
 /**
  * A group: a key for each of the plan's `by` and a value for each of its `aggregates`, in order.

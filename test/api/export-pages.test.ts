@@ -36,7 +36,7 @@ async function pages(attributes: string, count: number, sort: ListPlan["sort"], 
       sizes.push(rows.length);
       return { rows: rows, total };
     },
-    marks: async () => new Map(),
+    annotations: async () => new Map(),
   };
   let found = 0;
   for await (const page of pagesOfEvents(store, plan, { ask, now_ms: Date.now() + 1_000_000 })) found += page.length;

@@ -135,9 +135,9 @@ test("an export reads one page ahead while it writes, and no further", async (t)
   const { store } = service.ports;
   let asked = 0;
   let answered = 0;
-  const counting: Pick<Store, "list" | "rows" | "marks"> = {
+  const counting: Pick<Store, "list" | "rows" | "annotations"> = {
     list: (plan) => store.list(plan),
-    marks: (ids) => store.marks(ids),
+    annotations: (ids) => store.annotations(ids),
     async rows(plan) {
       asked += 1;
       const rows = await store.rows(plan);

@@ -117,7 +117,7 @@ export function classesContract({ name, open }: StorePlace): void {
       events.slice(2).map(({ id }) => [id, "new"]),
     );
     t.is(await store.find({ kind: "events" }, log, gone!.id), null);
-    t.deepEqual((await store.marks([kept!.id])).get(kept!.id)?.bookmarks, [user]);
+    t.deepEqual((await store.annotations([kept!.id])).get(kept!.id)?.bookmarks, [user]);
     t.true(await store.deleteEvent(log, kept!.id), "one whose class has changed can be deleted");
   });
 
@@ -134,9 +134,9 @@ export function classesContract({ name, open }: StorePlace): void {
     await write(t, store, events);
     await store.addBookmark(bob, log, third!.id);
     await store.deleteAlert(ann, log, second!.id);
-    const before = await store.marks(events.map(({ id }) => id));
+    const before = await store.annotations(events.map(({ id }) => id));
     t.deepEqual(await reclassifyAll(store, log, byTag), { looked: 3, changed: 3 });
-    t.deepEqual(await store.marks(events.map(({ id }) => id)), before);
+    t.deepEqual(await store.annotations(events.map(({ id }) => id)), before);
     const classesFor = async (kind: "alerts" | "bookmarks", user: typeof ann) =>
       (await store.list(listPlan(log, { from: { kind, user } }))).rows.map((each) => each.class);
     t.deepEqual(await classesFor("alerts", ann), ["a"]);

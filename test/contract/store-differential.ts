@@ -103,15 +103,16 @@ async function mark(store: Store, user: UserId, events: readonly StoredEvent[]):
 }
 
 async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateList>): Promise<void> {
-  const { marks, ...actual } = await store.list(args[0]);
+  const { annotations, ...actual } = await store.list(args[0]);
   const expected = evaluateList(...args);
   if (!isDeepStrictEqual({ ...actual, rows: [...actual.rows] }, { ...expected, rows: [...expected.rows] })) {
     throw disagreement(args[0], actual, expected);
   }
-  if (marks === undefined) return;
-  const known = await store.marks(actual.rows.map(({ id }) => id));
+  if (annotations === undefined) return;
+  const known = await store.annotations(actual.rows.map(({ id }) => id));
   for (const { id } of actual.rows) {
-    if (!isDeepStrictEqual(marks.get(id), known.get(id))) throw disagreement(args[0], marks.get(id), known.get(id));
+    if (!isDeepStrictEqual(annotations.get(id), known.get(id)))
+      throw disagreement(args[0], annotations.get(id), known.get(id));
   }
 }
 

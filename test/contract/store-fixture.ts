@@ -88,7 +88,7 @@ export async function write(t: ExecutionContext, store: Store, events: readonly 
 }
 
 /** Returns a page without the annotations that a store may have read along with it. */
-export async function pageOf(store: Store, plan: ListPlan): Promise<Omit<Page, "marks">> {
+export async function pageOf(store: Store, plan: ListPlan): Promise<Omit<Page, "annotations">> {
   const { rows, total } = await store.list(plan);
   return { rows, total };
 }

@@ -69,16 +69,16 @@ function bookmarkContract({ name, open }: StorePlace): void {
       if (users > 0) t.true(await store.addBookmark(people[0]!, log, events[7]!.id));
       await store.refresh();
       for (const plan of plans) {
-        const { rows, marks } = await store.list(plan);
+        const { rows, annotations } = await store.list(plan);
         t.is(rows.length, 30);
-        if (marks === undefined) continue;
-        const known = await store.marks(rows.map(({ id }) => id));
+        if (annotations === undefined) continue;
+        const known = await store.annotations(rows.map(({ id }) => id));
         t.deepEqual(
-          new Map(rows.map(({ id }) => [id, marks.get(id)])),
+          new Map(rows.map(({ id }) => [id, annotations.get(id)])),
           new Map(rows.map(({ id }) => [id, known.get(id)])),
         );
       }
-      if (users === 3) t.is((await store.marks([events[7]!.id])).get(events[7]!.id)?.alerts.length, 3);
+      if (users === 3) t.is((await store.annotations([events[7]!.id])).get(events[7]!.id)?.alerts.length, 3);
     }
   });
 
@@ -94,9 +94,9 @@ function bookmarkContract({ name, open }: StorePlace): void {
       isOfToday,
       { kind: "not", condition: { kind: "and", conditions: [{ ...isOfToday, value: "then" }] } },
     ] as const) {
-      const { rows, marks = await store.marks([revised.id]) } = await store.list(listPlan(log, { where }));
+      const { rows, annotations = await store.annotations([revised.id]) } = await store.list(listPlan(log, { where }));
       t.deepEqual(rows, [row(revised)]);
-      t.deepEqual(marks.get(revised.id), { bookmarks: [], alerts: [ann] });
+      t.deepEqual(annotations.get(revised.id), { bookmarks: [], alerts: [ann] });
     }
   });
 
@@ -262,11 +262,11 @@ function deletionContract({ name, open }: StorePlace): void {
     await store.deleteAlert(users[0]!, log, all.id);
     await store.deleteBookmark(users[2]!, log, all.id);
     await store.refresh();
-    const marks = await store.marks([none.id, some.id, idAt(MORNING), all.id]);
+    const marks = await store.annotations([none.id, some.id, idAt(MORNING), all.id]);
     t.deepEqual(marks.get(all.id), { bookmarks: users.slice(0, 2), alerts: users.slice(1) });
     t.deepEqual(marks.get(some.id), { bookmarks: [users[1]!], alerts: [users[2]!] });
     t.deepEqual(marks.get(none.id) ?? { bookmarks: [], alerts: [] }, { bookmarks: [], alerts: [] });
-    t.is((await store.marks([])).size, 0);
+    t.is((await store.annotations([])).size, 0);
   });
 
   test(`${name}: returns all annotations of the given events and of the events between them`, async (t) => {
@@ -279,7 +279,7 @@ function deletionContract({ name, open }: StorePlace): void {
     t.true((await writeAlerts(store, alerts)).every(({ kind }) => kind === "done"));
     await store.addBookmark(users[0]!, log, first.id);
     await store.refresh();
-    const marks = await store.marks([first.id, last.id]);
+    const marks = await store.annotations([first.id, last.id]);
     t.deepEqual(marks.get(first.id), { bookmarks: [users[0]!], alerts: [] });
     t.deepEqual(marks.get(last.id), { bookmarks: [], alerts: users });
     t.is(marks.size, 2);
@@ -310,7 +310,7 @@ function deletionContract({ name, open }: StorePlace): void {
       t.deepEqual(await texts(store, listPlan(log, { from: { kind, user: bob } })), []);
       t.is(await store.find({ kind, user: ann }, log, gone.id), null);
     }
-    const marks = await store.marks([gone.id, kept.id]);
+    const marks = await store.annotations([gone.id, kept.id]);
     t.deepEqual(marks.get(gone.id) ?? { bookmarks: [], alerts: [] }, { bookmarks: [], alerts: [] });
     t.deepEqual(marks.get(kept.id), { bookmarks: [ann], alerts: [ann] });
     t.false(await store.deleteAlert(ann, log, gone.id));
@@ -327,7 +327,7 @@ function deletionContract({ name, open }: StorePlace): void {
     t.deepEqual(await writeAlerts(store, [{ user, event: gone }]), [{ kind: "done" }]);
     await store.refresh();
     t.deepEqual(await store.list(listPlan(log, { from: { kind: "alerts", user } })), { rows: [], total: 0 });
-    t.deepEqual((await store.marks([gone.id])).get(gone.id)?.alerts ?? [], []);
+    t.deepEqual((await store.annotations([gone.id])).get(gone.id)?.alerts ?? [], []);
     t.false(await store.deleteAlert(user, log, gone.id));
   });
 }

@@ -77,7 +77,7 @@ export function retentionContract({ name, open }: StorePlace): void {
     }
     t.deepEqual(await visitsOf(store, log), [1]);
     t.deepEqual(await visitsOf(store, other), [2]);
-    t.deepEqual((await store.marks([made[0]!.id])).get(made[0]!.id) ?? { bookmarks: [], alerts: [] }, {
+    t.deepEqual((await store.annotations([made[0]!.id])).get(made[0]!.id) ?? { bookmarks: [], alerts: [] }, {
       bookmarks: [],
       alerts: [],
     });

@@ -47,14 +47,14 @@ test("a measured store forwards every call and counts it", async (t) => {
   await measured.group(groupPlan(log));
   await measured.find({ kind: "events" }, log, ID);
   await measured.data(log, ID);
-  await measured.marks([ID]);
+  await measured.annotations([ID]);
   t.deepEqual(calls, {
     list: [plan, { countUpTo: 2 }],
     rows: [plan],
     group: [groupPlan(log)],
     find: [{ kind: "events" }, log, ID],
     data: [log, ID],
-    marks: [[ID]],
+    annotations: [[ID]],
   });
   t.deepEqual(asked, ["list true", "list true", "group true", "find true", "data true", "marks true"]);
 });

@@ -6,7 +6,7 @@ import { behind, isWalkable } from "../../query/keyset.ts";
 import type { FieldSortKey } from "../../query/keyset.ts";
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
-import type { Marks, Store } from "../../store/store.ts";
+import type { Annotations, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
 import { EVENT_BYTES, sizeOfEvents } from "../memory.ts";
@@ -19,7 +19,7 @@ export const EXPORT_BYTES = 5_000 * EVENT_BYTES;
 const FIRST_PAGE = 500;
 const LEAST_PAGE = 100;
 
-export type MarkedEvent = { readonly row: EventRow; readonly marks: Marks | undefined };
+export type MarkedEvent = { readonly row: EventRow; readonly annotations: Annotations | undefined };
 
 /** Runs a store query that counts as one of the caller's. */
 export type Ask = <T>(question: () => Promise<T>) => Promise<T>;
@@ -33,14 +33,14 @@ export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
   return {
     element: "event",
     header,
-    json: ({ row, marks }) => eventAsJson(row, marks, shape, (ms) => `"${momentAsIso(ms)}"`),
-    cells: ({ row, marks }) => cellsOf(row, marks, header),
-    xml: ({ row, marks }) => eventElement(row, marks, shape),
+    json: ({ row, annotations }) => eventAsJson(row, annotations, shape, (ms) => `"${momentAsIso(ms)}"`),
+    cells: ({ row, annotations }) => cellsOf(row, annotations, header),
+    xml: ({ row, annotations }) => eventElement(row, annotations, shape),
   };
 }
 
-function cellsOf(row: EventRow, marks: Marks | undefined, header: readonly EventColumn[]): string[] {
-  const { geo, tags, bookmarks, alerts, ...rest } = restOfEvent(row, marks);
+function cellsOf(row: EventRow, annotations: Annotations | undefined, header: readonly EventColumn[]): string[] {
+  const { geo, tags, bookmarks, alerts, ...rest } = restOfEvent(row, annotations);
   // Tags and ids contain no spaces.
   const fields = {
     id: row.id,
@@ -71,7 +71,7 @@ function nextPage(last: readonly EventRow[], most_bytes: number): number {
 
 /** Yields all events of a plan, page by page. @param now_ms milliseconds since the Unix epoch */
 export function pagesOfEvents(
-  store: Pick<Store, "list" | "rows" | "marks">,
+  store: Pick<Store, "list" | "rows" | "annotations">,
   plan: ListPlan,
   { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
@@ -85,7 +85,7 @@ type Place = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow | null;
 
 /** Pages by position. The next page is read while one is written, so store and reader overlap. */
 async function* walkedPages(
-  store: Pick<Store, "rows" | "marks">,
+  store: Pick<Store, "rows" | "annotations">,
   plan: WalkedPlan,
   ask: Ask,
 ): AsyncGenerator<readonly MarkedEvent[]> {
@@ -127,7 +127,7 @@ async function readPage(
  * some
  */
 async function* countedPages(
-  store: Pick<Store, "list" | "marks">,
+  store: Pick<Store, "list" | "annotations">,
   plan: ListPlan,
   { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
@@ -147,7 +147,7 @@ async function* countedPages(
   }
 }
 
-async function marked(store: Pick<Store, "marks">, rows: readonly EventRow[]): Promise<MarkedEvent[]> {
-  const marks = await store.marks(rows.map(({ id }) => id));
-  return rows.map((row) => ({ row, marks: marks.get(row.id) }));
+async function marked(store: Pick<Store, "annotations">, rows: readonly EventRow[]): Promise<MarkedEvent[]> {
+  const annotations = await store.annotations(rows.map(({ id }) => id));
+  return rows.map((row) => ({ row, annotations: annotations.get(row.id) }));
 }

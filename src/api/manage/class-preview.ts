@@ -41,9 +41,9 @@ async function preview({ store }: Context, { memory }: ApiCall, log: LogKey, whe
     columns: null,
   };
   await memory.take(SHOWN * EVENT_BYTES);
-  const { rows, total, marks = await store.marks(rows.map(({ id }) => id)) } = await store.list(plan);
+  const { rows, total, annotations = await store.annotations(rows.map(({ id }) => id)) } = await store.list(plan);
   const shape = { columns: null, attributes: false };
-  const events = rows.map((row) => eventAsJson(row, marks.get(row.id), shape));
+  const events = rows.map((row) => eventAsJson(row, annotations.get(row.id), shape));
   const payload = Buffer.from(`{"count":${total},"events":[${events.join(",")}]}`);
   return { status: 200, body: { contentType: "application/json; charset=utf-8", payload } };
 }

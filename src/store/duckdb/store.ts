@@ -119,8 +119,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     attributeNames: (key) => reading((connection) => names.of(connection, key)),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
-    marks: async (ids) =>
-      statistics.annotatedLogs.isEmpty ? new Map() : reading((connection) => read.marks(connection, ids)),
+    annotations: async (ids) =>
+      statistics.annotatedLogs.isEmpty ? new Map() : reading((connection) => read.annotations(connection, ids)),
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
     addBookmark: (user, key, id) => {
       statistics.annotatedLogs.add(key);

@@ -5,7 +5,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Source } from "../../query/plan.ts";
-import type { Marks } from "../store.ts";
+import type { Annotations } from "../store.ts";
 import type { Query } from "./search/compile.ts";
 import { MARKER, ROW_SOURCE, toRow } from "./document.ts";
 import type { Document } from "./document.ts";
@@ -89,11 +89,11 @@ export async function data(client: Client, names: Names, log: LogKey, id: EventI
 }
 
 /** Returns the users who marked events, by one search unless the marks exceed a batch. */
-export async function marks(
+export async function annotations(
   client: Client,
   names: Names,
   ids: readonly EventId[],
-): Promise<ReadonlyMap<EventId, Marks>> {
+): Promise<ReadonlyMap<EventId, Annotations>> {
   const found: Gathered = new Map();
   if (ids.length === 0) return found;
   const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
@@ -125,13 +125,13 @@ const ALONG_MS = 250;
 /**
  * Returns the marks of what a query of events finds. A copy has all fields of its event except the
  * current class, so the same query finds it, concurrently and without waiting for the ids. Returns
- * null if there are too many copies or the request failed; then {@link marks} is used.
+ * null if there are too many copies or the request failed; then {@link annotations} is used.
  */
 export async function marksAmong(
   client: Client,
   names: Names,
   query: Query,
-): Promise<ReadonlyMap<EventId, Marks> | null> {
+): Promise<ReadonlyMap<EventId, Annotations> | null> {
   try {
     const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
     const answer = await inTime(ALONG_MS, () =>

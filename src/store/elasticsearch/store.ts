@@ -31,7 +31,7 @@ import {
   deletedAmong,
   deleteEvent,
   find,
-  marks,
+  annotations,
   refresh,
 } from "./annotations.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
@@ -114,7 +114,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     attributeNames: (key) => question(() => attributeNames(client, names, key)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
-    marks: (ids) => translated(() => marks(client, names, ids)),
+    annotations: (ids) => translated(() => annotations(client, names, ids)),
 
     deleteEvent: (key, id) => changed(() => deleteEvent(client, names, key, id)),
     addBookmark: (user, key, id) => changed(() => addBookmark(client, names, user, key, id)),

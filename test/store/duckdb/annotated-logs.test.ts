@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 
 import type { LogKey } from "../../../src/events/event.ts";
-import type { Marks } from "../../../src/store/store.ts";
+import type { Annotations } from "../../../src/store/store.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { DuckdbStore } from "../../../src/store/duckdb/store.ts";
 import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
@@ -11,9 +11,9 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 /** Returns the annotations of all events of a log, as its list shows them. */
-async function marksOf(store: DuckdbStore, log: LogKey): Promise<Marks[]> {
-  const { rows, marks = await store.marks(rows.map(({ id }) => id)) } = await store.list(listPlan(log));
-  return [...marks.values()];
+async function marksOf(store: DuckdbStore, log: LogKey): Promise<Annotations[]> {
+  const { rows, annotations = await store.annotations(rows.map(({ id }) => id)) } = await store.list(listPlan(log));
+  return [...annotations.values()];
 }
 
 test("the first annotation of a log is in every later list, also after a restart", async (t) => {
@@ -26,7 +26,7 @@ test("the first annotation of a log is in every later list, also after a restart
     await using store = await open();
     await writeEvents(store, [first, second, event(plain)]);
     t.deepEqual(await marksOf(store, bookmarked), []);
-    t.deepEqual(await store.marks([first.id, second.id]), new Map());
+    t.deepEqual(await store.annotations([first.id, second.id]), new Map());
 
     await store.addBookmark(ann, bookmarked, first.id);
     t.deepEqual(await marksOf(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
@@ -38,5 +38,5 @@ test("the first annotation of a log is in every later list, also after a restart
   t.deepEqual(await marksOf(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
   t.deepEqual(await marksOf(store, alerted), [{ bookmarks: [], alerts: [bob] }]);
   t.deepEqual(await marksOf(store, plain), []);
-  t.truthy((await store.list(listPlan(plain))).marks);
+  t.truthy((await store.list(listPlan(plain))).annotations);
 });

@@ -41,10 +41,10 @@ if (realEngines) {
     await store.refresh();
     const few = listPlan(key, { where: { kind: "text", field: "text", op: "=", value: "marked 7" } });
     // On a busy machine a page does not wait for its annotations.
-    const marks = await until(async () => (await store.list(few)).marks, { what: "a page with its marks" });
+    const marks = await until(async () => (await store.list(few)).annotations, { what: "a page with its marks" });
     t.deepEqual(marks, new Map([[marked[7]!.id, { bookmarks: [], alerts: users.toSorted() }]]));
     const many = await store.list(listPlan(key));
-    t.deepEqual([many.total, many.marks], [21, undefined]);
+    t.deepEqual([many.total, many.annotations], [21, undefined]);
   });
 
   test("a new annotation shows in the next list", async (t) => {

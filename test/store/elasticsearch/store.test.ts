@@ -319,7 +319,7 @@ if (realEngines) {
         t.deepEqual(await usualGroups(each, groupPlan(key, { from })), []);
         t.is(await each.find(from, key, id), null);
       }
-      t.is((await each.marks([id])).size, 0);
+      t.is((await each.annotations([id])).size, 0);
       t.false(await each.deleteEvent(key, id));
       t.false(await each.addBookmark(user, key, id));
       t.false(await each.deleteBookmark(user, key, id));

@@ -62,10 +62,10 @@ export async function list(
   });
   return plan.from.kind !== "events" || plan.logs.some((log) => statistics.annotatedLogs.has(log))
     ? page
-    : { ...page, marks: NO_ANNOTATIONS };
+    : { ...page, annotations: NO_ANNOTATIONS };
 }
 
-const NO_ANNOTATIONS: NonNullable<Page["marks"]> = new Map();
+const NO_ANNOTATIONS: NonNullable<Page["annotations"]> = new Map();
 
 /** Returns the records of a page without a count. */
 export async function rows(

@@ -5,7 +5,7 @@ import type { EventRow, LogKey, UserId } from "../../../events/event.ts";
 import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { Source } from "../../../query/plan.ts";
-import type { Marks } from "../../store.ts";
+import type { Annotations } from "../../store.ts";
 import { askRows, rowsOf } from "./ask.ts";
 import type { Row } from "./ask.ts";
 import { compileFind } from "../compile/compile.ts";
@@ -28,7 +28,10 @@ export async function data(connection: DuckDBConnection, log: LogKey, id: EventI
   return result.getRows()[0]?.[0] as string | null | undefined;
 }
 
-export async function marks(connection: DuckDBConnection, ids: readonly EventId[]): Promise<Map<EventId, Marks>> {
+export async function annotations(
+  connection: DuckDBConnection,
+  ids: readonly EventId[],
+): Promise<Map<EventId, Annotations>> {
   const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
   if (ids.length === 0) return found;
   const asked = new Set(ids);
@@ -42,22 +45,25 @@ export async function marks(connection: DuckDBConnection, ids: readonly EventId[
   return found;
 }
 
-type Mark = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
+type AnnotationRow = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user: UserId];
 
 /**
  * Returns all bookmarks and alerts of the events, ordered by user, and possibly some of events
  * between them. If these are few, filtering them here is cheaper than a join.
  */
-async function annotationsNear(connection: DuckDBConnection, ids: readonly EventId[]): Promise<readonly Mark[]> {
+async function annotationsNear(
+  connection: DuckDBConnection,
+  ids: readonly EventId[],
+): Promise<readonly AnnotationRow[]> {
   const [least, greatest] = spanOf(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
   const near = await connection.run(`${selectAnnotations(isNear)} order by user_id limit ${MAX_UNFILTERED + 1}`);
-  if (near.rowCount <= MAX_UNFILTERED) return (await rowsOf(near)) as Mark[];
+  if (near.rowCount <= MAX_UNFILTERED) return (await rowsOf(near)) as AnnotationRow[];
   const exact = await connection.runAndReadAll(
     `${ASKED} ${selectAnnotations(NEAR)} order by user_id`,
     idParameters(ids),
   );
-  return exact.getRows() as Mark[];
+  return exact.getRows() as AnnotationRow[];
 }
 
 const MAX_UNFILTERED = 500;

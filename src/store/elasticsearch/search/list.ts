@@ -24,7 +24,7 @@ import { seek } from "./seek.ts";
 export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
-  const [page, marks] = await Promise.all([
+  const [page, annotations] = await Promise.all([
     answer(plan, {
       async exactly(query) {
         if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
@@ -37,7 +37,7 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
     // Started last: if both are single searches, the one for the page takes longer.
     marksAlong(client, names, plan),
   ]);
-  return marks === null ? page : { ...page, marks };
+  return annotations === null ? page : { ...page, annotations };
 }
 
 /** Returns the records of a page within the window of a search, without counting hits. */
@@ -82,7 +82,7 @@ async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Pr
 }
 
 /**
- * Returns the marks of what a plan finds, or null if they must be requested by ids. The query
+ * Returns the annotations of what a plan finds, or null if they must be requested by ids. The query
  * leaves out expressions, since copies have no index of words, and so finds a superset.
  */
 async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
