@@ -215,7 +215,7 @@ class Writer {
     const { attributes, blocks, logs } = this.#statistics;
     let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
-      const does = this.#isBeyondAll(events) ? "adds" : "anything";
+      const effect = this.#isBeyondAll(events) ? "adds" : "anything";
       if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
       await this.#write(async (connection, high) => {
         await logs.write(connection);
@@ -224,7 +224,7 @@ class Writer {
         block = inserted.block;
         if (position && faults.size === 0) await write.advance(connection, position);
         return { ...high, event: inserted.high };
-      }, does);
+      }, effect);
       blocks.committed(block);
     });
     if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
@@ -275,8 +275,8 @@ class Writer {
   async deletions(deletions: readonly Deletion[]): Promise<WriteOutcome[]> {
     if (deletions.length === 0) return [];
     return write.writeEach(deletions, (items) => {
-      const does = items.some(({ alertOf }) => alertOf === null) ? "anything" : "marks";
-      return this.#write((connection, high) => write.insertDeletions(connection, items, high), does);
+      const effect = items.some(({ alertOf }) => alertOf === null) ? "anything" : "marks";
+      return this.#write((connection, high) => write.insertDeletions(connection, items, high), effect);
     });
   }
 
@@ -305,13 +305,13 @@ class Writer {
 
   #write(
     work: (connection: DuckDBConnection, high: write.HighWater) => Promise<write.HighWater>,
-    does: Effect = "anything",
+    effect: Effect = "anything",
   ): Promise<void> {
     return this.#database.write(async (connection) => {
       // Kept even if the commit fails: a mark that is too high costs a lookup, one that is too low
       // would admit duplicates.
       this.#high = await work(connection, this.#high ?? (await write.readHighWater(connection)));
-    }, does);
+    }, effect);
   }
 }
 

@@ -26,8 +26,8 @@ test("concurrent callers get the range of events, and a failed lookup is repeate
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
     annotatedLogs: new AnnotatedLogs(),
-    remembered: new RememberedMoments({ changes: 0, stillness: 0 }),
-    sums: new TimeSums({ settled: 0, stillness: 0 }, 0),
+    remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
+    sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
   await t.throwsAsync(statistics.reach(connections[0]!), { message: /events does not exist/ });
   await connections[0]!.run("create table events as select unnest([5000, 3000, 9000])::bigint as created");
@@ -81,8 +81,8 @@ test("a user in upper case that is written during a query is found", async (t) =
     attributes: new AttributeColumns(1024),
     blocks: new BlockIndex(8192),
     annotatedLogs: new AnnotatedLogs(),
-    remembered: new RememberedMoments({ changes: 0, stillness: 0 }),
-    sums: new TimeSums({ settled: 0, stillness: 0 }, 0),
+    remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
+    sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
   const known: boolean[] = [];
   await statistics.ask(connection, async ({ statistics: all }) => {

@@ -17,17 +17,17 @@ keepByteOrderMarks();
  * Idle time after the last write until a checkpoint, even of a small log. Rows that are only in the
  * log are kept in memory uncompressed and without dictionaries, which slows down queries.
  */
-const QUIET_MS = 1_000;
+const IDLE_MS = 1_000;
 /** Smallest log that is worth such a checkpoint. */
-const QUIET_LEAST_BYTES = 4_000_000;
+const MIN_CHECKPOINT_BYTES = 4_000_000;
 
 const INTERRUPT_AGAIN_MS = 20;
 
 /** Longest time that reads wait for the next write after the file was reopened. */
-const WRITE_FIRST_MS = 2_000;
+const REOPEN_PAUSE_MS = 2_000;
 
 /** Longest time that a query waits for a reader. */
-const WAIT_MS = 20_000;
+const READER_WAIT_MS = 20_000;
 
 /**
  * Effect of a write on events: `adds` some, with ids above all earlier ones; `marks` some, without
@@ -41,7 +41,7 @@ export type DatabaseOptions = FileOptions & {
   readonly readTimeout_ms: number;
 };
 
-type Reading = { readonly connection: DuckDBConnection; readonly ended: Promise<void> };
+type RunningRead = { readonly connection: DuckDBConnection; readonly ended: Promise<void> };
 
 /**
  * One open file: a writing connection, used by one caller at a time, and a few reading ones. The
@@ -54,20 +54,20 @@ export class Database implements AsyncDisposable {
   #open: OpenFile | null;
   #writing: Promise<unknown> = Promise.resolve();
   /** Number of writes running or queued. */
-  #inLine = 0;
-  #turns = 0;
-  #changes = 0;
-  #rewrites = 0;
-  /** Number of those with effect `anything`. */
-  #rewriting = 0;
-  #quiet: NodeJS.Timeout | null = null;
+  #pendingWrites = 0;
+  #writeVersion = 0;
+  #changeVersion = 0;
+  #mutationVersion = 0;
+  /** Number of writes of effect `anything` running or queued. */
+  #pendingMutations = 0;
+  #idleTimer: NodeJS.Timeout | null = null;
   /** New reads wait for it. */
   #pause: Promise<void> | null = null;
   /** Ends the pause that leaves all memory to the next write. */
-  #afterWrite: (() => void) | null = null;
-  #readings = 0;
+  #resumeReads: (() => void) | null = null;
+  #readCount = 0;
   /** The running reads, by number. */
-  readonly #reading = new Map<number, Reading>();
+  readonly #running = new Map<number, RunningRead>();
   #closed = false;
 
   private constructor(options: DatabaseOptions, open: OpenFile) {
@@ -93,14 +93,14 @@ export class Database implements AsyncDisposable {
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     for (;;) {
-      const number = (this.#readings += 1);
+      const number = (this.#readCount += 1);
       try {
         return await this.#read(work, number);
       } catch (error) {
         if (!isOutOfMemory(error)) throw error;
         // Reads share one memory: only the earliest is blamed for exhausting it, others wait and
         // run again.
-        const earlier = [...this.#reading].filter(([other]) => other < number).map(([, { ended }]) => ended);
+        const earlier = [...this.#running].filter(([other]) => other < number).map(([, { ended }]) => ended);
         if (earlier.length === 0 || askerLeft_ms() <= 0) throw tooLarge(error);
         await Promise.all(earlier);
       }
@@ -113,7 +113,7 @@ export class Database implements AsyncDisposable {
     const { open, connection } = await this.#takeReader(caller, gone);
     const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, askerLeft_ms()));
     const ended = Promise.withResolvers<void>();
-    this.#reading.set(number, { connection, ended: ended.promise });
+    this.#running.set(number, { connection, ended: ended.promise });
     let isInterrupted = false;
     let isFailed = false;
     // DuckDB loses an interruption between two statements, so it is repeated until it takes effect.
@@ -129,7 +129,7 @@ export class Database implements AsyncDisposable {
       return await work(connection);
     } catch (error) {
       isFailed = true;
-      if (isFatal(error)) this.#mend();
+      if (isFatal(error)) this.#requestReopen();
       if (!isInterrupted) throw error;
       throw gone?.aborted === true ? new ClientGone() : tooSlow(readTimeout_ms, error);
     } finally {
@@ -137,7 +137,7 @@ export class Database implements AsyncDisposable {
       gone?.removeEventListener("abort", interrupt);
       // An interruption or a lack of memory at the end of a transaction leaves it open.
       const next = isInterrupted || isFailed ? await withoutTransaction(connection, open.instance) : connection;
-      this.#reading.delete(number);
+      this.#running.delete(number);
       ended.resolve();
       open.readers.give(next, caller);
     }
@@ -152,10 +152,10 @@ export class Database implements AsyncDisposable {
       if (this.#closed) throw new Error(`The store ${this.file} is closed`);
       const open = this.#open;
       if (open === null) {
-        this.#mend();
+        this.#requestReopen();
         throw new Error(`The store ${this.file} failed and is being reopened`);
       }
-      const longest_ms = caller === undefined ? Infinity : Math.min(WAIT_MS, askerLeft_ms());
+      const longest_ms = caller === undefined ? Infinity : Math.min(READER_WAIT_MS, askerLeft_ms());
       const connection = await open.readers.take(caller, gone, longest_ms);
       if (open === this.#open) return { open, connection };
       // The file was closed meanwhile and is being reopened.
@@ -173,47 +173,42 @@ export class Database implements AsyncDisposable {
     };
   }
 
-  /** Stays the same while nothing is written; null while a write is running or queued. */
-  get stillness(): number | null {
-    return this.#inLine > 0 ? null : this.#turns;
+  /** Changes with every write; null while a write is running or queued. */
+  get writeVersion(): number | null {
+    return this.#pendingWrites > 0 ? null : this.#writeVersion;
   }
 
-  /**
-   * Incremented before any write that may do more than add rows with ids above all earlier ones.
-   */
-  get changes(): number {
-    return this.#changes;
+  /** Changes before every write whose effect is `marks` or `anything`. */
+  get changeVersion(): number {
+    return this.#changeVersion;
   }
 
-  /**
-   * Stays the same as long as writes only add events with ids above all earlier ones, or mark some;
-   * null while a write of effect `anything` is running or queued.
-   */
-  get settled(): number | null {
-    return this.#rewriting > 0 ? null : this.#rewrites;
+  /** Changes with every write of effect `anything`; null while one is running or queued. */
+  get mutationVersion(): number | null {
+    return this.#pendingMutations > 0 ? null : this.#mutationVersion;
   }
 
   /**
    * Runs `work` on the writing connection, after all earlier writes, in one transaction. If it
    * throws, nothing is written.
    */
-  write<T>(work: (connection: DuckDBConnection) => Promise<T>, does: Effect = "anything"): Promise<T> {
+  write<T>(work: (connection: DuckDBConnection) => Promise<T>, effect: Effect = "anything"): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
-    if (does !== "adds") this.#changes += 1;
+    if (effect !== "adds") this.#changeVersion += 1;
     const turn = this.#inTurn(() => this.#write(work));
-    if (does === "anything") {
-      this.#rewrites += 1;
-      this.#rewriting += 1;
-      void turn.catch(() => undefined).finally(() => (this.#rewriting -= 1));
+    if (effect === "anything") {
+      this.#mutationVersion += 1;
+      this.#pendingMutations += 1;
+      void turn.catch(() => undefined).finally(() => (this.#pendingMutations -= 1));
     }
-    this.#foldWhenQuiet();
+    this.#checkpointWhenIdle();
     return turn;
   }
 
   /** Runs `work` on the writing connection, in turn, outside of a transaction, for checkpoints. */
   maintain<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error(`The store ${this.file} is closed`));
-    this.#changes += 1;
+    this.#changeVersion += 1;
     return this.#inTurn(async () => {
       this.#open ??= await openFile(this.#options);
       return work(this.#open.writer);
@@ -224,35 +219,35 @@ export class Database implements AsyncDisposable {
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);
     // Earlier writes yield between their steps; a waiting write shortens these pauses.
-    if (this.#inLine > 0) hurryUntil(turn);
-    this.#inLine += 1;
-    this.#turns += 1;
-    this.#writing = turn.catch(() => undefined).finally(() => (this.#inLine -= 1));
+    if (this.#pendingWrites > 0) hurryUntil(turn);
+    this.#pendingWrites += 1;
+    this.#writeVersion += 1;
+    this.#writing = turn.catch(() => undefined).finally(() => (this.#pendingWrites -= 1));
     return turn;
   }
 
-  #foldWhenQuiet(): void {
-    if (this.#quiet !== null) {
-      this.#quiet.refresh();
+  #checkpointWhenIdle(): void {
+    if (this.#idleTimer !== null) {
+      this.#idleTimer.refresh();
       return;
     }
-    this.#quiet = setTimeout(() => {
-      this.#quiet = null;
-      if (!this.#closed) void this.#inTurn(() => this.#foldLog());
-    }, QUIET_MS).unref();
+    this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = null;
+      if (!this.#closed) void this.#inTurn(() => this.#checkpointLog());
+    }, IDLE_MS).unref();
   }
 
   /**
    * Checkpoints a large enough log. It is postponed while reads run, and blocks new ones: a query
    * may exhaust the memory that a checkpoint needs, which is a fatal error for DuckDB.
    */
-  async #foldLog(): Promise<void> {
+  async #checkpointLog(): Promise<void> {
     if (this.#open === null) return;
     const { path, writer } = this.#open;
     const log = await stat(`${path}.wal`).catch(() => null);
-    if (log === null || log.size < QUIET_LEAST_BYTES) return;
-    if (this.#reading.size > 0) {
-      this.#foldWhenQuiet();
+    if (log === null || log.size < MIN_CHECKPOINT_BYTES) return;
+    if (this.#running.size > 0) {
+      this.#checkpointWhenIdle();
       return;
     }
     const resume = this.#pauseReads();
@@ -292,7 +287,7 @@ export class Database implements AsyncDisposable {
 
   async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     const open = (this.#open ??= await openFile(this.#options));
-    const resume = this.#afterWrite;
+    const resume = this.#resumeReads;
     try {
       return await transaction(open.writer, work);
     } catch (error) {
@@ -315,13 +310,13 @@ export class Database implements AsyncDisposable {
     this.#open = null;
     const resume = this.#pauseReads();
     const interrupting = setInterval(() => {
-      for (const { connection } of this.#reading.values()) connection.interrupt();
+      for (const { connection } of this.#running.values()) connection.interrupt();
     }, INTERRUPT_AGAIN_MS);
     try {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
-      this.#afterWrite = resume;
-      setTimeout(resume, WRITE_FIRST_MS).unref();
+      this.#resumeReads = resume;
+      setTimeout(resume, REOPEN_PAUSE_MS).unref();
     } catch (error) {
       resume();
       log.error({ err: error, file }, "the store could not be reopened; the next write retries");
@@ -331,7 +326,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Queues an empty write, which fails as the reader did and so reopens the file. */
-  #mend(): void {
+  #requestReopen(): void {
     this.write(() => Promise.resolve()).catch(() => undefined);
   }
 
@@ -339,9 +334,9 @@ export class Database implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#quiet !== null) clearTimeout(this.#quiet);
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     await this.#writing;
-    this.#afterWrite?.();
+    this.#resumeReads?.();
     if (this.#open === null) return;
     try {
       await this.#open.readers.drain();

@@ -39,7 +39,7 @@ type Reading = {
   readonly statistics: ColumnStatistics;
   readonly known: Known;
   /** Taken before anything was read, see {@link RememberedMoments.note}. */
-  readonly stillness: number | null;
+  readonly writeVersion: number | null;
 };
 
 export async function list(
@@ -49,7 +49,7 @@ export async function list(
   statistics: ColumnStatistics,
 ): Promise<Page> {
   const page = await statistics.ask(connection, async (known) => {
-    const reading = { connection, statistics, known, stillness: statistics.remembered.stillness };
+    const reading = { connection, statistics, known, writeVersion: statistics.remembered.writeVersion };
     const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
     const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
     if (soon !== null) return soon;
@@ -193,14 +193,14 @@ async function listRemembered(reading: Reading, plan: ListPlan, goal: number): P
   const { remembered } = reading.statistics;
   const before = remembered.of(plan);
   if (before === null) return null;
-  for (let isSame = before.stillness === reading.stillness; ; isSame = false) {
+  for (let isSame = before.writeVersion === reading.writeVersion; ; isSame = false) {
     const moments = isSame ? before.moments : await withFresh(reading, plan, before, goal);
     if (moments === null) return null;
     const total = moments.length;
     const rows = total <= plan.skip ? [] : await pageOf(reading, plan, moments, true);
     if (!remembered.holds(before)) return null;
     // The rows may include writes since the query began.
-    if (!isSame || before.stillness === remembered.stillness) return { rows, total };
+    if (!isSame || before.writeVersion === remembered.writeVersion) return { rows, total };
   }
 }
 
@@ -223,14 +223,14 @@ async function withFresh(
 
 /** Remembers a complete list. @param moments of all records that the plan finds */
 async function remember(
-  { connection, statistics, stillness }: Reading,
+  { connection, statistics, writeVersion }: Reading,
   plan: ListPlan,
   moments: BigInt64Array,
 ): Promise<void> {
-  if (stillness === null || stillness !== statistics.remembered.stillness) return;
+  if (writeVersion === null || writeVersion !== statistics.remembered.writeVersion) return;
   const sql = "select coalesce(max(id_hi), 0) from events";
   const [row] = await askRows(connection, { sql, values: [], types: [] });
-  statistics.remembered.note(plan, stillness, { moments, upTo: row![0] as bigint });
+  statistics.remembered.note(plan, writeVersion, { moments, upTo: row![0] as bigint });
 }
 
 /** Largest lower integer of an id. */

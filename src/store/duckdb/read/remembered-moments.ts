@@ -3,7 +3,7 @@ import type { Database } from "../database/database.ts";
 
 /** The times of all records that a plan finds, in its order, among those with ids up to `upTo`. */
 type Found = { readonly moments: BigInt64Array; readonly upTo: bigint };
-export type Remembered = Found & { readonly changes: number; readonly stillness: number };
+export type Remembered = Found & { readonly changeVersion: number; readonly writeVersion: number };
 
 /** Most lists remembered, of up to about 10,000 times of 8 bytes. */
 const MOST = 32;
@@ -17,16 +17,16 @@ const MOST_KEY_LENGTH = 4_000;
  * more than add events with greater ids.
  */
 export class RememberedMoments {
-  readonly #database: Pick<Database, "changes" | "stillness">;
+  readonly #database: Pick<Database, "changeVersion" | "writeVersion">;
   readonly #found = new Map<string, Remembered>();
 
-  constructor(database: Pick<Database, "changes" | "stillness">) {
+  constructor(database: Pick<Database, "changeVersion" | "writeVersion">) {
     this.#database = database;
   }
 
-  /** See {@link Database.stillness}. */
-  get stillness(): number | null {
-    return this.#database.stillness;
+  /** See {@link Database.writeVersion}. */
+  get writeVersion(): number | null {
+    return this.#database.writeVersion;
   }
 
   /**
@@ -43,16 +43,16 @@ export class RememberedMoments {
   }
 
   /** Returns whether the times still hold for the events that they cover. */
-  holds({ changes }: Remembered): boolean {
-    return changes === this.#database.changes;
+  holds({ changeVersion }: Remembered): boolean {
+    return changeVersion === this.#database.changeVersion;
   }
 
-  /** @param stillness its value before the transaction that read the times */
-  note(plan: ListPlan, stillness: number | null, found: Found): void {
+  /** @param writeVersion its value before the transaction that read the times */
+  note(plan: ListPlan, writeVersion: number | null, found: Found): void {
     const key = keyOf(plan);
-    if (stillness === null || stillness !== this.#database.stillness || key.length > MOST_KEY_LENGTH) return;
+    if (writeVersion === null || writeVersion !== this.#database.writeVersion || key.length > MOST_KEY_LENGTH) return;
     this.#found.delete(key);
-    this.#found.set(key, { ...found, stillness, changes: this.#database.changes });
+    this.#found.set(key, { ...found, writeVersion, changeVersion: this.#database.changeVersion });
     for (const eldest of this.#found.keys()) {
       if (this.#found.size <= MOST) break;
       this.#found.delete(eldest);

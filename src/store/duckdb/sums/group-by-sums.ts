@@ -46,24 +46,24 @@ export async function groupBySums(
   const cut = cutOf(plan.where);
   if (cut === null) return null;
   const { sums } = statistics;
-  const { settled, stillness } = sums;
+  const { mutationVersion, writeVersion } = sums;
   const before = sums.of(log);
-  if (settled === null || before?.slices === null) return null;
+  if (mutationVersion === null || before?.slices === null) return null;
   if (before === undefined && !(await isWorthMaking(connection, cut, statistics))) return null;
   // Counts alone are cheaper than sums, which might be dropped before they are used again.
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
   if (before === undefined && isCount && !sums.isAskedAgain(log)) return null;
-  const isSame = before !== undefined && stillness !== null && before.stillness === stillness;
+  const isSame = before !== undefined && writeVersion !== null && before.writeVersion === writeVersion;
   const edges: Slice[] = [];
   let now = before;
   if (!isSame || cut.edges.length > 0) {
     const rows = await askRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
     const found = rows.map((row) => sliceOf(row as unknown as SumsRow));
-    if (sums.settled !== settled) return null;
+    if (sums.mutationVersion !== mutationVersion) return null;
     const fresh = found.filter(({ edge }) => edge === 0);
     edges.push(...found.filter(({ edge }) => edge > 0).map(({ slice }) => slice));
-    const isStill = stillness !== null && stillness === sums.stillness;
-    now = withFresh(before, fresh, settled, isStill ? stillness : null);
+    const isUnchanged = writeVersion !== null && writeVersion === sums.writeVersion;
+    now = withFresh(before, fresh, mutationVersion, isUnchanged ? writeVersion : null);
     sums.note(log, now);
   }
   const slices = now?.slices ?? null;
@@ -157,19 +157,19 @@ function sliceOf(row: SumsRow): Found {
 function withFresh(
   before: LogSums | undefined,
   fresh: readonly Found[],
-  settled: number,
-  stillness: number | null,
+  mutationVersion: number,
+  writeVersion: number | null,
 ): LogSums {
   const upTo = fresh.reduce((most, { last }) => (last > most ? last : most), before?.upTo ?? 0n);
   const known = before?.slices ?? new Map<number, Slice>();
-  if (fresh.length === 0) return { settled, upTo, stillness, slices: known };
-  if (fresh.length > MOST_SLICES) return { settled, upTo, stillness, slices: null };
+  if (fresh.length === 0) return { mutationVersion, upTo, writeVersion, slices: known };
+  if (fresh.length > MOST_SLICES) return { mutationVersion, upTo, writeVersion, slices: null };
   const slices = new Map(known);
   for (const { slice } of fresh) {
     const same = slices.get(slice.slice);
     slices.set(slice.slice, same === undefined ? slice : added(same, slice));
   }
-  return { settled, upTo, stillness, slices };
+  return { mutationVersion, upTo, writeVersion, slices };
 }
 
 /** Returns null if a group does not consist of whole slices, or if a sum overflows. */

@@ -22,10 +22,10 @@ export type Slice = {
 
 /** The slices of a log. Invariant: they cover all of its events with ids up to `upTo`. */
 export type LogSums = {
-  readonly settled: number;
+  readonly mutationVersion: number;
   readonly upTo: bigint;
-  /** See {@link Database.stillness}: nothing was written since. */
-  readonly stillness: number | null;
+  /** See {@link Database.writeVersion}: nothing was written since. */
+  readonly writeVersion: number | null;
   /** By number; null if there are too many. */
   readonly slices: ReadonlyMap<number, Slice> | null;
 };
@@ -38,27 +38,27 @@ export type LogSums = {
  * with greater ids, and are dropped at the next such write.
  */
 export class TimeSums {
-  readonly #database: Pick<Database, "settled" | "stillness">;
+  readonly #database: Pick<Database, "mutationVersion" | "writeVersion">;
   /** Stores with at most this many events are scanned just as fast. */
   readonly leastEvents: number;
   /** By the number of the log, least recently used first. */
   readonly #logs = new Map<number, LogSums>();
-  /** By the number of the log, {@link settled} at its last query. */
+  /** By the number of the log, {@link mutationVersion} at its last query. */
   readonly #asked = new Map<number, number>();
 
-  constructor(database: Pick<Database, "settled" | "stillness">, leastEvents: number) {
+  constructor(database: Pick<Database, "mutationVersion" | "writeVersion">, leastEvents: number) {
     this.#database = database;
     this.leastEvents = leastEvents;
   }
 
-  /** See {@link Database.settled}. */
-  get settled(): number | null {
-    return this.#database.settled;
+  /** See {@link Database.mutationVersion}. */
+  get mutationVersion(): number | null {
+    return this.#database.mutationVersion;
   }
 
-  /** See {@link Database.stillness}. */
-  get stillness(): number | null {
-    return this.#database.stillness;
+  /** See {@link Database.writeVersion}. */
+  get writeVersion(): number | null {
+    return this.#database.writeVersion;
   }
 
   /** Returns undefined if nothing is known about a log. */
@@ -66,23 +66,24 @@ export class TimeSums {
     const found = this.#logs.get(log);
     if (found === undefined) return undefined;
     this.#logs.delete(log);
-    if (found.settled !== this.#database.settled) return undefined;
+    if (found.mutationVersion !== this.#database.mutationVersion) return undefined;
     this.#logs.set(log, found);
     return found;
   }
 
   /** Returns whether a log was queried before and its sums would still be valid. */
   isAskedAgain(log: number): boolean {
-    const { settled } = this.#database;
+    const { mutationVersion } = this.#database;
     const before = this.#asked.get(log);
-    if (settled !== null) this.#asked.set(log, settled);
-    return settled !== null && settled === before;
+    if (mutationVersion !== null) this.#asked.set(log, mutationVersion);
+    return mutationVersion !== null && mutationVersion === before;
   }
 
-  /** @param sums read while {@link settled} did not change */
+  /** @param sums read while {@link mutationVersion} did not change */
   note(log: number, sums: LogSums): void {
     const known = this.of(log);
-    if (sums.settled !== this.#database.settled || (known !== undefined && known.upTo > sums.upTo)) return;
+    if (sums.mutationVersion !== this.#database.mutationVersion || (known !== undefined && known.upTo > sums.upTo))
+      return;
     const isLarge = sums.slices !== null && sums.slices.size > MOST_SLICES;
     this.#logs.delete(log);
     this.#logs.set(log, isLarge ? { ...sums, slices: null } : sums);

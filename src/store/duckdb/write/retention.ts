@@ -30,8 +30,8 @@ export async function deleteExpired(
       for (let rows = STEP_ROWS; rows >= STEP_ROWS; count += rows) {
         signal?.throwIfAborted();
         const start_ms = performance.now();
-        const does = table === "events" ? "anything" : "marks";
-        rows = await database.write((connection) => deleteStep(connection, table, expired), does);
+        const effect = table === "events" ? "anything" : "marks";
+        rows = await database.write((connection) => deleteStep(connection, table, expired), effect);
         await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
       }
     }

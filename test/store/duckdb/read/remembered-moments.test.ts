@@ -76,7 +76,7 @@ test("pages of a list that was counted before reflect every later write and dele
 });
 
 test("remembered moments are dropped by a change, and not stored during a write", (t) => {
-  const database: { changes: number; stillness: number | null } = { changes: 0, stillness: 1 };
+  const database: { changeVersion: number; writeVersion: number | null } = { changeVersion: 0, writeVersion: 1 };
   const remembered = new RememberedMoments(database);
   const found = { moments: BigInt64Array.of(1n, 2n), upTo: 7n };
   const plan = listPlan(newLog(), { skip: 100 });
@@ -85,20 +85,20 @@ test("remembered moments are dropped by a change, and not stored during a write"
   t.is(remembered.of(listPlan(newLog())), null);
   t.is(remembered.of({ ...plan, sort: [{ field: "created", direction: "desc" }] }), null);
 
-  database.stillness = 2;
-  t.like(remembered.of(plan), { ...found, stillness: 1 });
-  database.changes += 1;
+  database.writeVersion = 2;
+  t.like(remembered.of(plan), { ...found, writeVersion: 1 });
+  database.changeVersion += 1;
   t.is(remembered.of(plan), null);
-  database.changes -= 1;
+  database.changeVersion -= 1;
   t.is(remembered.of(plan), null);
 
   remembered.note(plan, 1, found);
   t.is(remembered.of(plan), null);
-  database.stillness = null;
+  database.writeVersion = null;
   remembered.note(plan, null, found);
   t.is(remembered.of(plan), null);
 
-  database.stillness = 3;
+  database.writeVersion = 3;
   const plans = Array.from({ length: 40 }, () => listPlan(newLog()));
   for (const each of plans) remembered.note(each, 3, found);
   t.deepEqual(

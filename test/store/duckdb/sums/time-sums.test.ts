@@ -244,10 +244,10 @@ async function openSums(t: ExecutionContext) {
   t.teardown(() => instance.closeSync());
   const connection = await instance.connect();
   await connection.run("create table events (created bigint, id_hi ubigint, log_number uinteger, value double)");
-  const database: { settled: number | null; stillness: number | null; changes: number } = {
-    settled: 0,
-    stillness: 0,
-    changes: 0,
+  const database: { mutationVersion: number | null; writeVersion: number | null; changeVersion: number } = {
+    mutationVersion: 0,
+    writeVersion: 0,
+    changeVersion: 0,
   };
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
@@ -276,19 +276,19 @@ test("sums are computed once, and later only from new events", async (t) => {
   await connection.run(`insert into events
     select ${MORNING} + i * 3600000, i, 1, i % 10 from range(1, 1001) rows(i)`);
   const all = { by: [] };
-  database.settled = null;
+  database.mutationVersion = null;
   t.is(await ask(all), null, "not while something else than adding is under way");
-  database.settled = 1;
+  database.mutationVersion = 1;
   t.deepEqual(values(await ask(all)), [[1000, 4500]]);
   // The sums do not know of this row; the result shows that they read nothing.
   await connection.run(`insert into events values (${MORNING}, 2000, 1, 8)`);
   t.deepEqual(values(await ask(all)), [[1000, 4500]]);
   await connection.run(`update events set value = 1000 where id_hi = 10`);
-  database.stillness = 1;
+  database.writeVersion = 1;
   t.deepEqual(values(await ask(all)), [[1001, 4508]], "the new one, and not the one that is known");
-  database.settled = 2;
+  database.mutationVersion = 2;
   t.deepEqual(values(await ask(all)), [[1001, 5508]]);
-  database.stillness = null;
+  database.writeVersion = null;
   await connection.run(`insert into events values (${MORNING}, 2001, 1, null), (${MORNING}, 2002, 1, 2)`);
   t.deepEqual(values(await ask(all)), [[1003, 5510]], "while something is added");
 });
@@ -329,7 +329,7 @@ test("sums answer supported groups, and are built if that saves work", async (t)
   for (const fields of beside) t.is(await ask(fields), null, JSON.stringify(fields));
   Object.assign(known, { statistics: new Set<Statistic>(["early"]) });
   t.is((await ask())?.length, 418, "also where some event was created before 1970");
-  database.settled = 1;
+  database.mutationVersion = 1;
   await connection.run(`insert into events
     select ${MORNING} + i * ${SLICE_MS}, 10000 + i, 1, 1 from range(0, ${MOST_SLICES + 1}) rows(i)`);
   t.is(await ask(), null, "too many slices");
