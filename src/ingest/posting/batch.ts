@@ -313,9 +313,11 @@ function geoOf(name: string, value: unknown, faults: string[]): string {
   return "";
 }
 
-/** Formats degrees. `String` would write values below 1e-6 with an exponent; they become 0. */
+/** Formats degrees with at most ten decimals, so that two coordinates fit the limit of `geo`. */
 function decimal(degrees: number): string {
-  return Math.abs(degrees) < 1e-6 ? "0" : String(Math.round(degrees * 1e10) / 1e10);
+  const rounded = Math.round(degrees * 1e10) / 1e10;
+  // `String` writes values below 1e-6 with an exponent, which the text form does not allow.
+  return Math.abs(rounded) < 1e-6 ? rounded.toFixed(10).replace(/\.?0+$/, "") : String(rounded);
 }
 
 /** Describes a JSON value in words, or quotes it. */

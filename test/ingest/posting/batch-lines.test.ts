@@ -104,6 +104,29 @@ test("a line gives the same event or fault from the scanner as from JSON.parse",
   t.deepEqual(all, (await Promise.all(LINES.map((line) => outcomes(line)))).flat());
 });
 
+/** Degrees of an object, and those that are stored. */
+const DEGREES: readonly (readonly [posted: number, stored: number])[] = [
+  [40.1203, 40.1203],
+  [-89.12345678904, -89.123456789],
+  [0.0000012, 0.0000012],
+  [0.0000005, 0.0000005],
+  [-0.0000001234, -0.0000001234],
+  [0.0000000001, 0.0000000001],
+  [0.00000000004, 0],
+  [-0.00000000004, 0],
+  [0, 0],
+];
+
+test("an object of degrees keeps ten decimals, as its text does", async (t) => {
+  for (const [posted, stored] of DEGREES) {
+    const geo = { lat: stored, lon: 0 - stored };
+    const [ofObject] = await outcomes(usual({ geo: { lat: posted, lon: 0 - posted } }));
+    t.like(ofObject, { fault: null, event: { event: { geo } } }, String(posted));
+    const [ofText] = await outcomes(usual({ geo: `${geo.lat.toFixed(10)},${geo.lon.toFixed(10)}` }));
+    t.deepEqual(ofText, ofObject, String(posted));
+  }
+});
+
 test("attributes that are not valid JSON make their line a bad event", async (t) => {
   for (const line of [
     '{"text":"x","attributes":{"a":]}}',
