@@ -68,7 +68,7 @@ export function startForgetting(
       try {
         await sweep();
       } catch (error) {
-        log.warn({ err: error }, "keys of batches could not be forgotten; the next hour's sweep goes on");
+        log.warn({ err: error }, "removing expired idempotency keys failed; the next attempt is in an hour");
       }
       await sleep(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {});
     }

@@ -186,7 +186,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     try {
       await documents.replace(name, { ...reservation, done: true }, version);
     } catch (error) {
-      log.debug({ err: error }, "a batch's key could not be marked as done");
+      log.debug({ err: error }, "an idempotency key could not be marked as done");
     }
   }
 
@@ -261,14 +261,14 @@ function rangeOf(first: EventId, count: number): (id: EventId) => boolean {
 function otherBody(): LoggiaError {
   return new LoggiaError(
     "conflict",
-    "This API key used the Idempotency-Key for another body; each batch needs a key of its own",
+    "The Idempotency-Key was already used with this API key for a different body; each batch needs its own key",
   );
 }
 
 function unsettled(cause?: unknown): LoggiaError {
   return new LoggiaError(
     "bus_unavailable",
-    "An earlier attempt with this Idempotency-Key may still be under way; try again in a few seconds",
+    "An earlier request with this Idempotency-Key may still be in progress; try again in a few seconds",
     { retryAfter_s: RETRY_AFTER_S, cause },
   );
 }

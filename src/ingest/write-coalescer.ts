@@ -363,5 +363,5 @@ function inTime(work: Promise<void>, ms: number): Promise<void> {
 }
 
 function late(): LoggiaError {
-  return new LoggiaError("bus_unavailable", "What was posted could not be stored in time; try again shortly");
+  return new LoggiaError("bus_unavailable", "The post could not be stored in time; try again shortly");
 }

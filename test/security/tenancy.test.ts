@@ -214,6 +214,6 @@ for (const kind of KINDS) {
       await tell("not a key at all!", ""),
     ]);
     t.is(keyless.size, 1, [...keyless].join("\n"));
-    t.regex([...keyless][0]!, /^401 .*came without an API key/);
+    t.regex([...keyless][0]!, /^401 .*has no API key/);
   });
 }

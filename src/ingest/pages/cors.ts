@@ -95,7 +95,7 @@ export function answerPage(
   const isAdmitted = admitPage(request, response, destination, catalog);
   const isPreflight = request.method === "OPTIONS" && request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight) return false;
-  if (!isAdmitted) throw new LoggiaError("forbidden", "No log here names the origin of this page");
+  if (!isAdmitted) throw new LoggiaError("forbidden", "No log lists the origin of this page among its origins");
   const close = hasBody(request);
   if (close) endAfter(request);
   response.writeHead(204, {

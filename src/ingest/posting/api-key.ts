@@ -51,7 +51,7 @@ export async function authorize(
 
 function keyMissing(): LoggiaError {
   const where = "as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key";
-  return new LoggiaError("unauthorized", `This post came without an API key; send one of this log ${where}`);
+  return new LoggiaError("unauthorized", `The post has no API key; send a key of this log ${where}`);
 }
 
 /**

@@ -6,7 +6,7 @@ import { characters, wellFormed } from "../../events/text.ts";
 
 /** Prefix of the name of an attribute that is posted as a form field. */
 export const PAIR_PREFIX = "attr.";
-const EXPECTED = 'an object of JSON such as {"status":500} is expected';
+const EXPECTED = 'a JSON object such as {"status":500} is expected';
 
 /** Fields of a form, by name with their first value. */
 export type FormFields = Iterable<readonly [name: string, value: string]> & {

@@ -45,7 +45,7 @@ export function settleFaults(read: readonly ReadItem[]): Batch {
   for (const { line } of items) if (line !== null) lines.push(line);
   const rest = bad.length - own.size;
   if (rest > 0) {
-    lines.push(errorLine(`${counted(rest)} more of the same batch, which has ${MAX_ERROR_EVENTS} error events`, ""));
+    lines.push(errorLine(`${counted(rest)} more events of the batch are invalid; only the first ${MAX_ERROR_EVENTS} have error events`, ""));
   }
   return { lines, items, accepted: read.length - bad.length, rejected: bad.length };
 }
@@ -54,7 +54,7 @@ function allBad(bad: readonly BadItem[]): Batch {
   const shown = bad.slice(0, MAX_ERROR_EVENTS);
   const room = Math.floor(POSTED_MAX_UNITS / shown.length);
   const posted = shown.map((item) => ({ fault: item.fault, posted: shorten(item.posted, room) }));
-  const text = `none of the ${counted(bad.length)} events of a batch can be accepted; the first: ${shown[0]!.fault}`;
+  const text = `none of the ${counted(bad.length)} events of a batch is valid; the first fault: ${shown[0]!.fault}`;
   return {
     lines: [errorLine(text, JSON.stringify(posted))],
     items: shown.map(({ fault }) => ({ line: null, fault: `Bad event: ${fault}` })),

@@ -32,7 +32,7 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
   const key = headers["idempotency-key"];
   if (key === undefined) return null;
   if (typeof key === "string" && key.length > 0 && key.length <= KEY_MAX_CHARACTERS) return key;
-  throw new LoggiaError("bad_parameter", `The header Idempotency-Key must hold 1 to ${KEY_MAX_CHARACTERS} characters`);
+  throw new LoggiaError("bad_parameter", `The header Idempotency-Key must have 1 to ${KEY_MAX_CHARACTERS} characters`);
 }
 
 /** The producer of a batch, and its `Idempotency-Key`. */

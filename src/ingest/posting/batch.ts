@@ -91,7 +91,7 @@ function nonBlankLines(text: string): number {
 
 function tooMany(count: number, most: number): LoggiaError {
   const why =
-    most === BATCH_MAX_EVENTS ? "" : `, as so few bytes were sent: ${FREE_EVENTS}, and one for each compressed byte`;
+    most === BATCH_MAX_EVENTS ? "" : ` (${FREE_EVENTS}, and one for each compressed byte sent)`;
   return new LoggiaError("body_too_large", `The batch may hold at most ${most} events${why}; it holds ${count}`);
 }
 
@@ -103,7 +103,7 @@ function parseArray(text: string): readonly unknown[] {
     throw new LoggiaError("bad_body", `The body must be JSON: ${(error as Error).message}`, { cause: error });
   }
   if (Array.isArray(value)) return value;
-  throw new LoggiaError("bad_body", "The body must be an array of events, or a line for each as application/x-ndjson");
+  throw new LoggiaError("bad_body", "The body must be a JSON array of events; one event per line needs the Content-Type application/x-ndjson");
 }
 
 /** Reads a body that is one event. */
@@ -112,8 +112,8 @@ function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const hint = text.trim().includes("\n") ? "; an event a line needs the Content-Type application/x-ndjson" : "";
-    return bad([`the body is no JSON: ${(error as Error).message}${hint}`], text);
+    const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
+    return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
   }
   return readItem(value, limits, keeps);
 }
@@ -203,7 +203,7 @@ function parseLine(line: string, limits: FieldLimits, keeps: Keeps): ReadItem {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    return bad([`the line is no JSON: ${(error as Error).message}`], line);
+    return bad([`the line is not valid JSON: ${(error as Error).message}`], line);
   }
   return readItem(value, limits, keeps);
 }
@@ -212,7 +212,7 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
     const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
-    return bad([`it is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
+    return bad([`the event is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
   }
   const fields = item as Record<string, unknown>;
   const faults: string[] = [];
@@ -287,7 +287,7 @@ function textOf(name: string, value: unknown, faults: string[]): string {
 function tagsOf(name: string, value: unknown, faults: string[]): string {
   if (!Array.isArray(value)) return textOf(name, value, faults);
   if (value.every((tag) => typeof tag === "string")) return wellFormed(value.join(" "));
-  faults.push("tags holds something else than strings, a string or an array of strings is expected");
+  faults.push("tags holds values other than strings, a string or an array of strings is expected");
   return "";
 }
 
@@ -309,7 +309,7 @@ function geoOf(name: string, value: unknown, faults: string[]): string {
   const { lat, lon, ip } = value as Record<string, unknown>;
   if (typeof ip === "string") return wellFormed(`ip:${ip}`);
   if (typeof lat === "number" && typeof lon === "number") return `${decimal(lat)},${decimal(lon)}`;
-  faults.push('geo is an object without numbers lat and lon, such as {"lat":40.1203,"lon":-76.2944}');
+  faults.push('geo is an object without the numbers lat and lon, one such as {"lat":40.1203,"lon":-76.2944} is expected');
   return "";
 }
 

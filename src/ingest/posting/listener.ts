@@ -190,7 +190,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
 
 /** Added to the faults of a body without any event field. */
 const TYPES_TAKEN =
-  "this was read as a form, application/x-www-form-urlencoded; " +
+  "the body was read as a form, application/x-www-form-urlencoded; " +
   "JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
 
 type Outcome = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
@@ -247,7 +247,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
 function idOf({ first, items }: BatchOutcome): string {
   const fault = items[0]!.fault;
   if (fault === null) return first;
-  throw new LoggiaError("bad_event", `${fault}. The log got an error event in its place`);
+  throw new LoggiaError("bad_event", `${fault}. An error event was stored in its place`);
 }
 
 /**
@@ -264,7 +264,7 @@ function readPath(route: RegExpExecArray | null): { key: string; table: "events"
   if (key !== undefined) return { key: decodeSegment(key), table: table === "users" ? "users" : "events" };
   throw new LoggiaError(
     "path_not_found",
-    "There is nothing at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
+    "Nothing is served at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
   );
 }
 
@@ -292,7 +292,7 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
   }
   throw new LoggiaError(
     "method_not_allowed",
-    `${method} is not taken here; post events by POST, or by GET with fmt=jsonp and a callback`,
+    `${method} is not allowed; post events by POST, or by GET with fmt=jsonp and a callback`,
   );
 }
 
@@ -310,7 +310,7 @@ async function post(path: string, fields: URLSearchParams, place: Place, options
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
   const faults = looksLikeForm(fields) ? read.faults : [...read.faults, TYPES_TAKEN];
   await coalescer.submit(log, errorEvent("event", faults, describeForm(fields)));
-  throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. The log got an error event in its place`);
+  throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. An error event was stored in its place`);
 }
 
 /**
@@ -333,5 +333,5 @@ async function postUser(path: string, fields: URLSearchParams, place: Place, opt
     return read.valid.user;
   }
   await coalescer.submit(log, errorEvent("user", read.faults, describeForm(fields)));
-  throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. The log got an error event in its place`);
+  throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. An error event was stored in its place`);
 }

@@ -22,7 +22,7 @@ export function validateVisit(fields: Fields, limits: FieldLimits): VisitValidat
   const user = readField(fields, "user", limits, faults);
   const email = readField(fields, "email", limits, faults);
   const page = readField(fields, "page", limits, faults);
-  if (user.trim() === "") faults.push("user is missing or blank, it must say who it is");
+  if (user.trim() === "") faults.push("user is missing or blank, it must identify the user");
   if (faults.length > 0) return { kind: "bad", faults };
   return { kind: "valid", valid: { user, email, page } };
 }

@@ -61,7 +61,7 @@ test("a form has attributes as JSON, as pairs, or both", (t) => {
   t.is(ofForm("attributes=null"), null, "as in a batch");
   t.is(ofForm("attributes=+null+&attr.a=1"), '{"a":"1"}');
   for (const json of ["[]", "1", '"a"', "{", "%7B'a':1%7D"]) {
-    t.regex((ofForm(`attributes=${json}`) as string[])[0]!, /^attributes is ".*an object of JSON such as/, json);
+    t.regex((ofForm(`attributes=${json}`) as string[])[0]!, /^attributes is ".*a JSON object such as/, json);
   }
 });
 

@@ -27,9 +27,9 @@ test("a batch leaves a hundred error events and one that counts the rest", async
   t.is(batch.items.length, 300);
   t.is(batch.lines.length, 125 + 100 + 1);
   const texts = batch.lines.map((line) => fieldsOf(line).text);
-  t.deepEqual(texts.slice(0, 2), ["event 0", "Bad event: it is an array, a JSON object is expected"]);
+  t.deepEqual(texts.slice(0, 2), ["event 0", "Bad event: the event is an array, a JSON object is expected"]);
   t.is(texts.at(-2), "event 248");
-  t.is(texts.at(-1), "Bad event: 75 more of the same batch, which has 100 error events");
+  t.is(texts.at(-1), "Bad event: 75 more events of the batch are invalid; only the first 100 have error events");
   t.deepEqual(fieldsOf(batch.lines.at(-1)!).tags, ["error", "bad-event"]);
 });
 
@@ -51,7 +51,7 @@ test("a batch without a valid event becomes one error event with its first hundr
   const { text, data } = fieldsOf(batch.lines[0]!);
   t.is(
     text,
-    "Bad event: none of the 3,000 events of a batch can be accepted; the first: text is 0, a string is expected",
+    "Bad event: none of the 3,000 events of a batch is valid; the first fault: text is 0, a string is expected",
   );
   const shown = JSON.parse(data!) as { fault: string; posted: string }[];
   t.is(shown.length, 100);

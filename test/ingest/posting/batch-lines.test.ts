@@ -134,7 +134,7 @@ test("attributes that are not valid JSON make their line a bad event", async (t)
     '{"attributes":{"a":}}',
   ]) {
     const [read] = await outcomes(line);
-    t.regex(read?.fault ?? "", /^Bad event: the line is no JSON/, line);
+    t.regex(read?.fault ?? "", /^Bad event: the line is not valid JSON/, line);
   }
 });
 
@@ -147,7 +147,7 @@ test("blank lines are not events, wherever they are", async (t) => {
 test("a byte order mark is not part of the first line", async (t) => {
   const [read, ...more] = await outcomes(`\uFEFF${usual({})}\n\uFEFF${usual({})}`);
   t.is(read?.fault, null);
-  t.regex(more[0]?.fault ?? "", /the line is no JSON/);
+  t.regex(more[0]?.fault ?? "", /the line is not valid JSON/);
 });
 
 test("blank lines in a body do not change its events", async (t) => {

@@ -93,13 +93,13 @@ const FAULTS: readonly [unknown, string][] = [
   [{ text: "x", tags: 5 }, "tags is 5, a string is expected"],
   [
     { text: "x", tags: ["a", 5] },
-    "tags holds something else than strings, a string or an array of strings is expected",
+    "tags holds values other than strings, a string or an array of strings is expected",
   ],
   [{ text: "x", value: "12,5" }, 'value is "12,5", a decimal number such as 12.5 is expected'],
   [{ text: "x", value: false }, 'value is false, a number or a string such as "12.5" is expected'],
   [
     { text: "x", geo: { lat: "1", lon: 2 } },
-    'geo is an object without numbers lat and lon, such as {"lat":40.1203,"lon":-76.2944}',
+    'geo is an object without the numbers lat and lon, one such as {"lat":40.1203,"lon":-76.2944} is expected',
   ],
   [
     { text: "x", geo: { lat: 91, lon: 2 } },
@@ -123,8 +123,8 @@ const FAULTS: readonly [unknown, string][] = [
     { text: "x", created: "2011-06-19T24:00:00Z" },
     'created is "2011-06-19T24:00:00Z", a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected: times go from 00:00:00 to 23:59:59',
   ],
-  ["x", 'it is "x", a JSON object is expected'],
-  [null, "it is null, a JSON object is expected"],
+  ["x", 'the event is "x", a JSON object is expected'],
+  [null, "the event is null, a JSON object is expected"],
 ];
 
 test("the outcome of an event lists all of its faults", async (t) => {

@@ -15,15 +15,15 @@ test("user, e-mail and page are read as posted, and the last two are optional", 
 });
 
 for (const [form, faults] of [
-  ["email=ann%40example.org", ["user is missing or blank, it must say who it is"]],
-  ["user=%20%0a", ["user is missing or blank, it must say who it is"]],
+  ["email=ann%40example.org", ["user is missing or blank, it must identify the user"]],
+  ["user=%20%0a", ["user is missing or blank, it must identify the user"]],
   [`user=${"u".repeat(201)}`, ["user has 201 characters, at most 200 are allowed"]],
   [
     `user=&email=${"e".repeat(255)}&page=${"%F0%9F%98%80".repeat(201)}`,
     [
       "email has 255 characters, at most 254 are allowed",
       "page has 201 characters, at most 200 are allowed",
-      "user is missing or blank, it must say who it is",
+      "user is missing or blank, it must identify the user",
     ],
   ],
 ] as const) {
