@@ -21,7 +21,7 @@ export async function authorizeByKey(
   { catalog, limiter }: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") {
-    throw new LoggiaError("unauthorized", "This request came without an API key; docs/producers tells where it may be");
+    throw new LoggiaError("unauthorized", "The request has no API key; docs/producers describes where to send it");
   }
   const found = await grantOf(secret, place, { catalog, limiter });
   const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));

@@ -15,7 +15,7 @@ const METHODS = {
 
 /** Decompressed size allowed for a body of any sent size: similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
-const TAKEN = "gzip, deflate, zstd, snappy, or none";
+const SUPPORTED = "gzip, deflate, zstd, snappy, or none";
 
 /** Returns the limit of the decompressed size of a body. */
 export function mostInflated(sent_bytes: number, limit_bytes: number): number {
@@ -41,7 +41,7 @@ export async function decompress(body: Buffer, encoding: string, limit_bytes: nu
     if (error instanceof LoggiaError) throw error;
     if (error instanceof RangeError && encoding.includes("snappy")) throw tooLarge(most_bytes);
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(most_bytes);
-    const message = `The body says that it is ${encoding}, but it cannot be decompressed`;
+    const message = `The body cannot be decompressed as ${encoding}`;
     throw new LoggiaError("bad_body", message, { cause: error });
   }
 }
@@ -57,7 +57,7 @@ function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
     case "zlib":
       return isZlib(body) ? "zlib" : "raw";
     default:
-      throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${TAKEN}`);
+      throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; supported are ${SUPPORTED}`);
   }
 }
 
@@ -73,5 +73,5 @@ export function encodingOfContent(body: Buffer): string {
 }
 
 function tooLarge(most_bytes: number): LoggiaError {
-  return new LoggiaError("body_too_large", `The body comes to more than the ${most_bytes} bytes that are taken of it`);
+  return new LoggiaError("body_too_large", `The decompressed body exceeds the limit of ${most_bytes} bytes`);
 }

@@ -157,5 +157,5 @@ function isBlank(byte: number | undefined): boolean {
 }
 
 export function wrong(why: string): LoggiaError {
-  return new LoggiaError("bad_body", `The body is no JSON: ${why}`);
+  return new LoggiaError("bad_body", `The body is not valid JSON: ${why}`);
 }

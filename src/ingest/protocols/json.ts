@@ -30,7 +30,7 @@ export function parseBody(body: Buffer): unknown {
   try {
     return parseExactly(withoutMark(body).toString("utf8"));
   } catch (error) {
-    throw new LoggiaError("bad_body", `The body is no JSON: ${(error as Error).message}`, { cause: error });
+    throw new LoggiaError("bad_body", `The body is not valid JSON: ${(error as Error).message}`, { cause: error });
   }
 }
 

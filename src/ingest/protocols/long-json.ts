@@ -47,7 +47,7 @@ export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue
 export function* readOnly(bytes: Buffer): Steps<LongValue> {
   const scanner = new JsonScanner(bytes);
   const read = yield* readValue(scanner, scanner.skipBlank(0));
-  if (scanner.skipBlank(read.end) < bytes.length) throw wrong("something stands behind its end");
+  if (scanner.skipBlank(read.end) < bytes.length) throw wrong("there is more data after its end");
   return read;
 }
 
@@ -58,7 +58,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
 export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
   const scanner = new JsonScanner(body);
   const end = yield* elementsOrValue(scanner, scanner.skipBlank(0));
-  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
 }
 
 /**

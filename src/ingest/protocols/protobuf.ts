@@ -161,5 +161,5 @@ function cut(): LoggiaError {
 }
 
 function broken(why: string): LoggiaError {
-  return new LoggiaError("bad_body", `The body is no message of protobuf: ${why}`);
+  return new LoggiaError("bad_body", `The body is not a valid protobuf message: ${why}`);
 }

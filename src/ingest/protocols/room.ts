@@ -51,11 +51,11 @@ export class BodyRoom {
     const grow = (by_bytes: number): void => {
       const theirs_bytes = (this.#ofPerson.get(person) ?? 0) + by_bytes;
       if (by_bytes > 0 && theirs_bytes > ofPerson_bytes) {
-        const message = `Too much is being read ${who}; let some of it end before you send more`;
+        const message = `Too much data is in progress ${who}; wait until some of it is stored before you send more`;
         throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
       }
       if (by_bytes > 0 && this.#taken_bytes + by_bytes > most_bytes) {
-        throw new LoggiaError("overloaded", "Too much is being read and stored; try again shortly");
+        throw new LoggiaError("overloaded", "Too much data is being read and stored; try again shortly");
       }
       own_bytes += by_bytes;
       this.#taken_bytes += by_bytes;

@@ -109,5 +109,5 @@ function readSize(input: Buffer): { value: number; at: number } {
 }
 
 function broken(): LoggiaError {
-  return new LoggiaError("bad_body", "The body cannot be decompressed: it is no block of snappy");
+  return new LoggiaError("bad_body", "The body cannot be decompressed: it is not a valid snappy block");
 }

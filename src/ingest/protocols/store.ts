@@ -226,7 +226,7 @@ async function appendOnce(
 }
 
 function underWay(): LoggiaError {
-  const message = "An earlier request with the same ids may still be under way; try again in a few seconds";
+  const message = "An earlier request with the same ids may still be in progress; try again in a few seconds";
   return new LoggiaError("bus_unavailable", message, { retryAfter_s: RETRY_AFTER_S });
 }
 

@@ -252,7 +252,7 @@ test("any JSON is an event: its message, else a readable field, else the whole b
   t.deepEqual(JSON.parse((await post('[{"title":"by title","n":1},{"a":{"b":2}},3]')).text), {
     accepted: 2,
     rejected: 1,
-    fault: "an item of the list is no object",
+    fault: "an item of the array is not an object",
   });
   for (const text of ["plain text", "42", '"quoted"']) t.is((await post(text, "text/plain")).status, 200, text);
   t.is((await post("from=twilio&body=a+form", "application/x-www-form-urlencoded")).status, 200);

@@ -179,7 +179,7 @@ test("malformed records are reported as a partial success", async (t) => {
   const { status, text: answer } = await send(service, "/v1/logs", body, { headers: JSON_TYPE });
   t.is(status, 200);
   t.deepEqual(JSON.parse(answer), {
-    partialSuccess: { rejectedLogRecords: "2", errorMessage: "a log record is no object" },
+    partialSuccess: { rejectedLogRecords: "2", errorMessage: "a log record is not an object" },
   });
   const [event] = await eventsOf(service, 1);
   t.like(event, { text: "good", tags: ["warn"], attributes: { severity_number: 15 } });

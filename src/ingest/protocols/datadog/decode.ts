@@ -34,11 +34,11 @@ function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice):
 const BEGIN_BYTES = 256;
 
 function noLogs(): LoggiaError {
-  return new LoggiaError("bad_body", "The body must be an object or a list of them");
+  return new LoggiaError("bad_body", "The body must be an object or an array of objects");
 }
 
 function* logOf(one: unknown, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
-  if (!isObject(one)) yield { fault: "a log is no object" };
+  if (!isObject(one)) yield { fault: "a log entry is not an object" };
   else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
 }
 

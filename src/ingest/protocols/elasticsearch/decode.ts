@@ -25,7 +25,7 @@ export type Action = {
 export type Refusal = { readonly status: 400 | 404; readonly type: string; readonly reason: string };
 
 const ID_MAX_BYTES = 512;
-const NO_DELETION: Refusal = { status: 404, type: "not_found", reason: "events are deleted elsewhere" };
+const NO_DELETION: Refusal = { status: 404, type: "not_found", reason: "events cannot be deleted by _bulk" };
 const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
 
 /**
@@ -62,12 +62,12 @@ export function* decodeBulk(
     }
     const next = lines.next();
     number += 1;
-    if (next.done === true) throw malformed(number, "the document of the action before it is missing");
+    if (next.done === true) throw malformed(number, "the document of the preceding action is missing");
     const { value: text } = next;
     const isLong = typeof text !== "string";
     const document = isLong ? yield* readLong(text, operation) : readDocument(text, operation);
     if (!isObject(document)) {
-      const reason = typeof document === "string" ? document : "the document is no object of JSON";
+      const reason = typeof document === "string" ? document : "the document is not a JSON object";
       told({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
       yield { fault: reason };
       continue;
@@ -96,9 +96,9 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
   }
   const { _index: index = indexOfPath, _id: id = null, op_type: type } = given;
   const own = operation === "index" && type === "create" ? "create" : operation;
-  if (typeof index !== "string") throw malformed(number, "_index is no string");
+  if (typeof index !== "string") throw malformed(number, "_index is not a string");
   const text = typeof id === "number" ? String(id) : id;
-  if (text !== null && typeof text !== "string") throw malformed(number, "_id is no string");
+  if (text !== null && typeof text !== "string") throw malformed(number, "_id is not a string");
   if (text !== null && Buffer.byteLength(text) > ID_MAX_BYTES) {
     throw malformed(number, `_id is longer than ${ID_MAX_BYTES} bytes`);
   }
@@ -111,7 +111,7 @@ function readDocument(line: string, operation: Operation): unknown {
   try {
     value = parseExactly(line);
   } catch (error) {
-    return `the document is no JSON: ${(error as Error).message}`;
+    return `the document is not valid JSON: ${(error as Error).message}`;
   }
   return documentOf(value, operation);
 }
@@ -121,7 +121,7 @@ function* readLong(line: Buffer, operation: Operation): Steps<unknown> {
   try {
     return documentOf((yield* readOnly(line)).value, operation);
   } catch (error) {
-    if (error instanceof LoggiaError) return `the document is no JSON: ${error.message}`;
+    if (error instanceof LoggiaError) return `the document is not valid JSON: ${error.message}`;
     throw error;
   }
 }
@@ -129,7 +129,7 @@ function* readLong(line: Buffer, operation: Operation): Steps<unknown> {
 function documentOf(value: unknown, operation: Operation): unknown {
   if (operation !== "update" || !isObject(value)) return value;
   const { doc, upsert, doc_as_upsert: asUpsert } = value;
-  return upsert ?? (asUpsert === true ? doc : "events never change: an update needs upsert or doc_as_upsert");
+  return upsert ?? (asUpsert === true ? doc : "events are immutable: an update needs upsert or doc_as_upsert");
 }
 
 function malformed(line: number, why: string): LoggiaError {

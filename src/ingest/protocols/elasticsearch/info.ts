@@ -44,7 +44,7 @@ const WRITTEN: readonly (readonly [path: RegExp, answer: Answer])[] = [
 const ITS_OWN = /^(?:\/[^/]+)?\/_[a-z]/;
 const NOT_HERE = {
   type: "resource_not_found_exception",
-  reason: "events are posted by _bulk; there is nothing else here",
+  reason: "events are posted by _bulk; no other API is implemented here",
 };
 const NOT_FOUND: ProtocolAnswer = {
   status: 404,

@@ -52,7 +52,7 @@ export function decodeValue(bytes: Uint8Array): unknown {
   try {
     return decoder.decode(bytes);
   } catch (error) {
-    throw new LoggiaError("bad_body", `A message cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new LoggiaError("bad_body", `A message cannot be decoded: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -62,19 +62,19 @@ export function decodeValue(bytes: Uint8Array): unknown {
  */
 export function readMessage(bytes: Buffer): ForwardMessage {
   const head = headAt(bytes, 0);
-  if (head?.kind !== "list" || head.values < 2 || head.values > 4) throw wrong("it is no list of two to four values");
+  if (head?.kind !== "list" || head.values < 2 || head.values > 4) throw wrong("it is not an array of two to four values");
   const places: number[] = [head.size_bytes];
   for (let i = 0; i < head.values; i++) {
     const end = new Scan(bytes.length, places[i]).end(bytes);
-    if (end === -1) throw wrong("it is cut off");
+    if (end === -1) throw wrong("it is incomplete");
     places.push(end);
   }
   const [start = 0, second = 0, third = 0, fourth = 0] = places;
   const tag = decodeValue(bytes.subarray(start, second));
-  if (typeof tag !== "string" && !(tag instanceof Uint8Array)) throw wrong("its tag is no text");
+  if (typeof tag !== "string" && !(tag instanceof Uint8Array)) throw wrong("its tag is not a string");
   const body = headAt(bytes, second)!;
   const isSingle = body.kind === "other";
-  if (isSingle && head.values < 3) throw wrong("it has a time and no record");
+  if (isSingle && head.values < 3) throw wrong("it has a time but no record");
   if (body.kind === "map") throw wrong("its entries are a map");
   const optionAt = isSingle ? fourth : third;
   const hasOption = head.values > (isSingle ? 3 : 2);
@@ -183,5 +183,5 @@ function textOf(value: unknown): string {
 }
 
 function wrong(why: string): LoggiaError {
-  return new LoggiaError("bad_body", `A message of Fluent forward cannot be read: ${why}`);
+  return new LoggiaError("bad_body", `A Fluent forward message is malformed: ${why}`);
 }

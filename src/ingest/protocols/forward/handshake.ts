@@ -52,5 +52,5 @@ function bytesOf(value: unknown): Buffer | undefined {
 }
 
 function wrong(): LoggiaError {
-  return new LoggiaError("unauthorized", "A client of Fluent forward did not answer with PING, as a shared key is set");
+  return new LoggiaError("unauthorized", "A Fluent forward client did not answer with PING, which the shared key requires");
 }

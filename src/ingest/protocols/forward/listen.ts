@@ -165,7 +165,7 @@ class ForwardStream implements Stream {
     socket.write(pong);
     if (!isRight) {
       limiter.wrongKey(place, digest);
-      throw new LoggiaError("unauthorized", "A client of Fluent forward does not know the shared key");
+      throw new LoggiaError("unauthorized", "A Fluent forward client does not have the right shared key");
     }
     this.#handshake = null;
   }
@@ -216,7 +216,7 @@ class ForwardStream implements Stream {
     const done = await appendWithRetry(() => storeEvents(producer, entries?.length ?? 0, begin, this.#context), {
       context: this.#context,
       person: this.#person,
-      what: "a message of Fluent forward",
+      what: "a Fluent forward message",
       // Without an acknowledgement, the client sends it again.
       isAbandoned: () => socket.destroyed,
     });

@@ -41,9 +41,9 @@ export class Scan {
       if (head === null) return -1;
       this.#at += head.size_bytes;
       missing[missing.length - 1]! -= 1;
-      if (++this.#values > MOST_VALUES) throw new LoggiaError("bad_body", "A message holds too many values");
+      if (++this.#values > MOST_VALUES) throw new LoggiaError("bad_body", `A message has more than ${MOST_VALUES} values`);
       if (head.values === 0) continue;
-      if (missing.length >= MOST_DEPTH) throw new LoggiaError("bad_body", "A message is nested too deep");
+      if (missing.length >= MOST_DEPTH) throw new LoggiaError("bad_body", `A message has more than ${MOST_DEPTH} levels`);
       missing.push(head.values);
     }
   }
@@ -68,7 +68,7 @@ export function headAt(bytes: Buffer, at: number): Head | null {
   if (first <= 0x9f) return group("list", 1, first & 0x0f);
   if (first <= 0xbf) return text(1, first & 0x1f);
   if (first <= 0xc3) {
-    if (first === 0xc1) throw new LoggiaError("bad_body", "A message is no MessagePack");
+    if (first === 0xc1) throw new LoggiaError("bad_body", "A message is not valid MessagePack");
     return other(1);
   }
   const fixed = FIXED[first];

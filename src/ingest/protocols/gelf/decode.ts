@@ -35,13 +35,13 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     const read =
       typeof line === "string" ? { message: messageOf(trimmed(line)), isCut: false } : yield* onlyMessage(line);
     if (read === null || read.message === null) {
-      yield { fault: "a line is no message of GELF: an object of JSON is expected" };
+      yield { fault: "a line is not a GELF message: a JSON object is expected" };
       continue;
     }
     count += 1;
     yield markedIf(read.isCut, eventOfMessage(read.message, choice));
   }
-  if (count === 0) throw new LoggiaError("bad_body", "The body must be a message of GELF, an object of JSON");
+  if (count === 0) throw new LoggiaError("bad_body", "The body must be a GELF message, a JSON object");
 }
 
 /** Decodes bytes that are exactly one message; null if they are none or several. */

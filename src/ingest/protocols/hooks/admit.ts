@@ -125,7 +125,7 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
     }
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
-    throw new LoggiaError("bad_body", "The connection ended before the body did", { cause: error });
+    throw new LoggiaError("bad_body", "The connection ended before the body was complete", { cause: error });
   } finally {
     clearTimeout(timer);
     // The rest of the body is left to the code that answers.
@@ -137,7 +137,7 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
 function unsigned(): LoggiaError {
   return new LoggiaError(
     "unauthorized",
-    "This request is not let in. A hook with a secret takes a right signature of the body as it was sent, " +
-      "at most 5 minutes old where the signature has a time; any other one takes an API key of its log",
+    "This request is not authorized. A hook with a secret needs a valid signature of the body as it was sent, " +
+      "at most 5 minutes old if the signature has a time; any other hook needs an API key of its log",
   );
 }

@@ -24,12 +24,12 @@ const NEVER = /^0001-/;
 export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   const group = yield* objectOf(received);
   const alerts = yield* itemsOf(group, ["alerts"]);
-  if (alerts === null) throw new LoggiaError("bad_body", "The body has no list of alerts");
+  if (alerts === null) throw new LoggiaError("bad_body", "The body has no array of alerts");
   const common = commonOf(group.value);
   for (const alert of alerts) {
     if ("fault" in alert) yield alert;
     else if (isObject(alert.value)) yield markedIf(alert.isCut, eventOf(alert.value, common));
-    else yield { fault: "an alert is no object" };
+    else yield { fault: "an alert is not an object" };
   }
 }
 

@@ -28,10 +28,10 @@ const SHA_DIGITS = 7;
 const VERBS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     synchronize: "pushed to",
-    review_requested: "asked for a review of",
-    review_request_removed: "took back a request to review",
+    review_requested: "requested a review of",
+    review_request_removed: "withdrew a review request for",
     ready_for_review: "marked as ready",
-    converted_to_draft: "made a draft of",
+    converted_to_draft: "marked as draft",
     auto_merge_enabled: "enabled auto-merge of",
     auto_merge_disabled: "disabled auto-merge of",
     demilestoned: "removed the milestone of",
@@ -155,7 +155,7 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
       };
     },
     star: (_, { who, action, of }) => ({
-      text: `${who} ${action === "deleted" ? "took back the star" : "starred"}${action === "deleted" ? of : of.slice(3)}`,
+      text: `${who} ${action === "deleted" ? "unstarred" : "starred"}${of.slice(3)}`,
     }),
     watch: (_, { who, of }) => ({ text: `${who} starred${of.slice(3)}` }),
     fork: (payload, { who, of }) => ({
@@ -214,7 +214,7 @@ function sayComment(payload: Fields, names: Names, thing: string): Said {
 const REVIEWS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     approved: "approved",
-    changes_requested: "asked for changes of",
+    changes_requested: "requested changes to",
     commented: "reviewed",
   }),
 );

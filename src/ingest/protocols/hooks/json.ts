@@ -19,11 +19,11 @@ export function* decodeJson(received: Received): Generator<ReadEvent> {
   if (typeof value === "string") return yield markedIf(isCut, eventOfText(value));
   if (isObject(value)) return yield markedIf(isCut, eventOf(value, received.choice));
   const items = yield* itemsOf(payload, []);
-  if (items === null) throw new LoggiaError("bad_body", "The body must be an object or a list of them");
+  if (items === null) throw new LoggiaError("bad_body", "The body must be an object or an array of objects");
   for (const item of items) {
     if ("fault" in item) yield item;
     else if (isObject(item.value)) yield markedIf(item.isCut, eventOf(item.value, received.choice));
-    else yield { fault: "an item of the list is no object" };
+    else yield { fault: "an item of the array is not an object" };
   }
 }
 

@@ -73,7 +73,7 @@ function* payloadOfForm(body: Buffer): Steps<Payload> {
   if (payload !== null) return yield* payloadOfJson(Buffer.from(payload));
   const fields = new Map<string, string>();
   for (const [name, value] of form) if (name !== "apikey" && !fields.has(name)) fields.set(name, value);
-  if (fields.size === 0) throw new LoggiaError("bad_body", "The form has no field payload, and no other");
+  if (fields.size === 0) throw new LoggiaError("bad_body", "The form has no field payload and no other field");
   return { ...whole(Object.fromEntries(fields)), isCut };
 }
 
@@ -120,7 +120,7 @@ export function* itemsOf({ value, long }: Payload, steps: readonly string[]): St
 export function* objectOf(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
   const payload = yield* payloadOf(received);
   if (isObject(payload.value)) return payload as Payload<Fields>;
-  throw new LoggiaError("bad_body", "The body must be an object of JSON");
+  throw new LoggiaError("bad_body", "The body must be a JSON object");
 }
 /** Returns the value at a path, by own members and items only; undefined if there is none. */
 export function follow(value: unknown, steps: readonly string[]): unknown {

@@ -50,7 +50,7 @@ const DECODERS: Readonly<Record<HookKind, (received: Received) => Iterable<ReadE
 function decode(name: string, received: Received): Iterable<ReadEvent> {
   const { hook } = received;
   const kind = hook?.kind ?? READY_HOOKS.get(name);
-  if (kind === undefined) throw new LoggiaError("hook_not_found", "There is no such hook");
+  if (kind === undefined) throw new LoggiaError("hook_not_found", "This hook does not exist");
   const template = hook?.template ?? null;
   return template === null ? DECODERS[kind](received) : fillTemplate(template, received);
 }
@@ -77,7 +77,7 @@ function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: 
  */
 function accepted({ accepted: count, rejected, fault }: Outcome, known: number): ProtocolAnswer {
   if (count === 0 && known === 0 && rejected > 0)
-    throw new LoggiaError("bad_body", `Nothing of the body could be read: ${fault ?? ""}`);
+    throw new LoggiaError("bad_body", `No part of the body could be decoded: ${fault ?? ""}`);
   const told = rejected === 0 ? { accepted: count } : { accepted: count, rejected, fault };
   return { status: 200, type: TYPE, body: JSON.stringify(told) };
 }

@@ -39,7 +39,7 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
     if (typeof line === "string") yield (json ? eventOfJson(line, choice) : null) ?? eventOfText(line);
     else yield (json ? yield* eventOfLong(line, choice) : null) ?? markedIf(true, eventOfText(beginOf(line)));
   }
-  if (count === 0) throw new LoggiaError("bad_body", "The body must hold at least one line that is not blank");
+  if (count === 0) throw new LoggiaError("bad_body", "The body must have at least one line that is not blank");
 }
 
 /**

@@ -102,7 +102,7 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
   const start = scanner.skipBlank(0);
   if (body[start] !== OPEN) throw noStreams();
   const { starts, end } = yield* scanner.membersOf(start, ["streams"]);
-  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
   if (starts["streams"] === undefined) return;
   for (let at = scanner.firstOf(starts["streams"]); at !== -1;) {
     const stream = yield* scanner.membersOf(at, ["stream", "labels", "values", "entries"]);
@@ -126,12 +126,12 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
 const OPEN = 0x7b;
 
 function noStreams(): LoggiaError {
-  return new LoggiaError("bad_body", "The body must be an object with streams, an array");
+  return new LoggiaError("bad_body", "The body must be an object with an array of streams");
 }
 
 function eventOf(value: unknown, labels: Labels, common: Common): ReadEvent {
   const entry = entryOf(value);
-  return entry === null ? { fault: "a value is no array of a time and a line" } : eventOfEntry(entry, labels, common);
+  return entry === null ? { fault: "a value is not an array of a time and a line" } : eventOfEntry(entry, labels, common);
 }
 
 function labelsOf({ stream, labels }: Readonly<Record<string, unknown>>): Labels {

@@ -38,5 +38,5 @@ function unquote(quoted: string): string {
 }
 
 function wrong(text: string): LoggiaError {
-  return new LoggiaError("bad_body", `These are no labels: ${text.slice(0, 100)}`);
+  return new LoggiaError("bad_body", `The labels are malformed: ${text.slice(0, 100)}`);
 }

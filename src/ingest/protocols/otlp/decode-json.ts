@@ -48,7 +48,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const start = scanner.skipBlank(0);
   if (body[start] !== OPEN) throw notAnObject();
   const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
-  if (scanner.skipBlank(end) < body.length) throw wrong("something stands behind its end");
+  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
   const list = starts["resourceLogs"] ?? starts["resource_logs"];
   if (list === undefined) return;
   for (let at = scanner.firstOf(list); at !== -1;) {
@@ -93,7 +93,7 @@ function notAnObject(): LoggiaError {
 function eventOf(record: unknown, scope: Gathered, resource: Gathered, choice: FieldChoice): ReadEvent {
   return isObject(record)
     ? eventOfRecord(readRecord(record), scope, resource, choice)
-    : { fault: "a log record is no object" };
+    : { fault: "a log record is not an object" };
 }
 
 function readResource(given: unknown): Gathered {
@@ -104,7 +104,7 @@ function readResource(given: unknown): Gathered {
 
 function* objectsOf(parent: Json, name: string, otherName: string): Generator<Json> {
   for (const one of listOf(parent, name, otherName)) {
-    if (!isObject(one)) throw new LoggiaError("bad_body", `${name} must hold objects`);
+    if (!isObject(one)) throw new LoggiaError("bad_body", `${name} must contain objects`);
     yield one;
   }
 }

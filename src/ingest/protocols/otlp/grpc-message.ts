@@ -31,11 +31,11 @@ export async function receiveMessage(
 ): Promise<Buffer> {
   const { flags, message } = await receiveFrame(stream, share, deadline_ms);
   if (flags === 0) return message;
-  if (flags !== COMPRESSED) throw new LoggiaError("bad_body", "The flags of the message are unknown");
+  if (flags !== COMPRESSED) throw new LoggiaError("bad_body", "The message has unknown flags");
   if (!METHODS.has(encoding)) {
     throw new LoggiaError(
       "unsupported_media_type",
-      `grpc-encoding is ${quote(encoding)}; taken are gzip, deflate, zstd`,
+      `grpc-encoding is ${quote(encoding)}; supported are gzip, deflate, zstd`,
     );
   }
   share.take(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));
@@ -59,7 +59,7 @@ function receiveFrame(stream: ServerHttp2Stream, share: Share, deadline_ms: numb
     const rest = piece.subarray(copied);
     try {
       message ??= allocate(head.readUInt32BE(1), share);
-      if (got_bytes + rest.length > message.length) throw new LoggiaError("bad_body", "A call has one message");
+      if (got_bytes + rest.length > message.length) throw new LoggiaError("bad_body", "A call must have exactly one message");
       got_bytes += rest.copy(message, got_bytes);
     } catch (error) {
       reject(error);
@@ -67,7 +67,7 @@ function receiveFrame(stream: ServerHttp2Stream, share: Share, deadline_ms: numb
   };
   const end = (): void => {
     if (message !== null && got_bytes === message.length) resolve({ flags: head[0]!, message });
-    else reject(new LoggiaError("bad_body", "The message is cut off"));
+    else reject(new LoggiaError("bad_body", "The message is incomplete"));
   };
   const timer = setTimeout(() => {
     reject(new LoggiaError("request_timeout", `The message did not arrive within ${deadline_ms / 1000} s`));

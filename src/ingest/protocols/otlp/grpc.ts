@@ -80,7 +80,7 @@ class GrpcListener {
   }
 
   async listen(address: SocketSettings): Promise<Listening> {
-    const listening = await listenOn(this.#server, address, { name: "OTLP by gRPC", setting: "LOGGIA_OTLP_GRPC" });
+    const listening = await listenOn(this.#server, address, { name: "OTLP over gRPC", setting: "LOGGIA_OTLP_GRPC" });
     // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
     return { ...listening, close: () => this.#close() };
@@ -141,7 +141,7 @@ class GrpcListener {
     const found = limiter.placeOf(sender, limiter.enter(sender));
     const place = { ...found, connection: found.connection === null ? null : session };
     if (headers[":path"] !== EXPORT) {
-      throw new LoggiaError("path_not_found", "Logs of OpenTelemetry are taken here, and nothing else");
+      throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
     const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, place, this.#context);
     const share = room.enter(personOf(catalog, grant.log));
@@ -167,7 +167,7 @@ class GrpcListener {
     const isKnown = error instanceof LoggiaError;
     const { log } = this.#context;
     if (stream.destroyed && !isKnown) return;
-    if (!isKnown || error.status >= 500) log.error({ err: error }, "a call by gRPC failed");
+    if (!isKnown || error.status >= 500) log.error({ err: error }, "a gRPC call failed");
     const known = isKnown
       ? error
       : new LoggiaError("internal_error", "The service failed to answer; its log holds the reason");

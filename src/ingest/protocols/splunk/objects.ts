@@ -12,7 +12,7 @@ export class BadObject extends LoggiaError {
   readonly number: number;
 
   constructor(number: number, why: string) {
-    super("bad_body", `Event ${number} is no object of JSON: ${why}`);
+    super("bad_body", `Event ${number} is not a JSON object: ${why}`);
     this.number = number;
   }
 }
