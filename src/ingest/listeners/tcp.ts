@@ -169,10 +169,10 @@ class TcpListener implements Listening {
       await this.#read(socket, state);
     } catch (error) {
       if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
-      else log.error({ err: error }, `a connection of ${this.#options.title} failed for a reason that nobody foresaw`);
+      else log.error({ err: error }, `a ${this.#options.title} connection failed unexpectedly`);
     }
     state.isBusy = true;
-    await state.stream.end().catch((error: unknown) => log.error({ err: error }, "a connection could not be ended"));
+    await state.stream.end().catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));
     if (!socket.destroyed) socket.end(() => socket.destroy());
     // If the client does not read, the remaining responses may never be sent.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -91,7 +91,7 @@ class UdpListener implements Listening {
     }
     this.port = this.#socket.address().port;
     this.#socket.on("message", (datagram, sender) => this.#receive(datagram, sender));
-    this.#socket.on("error", (error) => context.log.error({ err: error }, `${title} by UDP met an error`));
+    this.#socket.on("error", (error) => context.log.error({ err: error }, `the ${title} UDP socket reported an error`));
     this.#tally.watchSystemDrops(() => this.#closedDrops ?? systemDrops(this.port));
   }
 
@@ -133,7 +133,7 @@ class UdpListener implements Listening {
       for (const one of taken) {
         await this.#take(one, sinks).catch((error: unknown) => {
           this.#tally.add("malformed");
-          log.error({ err: error }, `a datagram of ${title} failed for a reason that nobody foresaw`);
+          log.error({ err: error }, `a ${title} datagram failed unexpectedly`);
         });
       }
       for (const sink of sinks) sink.flush();
