@@ -39,7 +39,7 @@ export class Outbox {
   #count = 0;
   #dropped = 0;
   #isWarned = false;
-  #why = "no time was left";
+  #why = "the exit timeout passed";
   #isEnding = false;
   #isClosing = new AbortController();
   #writeSoon = null;
@@ -51,7 +51,7 @@ export class Outbox {
   static async open(options) {
     for (const name of ["url", "log", "key"]) {
       if (typeof options?.[name] !== "string" || options[name] === "")
-        throw new Error(`The transport loggia/pino needs the option ${name}, a text`);
+        throw new Error(`The transport loggia/pino needs the option ${name}, a string that is not empty`);
     }
     const outbox = new Outbox(options);
     await outbox.#adopt();
@@ -89,7 +89,7 @@ export class Outbox {
     await this.#sent();
     await rmdir(this.#folder).catch(() => {});
     const left = this.#batches.reduce((sum, { lines }) => sum + lines, 0);
-    if (left > 0) this.#warn(`${left} lines wait in ${this.#root} for the next process: ${this.#why}`);
+    if (left > 0) this.#warn(`${left} lines stay in ${this.#root}, and the next process sends them: ${this.#why}`);
   }
 
   async #sent() {
@@ -107,7 +107,7 @@ export class Outbox {
     try {
       this.#keep(lines);
     } catch (error) {
-      this.#warn(`${lines.length} lines can't be kept: ${error.message}`);
+      this.#warn(`${lines.length} lines are lost, as they could not be written to ${this.#folder}: ${error.message}`);
     }
     if (this.#hasDue()) this.#start();
   }
@@ -174,7 +174,7 @@ export class Outbox {
       batch.isSent = true;
       const { isSettled, why, wait = 0 } = await this.#send(batch);
       if (isSettled) {
-        if (why !== undefined) this.#warn(`${batch.lines} lines were refused: ${why}`);
+        if (why !== undefined) this.#warn(`The service refused ${batch.lines} lines: ${why}`);
         this.#batches.splice(this.#batches.indexOf(batch), 1);
         this.#stored -= batch.size;
         await rm(batch.path, { force: true });
@@ -185,7 +185,7 @@ export class Outbox {
       }
       if (!this.#isClosing.signal.aborted) this.#why = why;
       if (!this.#isWarned && !this.#isEnding)
-        this.#warn(`The service takes nothing: ${why}; lines are kept in ${this.#root}`);
+        this.#warn(`Lines cannot be sent: ${why}; they are kept in ${this.#root}`);
       this.#isWarned = true;
       const { signal } = this.#isClosing;
       await delay(Math.max(pause * (0.5 + Math.random() / 2), wait), undefined, { signal }).catch(() => {});
@@ -231,7 +231,7 @@ export class Outbox {
   /** Reports dropped lines in the log itself. */
   #tellDropped() {
     if (this.#dropped === 0) return;
-    const msg = `${this.#dropped} lines were dropped: more than ${this.#maxBytes()} bytes waited for the service`;
+    const msg = `${this.#dropped} lines were dropped: the queue exceeded ${this.#maxBytes()} bytes`;
     this.#dropped = 0;
     this.#warn(msg);
     this.add(JSON.stringify({ level: 40, time: Date.now(), name: "loggia/pino", msg }));

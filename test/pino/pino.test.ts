@@ -68,7 +68,7 @@ function start({ script, buffer, children }: Place, url: string, { more, ...work
 }
 
 /** pino gives its worker 10 s at exit, in which a busy machine may send nothing. */
-const NO_TIME = /^\(node:\d+\) LoggiaPino: \d+ lines wait in \S+ for the next process: no time was left\n/;
+const NO_TIME = /^\(node:\d+\) LoggiaPino: \d+ lines stay in \S+, and the next process sends them: the exit timeout passed\n/;
 
 /** Runs an application to its end; if it had no time to send its lines, the next one does. */
 async function runToEnd(place: Place, url: string, work: Work) {
@@ -124,7 +124,7 @@ test("lines written while the service was unreachable are stored once when it is
   t.deepEqual(await numbers(service, 3_000), upTo(3_000));
   child.kill("SIGKILL");
   const { err } = await ended;
-  t.regex(err, /LoggiaPino: The service takes nothing: .*; lines are kept in /);
+  t.regex(err, /LoggiaPino: Lines cannot be sent: .*; they are kept in /);
   t.deepEqual(await numbers(service, 3_000), upTo(3_000));
 });
 
@@ -139,7 +139,7 @@ test("lines left by a killed application are sent by the next one, once", async 
   const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 3_000 } });
   const { code, err } = await second.ended;
   t.is(code, 0);
-  t.regex(err, /LoggiaPino: 2510 lines wait in .* for the next process: .*ECONNREFUSED/);
+  t.regex(err, /LoggiaPino: 2510 lines stay in .*, and the next process sends them: .*ECONNREFUSED/);
   t.true(readTree(place.buffer).includes('order 2509"'));
   const service = await target.start();
   const third = start(place, target.url, { from: 2_510, count: 1, stay: true });
