@@ -37,7 +37,7 @@ export async function unpackDebian(packages: readonly string[]): Promise<Unpacke
     file(...candidates) {
       const found = candidates.map((path) => join(root, path)).find((path) => existsSync(path));
       if (found !== undefined) return found;
-      throw new StartError(`None of the packages ${packages.join(", ")} holds ${candidates.join(" or ")}`);
+      throw new StartError(`None of the packages ${packages.join(", ")} contains ${candidates.join(" or ")}`);
     },
     environment: { LD_LIBRARY_PATH: libraries.join(":") },
   };
@@ -61,7 +61,7 @@ async function download(packages: readonly string[], root: string): Promise<void
       if (!existsSync(root)) throw error;
     });
   } catch (error) {
-    const remedy = "they need a Debian or Ubuntu that reaches its packages (apt-get download, dpkg-deb)";
+    const remedy = "this needs Debian or Ubuntu with access to its packages (apt-get download, dpkg-deb)";
     const why = error instanceof Error ? error.message.trim() : String(error);
     throw new StartError(`The tests with real clients need ${packages.join(", ")}; ${remedy}: ${why}`, {
       cause: error,

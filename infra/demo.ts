@@ -57,8 +57,8 @@ async function demo(): Promise<void> {
   const found = LOGS.find(({ path }) => existsSync(path));
   if (found === undefined) {
     console.error(
-      `demo: none of ${LOGS.map(({ path }) => path).join(", ")} is here; ` +
-        "ship a file of your own with loggia ship (see README.md)",
+      `demo: none of ${LOGS.map(({ path }) => path).join(", ")} exists; ` +
+        "ship another file with loggia ship (see README.md)",
     );
     process.exitCode = 1;
     return;
@@ -122,7 +122,7 @@ async function get(api: string, path: string): Promise<Response> {
   const response = await fetch(api + path, {
     headers: { Authorization: `Basic ${Buffer.from(ADMIN).toString("base64")}` },
   });
-  if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}: ${printable(await response.text())}`);
+  if (!response.ok) throw new Error(`GET ${path} returned ${response.status}: ${printable(await response.text())}`);
   return response;
 }
 

@@ -12,11 +12,11 @@ import type { EngineSettings } from "./engines/settings.ts";
 import { down, status, up } from "./engines/up.ts";
 
 const USAGE = `Usage: node infra/engines.ts <command>
-  up              start a local Kafka and Elasticsearch; their data are kept between starts
+  up              start a local Kafka and Elasticsearch; their data is kept between starts
   down            stop them
-  status          tell what runs, and where; of a service also lag and dead letters. It is asked at LOGGIA_OPS,
-                  at --api (or LOGGIA_API) and at --post (or LOGGIA_POST), host:port or URLs
-  run -- <words>  start them, then run a program with KAFKA_BROKERS and ELASTICSEARCH_URL set
+  status          show what runs and where; for a running service also lag and dead letters. The service is
+                  looked for at LOGGIA_OPS, --api (or LOGGIA_API) and --post (or LOGGIA_POST), host:port or URLs
+  run -- <words>  start them, then run a command with KAFKA_BROKERS and ELASTICSEARCH_URL set
 Settings, by environment: ENGINES_KAFKA_PORT (9092), ENGINES_ELASTICSEARCH_PORT (9200), ENGINES_DIR (.engines),
 ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers where a container engine answers)`;
 
@@ -33,7 +33,7 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
     }
     case "down":
       await down(settings);
-      say(`Kafka and Elasticsearch are stopped; their data are kept.`);
+      say(`Kafka and Elasticsearch are stopped; their data is kept.`);
       return 0;
     case "status": {
       const addresses = serviceAddresses(words);

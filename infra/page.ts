@@ -118,7 +118,7 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
 function namesOf({ outputs }: Metafile): { script: string; style: string; icon: string; preloads: string[] } {
   const named = (entry: string) => {
     const found = Object.entries(outputs).find(([, output]) => output.entryPoint === entry);
-    if (found === undefined) throw new Error(`esbuild made nothing of ${entry}`);
+    if (found === undefined) throw new Error(`esbuild produced no output for ${entry}`);
     return found;
   };
   const [script, main] = named("src/web/main.tsx");

@@ -33,7 +33,7 @@ export async function installPython(requirements: string): Promise<string> {
     return root;
   } catch (error) {
     const why = error instanceof Error ? error.message.trim() : String(error);
-    throw new StartError(`The tests with clients of Python need pip and PyPI: ${why}`, { cause: error });
+    throw new StartError(`The tests with Python clients need pip and PyPI: ${why}`, { cause: error });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -65,7 +65,7 @@ async function take(
   try {
     if (!isSignedOut) {
       const answer = await context.request.post("/1/session", { data: ACCOUNT, headers: { "X-Loggia": "1" } });
-      if (!answer.ok()) throw new Error(`Signing in was answered ${answer.status()}: ${await answer.text()}`);
+      if (!answer.ok()) throw new Error(`Signing in returned ${answer.status()}: ${await answer.text()}`);
     }
     const page = await context.newPage();
     await page.clock.install({ time: end });

@@ -59,7 +59,7 @@ async function compose(settings: EngineSettings, ...args: string[]): Promise<voi
   } catch (error) {
     const told = ((error as { stderr?: string }).stderr ?? "").trim().split("\n").slice(-10).join("\n");
     throw new StartError(
-      `docker compose ${args[0]} failed (ENGINES_WAY=processes does without containers):\n` +
+      `docker compose ${args[0]} failed (ENGINES_WAY=processes runs the engines without containers):\n` +
         (told || (error as Error).message),
       { cause: error },
     );
@@ -132,7 +132,7 @@ export async function startElasticsearchContainer(): Promise<Engine> {
 async function place(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   const { info } = await getContainerRuntimeClient().catch((cause: Error) => {
-    throw new StartError(`No container engine can be used (ENGINES_WAY=processes does without): ${cause.message}`, {
+    throw new StartError(`No container engine can be used (ENGINES_WAY=processes runs the engines without one): ${cause.message}`, {
       cause,
     });
   });
@@ -162,7 +162,7 @@ async function startContainer(plan: ContainerPlan): Promise<Engine> {
       .start();
   } catch (error) {
     throw new StartError(
-      `The container ${plan.image} did not start (ENGINES_WAY=processes does without containers): ` +
+      `The container ${plan.image} did not start (ENGINES_WAY=processes runs the engines without containers): ` +
         (error as Error).message,
       { cause: error },
     );

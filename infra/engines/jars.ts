@@ -82,7 +82,7 @@ async function copyDependencies(folder: string, { jdk, signal, env = process.env
     const { code, stdout } = error as { code?: unknown; stdout?: string };
     if (code === "ENOENT") {
       throw new StartError(
-        "The local engines are resolved by Maven and there is no `mvn`: " +
+        "The local engines are downloaded with Maven, but `mvn` was not found: " +
           "install it (Debian: apt install maven; macOS: brew install maven).",
       );
     }

@@ -17,7 +17,7 @@ export async function freePorts(count: number): Promise<number[]> {
  */
 export async function requireFreePort(port: number, engine: string, variable: string): Promise<void> {
   const server = await listen(port).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${error.code})`;
+    const reason = error.code === "EADDRINUSE" ? "is in use by another program" : `cannot be used (${error.code})`;
     throw new StartError(`Port ${port} for ${engine} ${reason}: set ${variable} to a free one.`, { cause: error });
   });
   await close(server);

@@ -24,7 +24,7 @@ export async function askElasticsearch(url: string): Promise<void> {
   const signal = AbortSignal.timeout(5_000);
   const answer = await fetch(`${url}/_cluster/health?wait_for_status=yellow&timeout=1s`, { signal });
   await answer.body?.cancel();
-  if (!answer.ok) throw new Error(`The health request was answered ${answer.status}.`);
+  if (!answer.ok) throw new Error(`The health request returned ${answer.status}.`);
 }
 
 let hushed = false;

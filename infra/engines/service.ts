@@ -26,7 +26,7 @@ async function describeAt(url: string): Promise<string[] | null> {
     `Loggia         ${url} is ${readiness}`,
     ...(metrics?.status === 200
       ? describeMetrics(metrics.text)
-      : ["               tells no metrics here; LOGGIA_OPS says where"]),
+      : ["               serves no metrics here; they are at the address of LOGGIA_OPS"]),
   ];
 }
 
@@ -62,6 +62,6 @@ function describeMetrics(text: string): string[] {
     `dead letters   ${printable(read("loggia_dead_letters_open"))} open`,
     ...["replay", "backup"]
       .filter((job) => read(`loggia_${job}_running`) === "1")
-      .map((job) => `${job.padEnd(15)}under way`),
+      .map((job) => `${job.padEnd(15)}running`),
   ];
 }

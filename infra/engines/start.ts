@@ -126,7 +126,7 @@ async function givenEngines(env: NonNullable<StartOptions["env"]>, say: Say): Pr
     answers("Kafka", "TEST_KAFKA_BROKERS", brokers, askKafka(kafkaBrokers[0]!)),
     answers("Elasticsearch", "TEST_ELASTICSEARCH_URL", url, askElasticsearch(url)),
   ]);
-  say(`Kafka at ${brokers} and Elasticsearch at ${url}, as the environment gives them`);
+  say(`Kafka at ${brokers} and Elasticsearch at ${url}, from the environment`);
   return { kafkaBrokers, elasticsearchUrl: url, close: leave, [Symbol.asyncDispose]: leave };
 }
 

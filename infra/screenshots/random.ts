@@ -19,7 +19,7 @@ export function createRandom(seed: number): Random {
     between: (low, high) => Math.floor(low + next() * (high - low + 1)),
     pick: (items) => {
       const item = items[Math.floor(next() * items.length)];
-      if (item === undefined) throw new Error("There is nothing to pick from");
+      if (item === undefined) throw new Error("pick was called with an empty list");
       return item;
     },
   };

@@ -61,7 +61,7 @@ export async function startShop(end: number): Promise<ShopService> {
       const headers = { ...AUTHORIZATION, ...(!isForm && { "Content-Type": "application/json" }) };
       const response = await fetch(url + path, { method, headers, body });
       const text = await response.text();
-      if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+      if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`);
       return text === "" ? null : JSON.parse(text);
     },
     async [Symbol.asyncDispose]() {
@@ -99,7 +99,7 @@ async function postBatch(postUrl: string, events: readonly ShopEvent[]): Promise
     headers: { Authorization: `Bearer ${KEY}`, "Content-Type": "application/json" },
     body: JSON.stringify(events),
   });
-  if (!response.ok) throw new Error(`Posting was answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`Posting returned ${response.status}: ${await response.text()}`);
   const { items, rejected } = (await response.json()) as { items: { id?: string }[]; rejected: number };
   if (rejected > 0) throw new Error(`${rejected} events were rejected: ${JSON.stringify(items.find(({ id }) => !id))}`);
   return items.at(-1)?.id ?? "";

@@ -34,7 +34,7 @@ test("a taken port is one line that names the variable to set, and nothing is st
     const { code, stdout, stderr } = await engines("up", { ...env, ...ports, [variable]: String(port) });
     t.is(code, 1);
     t.is(stdout, "");
-    t.is(stderr, `Port ${port} for ${engine} is taken by another program: set ${variable} to a free one.\n`);
+    t.is(stderr, `Port ${port} for ${engine} is in use by another program: set ${variable} to a free one.\n`);
   }
 });
 
@@ -72,7 +72,7 @@ test("what the container engine complains of is told, and the way without it", a
   const env = { PATH: join(folder, "bin"), ENGINES_WAY: "", ENGINES_DIR: join(folder, "engines") };
   const { code, stderr } = await engines("up", env);
   t.is(code, 1);
-  t.is(stderr, "docker compose up failed (ENGINES_WAY=processes does without containers):\nno such image\n");
+  t.is(stderr, "docker compose up failed (ENGINES_WAY=processes runs the engines without containers):\nno such image\n");
 });
 
 test("a program runs beside the engines with their addresses, and its exit code is handed on", async (t) => {

@@ -66,7 +66,7 @@ test("without Maven, one line says what to install", async (t) => {
   const error = await t.throwsAsync(resolveJars({ cache, jdk, env: { PATH: bin }, say: () => {} }), {
     instanceOf: StartError,
   });
-  t.regex(error.message, /^The local engines are resolved by Maven and there is no `mvn`: install it .*$/);
+  t.regex(error.message, /^The local engines are downloaded with Maven, but `mvn` was not found: install it .*$/);
 });
 
 test("what Maven complains of is told", async (t) => {

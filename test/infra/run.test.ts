@@ -105,7 +105,7 @@ test("engines that cannot be had fail the run, with the words that help", async 
   });
   t.is(lines.at(-1), "0 passed, 1 failed");
   t.is(code, 1);
-  t.regex(stderr, /there is no `mvn`: install it/);
+  t.regex(stderr, /`mvn` was not found: install it/);
   t.regex(stderr, /TEST_ENGINES=embedded runs the tests that need none/);
 });
 

@@ -28,7 +28,7 @@ test("a running service tells its lag and its dead letters, at either address", 
   t.deepEqual(lines, expected);
   t.deepEqual(await describeService([new URL(`http://127.0.0.1:${service.api?.port}`)]), [
     `Loggia         http://127.0.0.1:${service.api?.port} is ready`,
-    "               tells no metrics here; LOGGIA_OPS says where",
+    "               serves no metrics here; they are at the address of LOGGIA_OPS",
   ]);
 });
 
