@@ -74,7 +74,7 @@ export type Ids = { readonly reserve: Reserve | null } | { readonly first: Event
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
 /** Callbacks for the outcome of a post. They must not throw, as those of other posts follow. */
-export type Told = {
+export type PostCallbacks = {
   readonly resolve: (first: EventId) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -87,7 +87,7 @@ type Waiting = {
   readonly ids: Ids;
   readonly size_bytes: number;
   readonly arrived_ms: number;
-  readonly told: Told;
+  readonly callbacks: PostCallbacks;
 };
 
 type Share = { events: number; size_bytes: number };
@@ -110,7 +110,7 @@ export type WriteCoalescer = {
    */
   submit(log: LogKey, valid: ValidatedEvent, created?: number | null): Promise<EventId>;
   /** Like {@link submit}, but calls back, at once or later: it saves a promise on the hot path. */
-  submitTelling(log: LogKey, valid: ValidatedEvent, told: Told, created?: number | null): void;
+  submitWithCallbacks(log: LogKey, valid: ValidatedEvent, callbacks: PostCallbacks, created?: number | null): void;
   /** Submits a visit. Visits share appends, bounds and ids with events. */
   submitVisit(log: LogKey, valid: ValidatedVisit): Promise<EventId>;
   /**
@@ -206,17 +206,17 @@ export function createWriteCoalescer({
   async function append(batch: readonly Waiting[], given: () => void): Promise<void> {
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
-    for (const { arrived_ms, told } of batch) if (start_ms - arrived_ms >= deadline_ms) told.reject(late());
+    for (const { arrived_ms, callbacks } of batch) if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(late());
     let tell: () => void;
     try {
       const durable = await store(live, start_ms, given);
       tell = () => {
-        for (const { post, first } of durable) post.told.resolve(first);
+        for (const { post, first } of durable) post.callbacks.resolve(first);
       };
     } catch (error) {
       tell = () => {
         // Promises of posts whose reservation failed are rejected already; this has no effect.
-        for (const { told } of live) told.reject(error);
+        for (const { callbacks } of live) callbacks.reject(error);
       };
     }
     for (const { own, lines, size_bytes } of batch) {
@@ -281,7 +281,7 @@ export function createWriteCoalescer({
           await inTime(reserve(first, created), append_ms / 2);
           return true;
         } catch (error) {
-          post.told.reject(error);
+          post.callbacks.reject(error);
           return false;
         }
       }),
@@ -301,17 +301,17 @@ export function createWriteCoalescer({
     return Math.max(events / maxWaitingEvents, size_bytes / maxWaitingBytes);
   }
 
-  function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, told: Told): void {
+  function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, callbacks: PostCallbacks): void {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
     const person = personOf(log);
     let own = ofPerson.get(person);
     if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
     if (all.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
-      return told.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
+      return callbacks.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
     }
     grow(all, lines.length, size_bytes);
     grow(own, lines.length, size_bytes);
-    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), told });
+    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), callbacks });
     running ??= run();
   }
 
@@ -321,7 +321,7 @@ export function createWriteCoalescer({
 
   return {
     submit: (log, valid, created) => submitLines(log, [lineOf(encodeFields(valid), created)]),
-    submitTelling: (log, valid, told, created) => enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, told),
+    submitWithCallbacks: (log, valid, callbacks, created) => enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks),
     submitVisit: (log, valid) => submitLines(log, [lineOf(encodeVisitFields(valid))]),
     submitLines,
     firstUnsettled() {

@@ -82,7 +82,7 @@ test("each callback is called once: with the id when durable, at once when refus
   const coalescer = createWriteCoalescer({ bus: slow, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 2 });
   const told: [name: string, what: string][] = [];
   const submit = (name: string): void =>
-    coalescer.submitTelling(
+    coalescer.submitWithCallbacks(
       SHOP,
       { ...EVENT, text: name },
       {

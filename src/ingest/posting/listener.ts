@@ -42,7 +42,7 @@ import type { BatchOutcome } from "./batch-answer.ts";
 import { momentsBy } from "./created.ts";
 import type { Keeps } from "./created.ts";
 import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
-import type { WriteCoalescer, Told } from "../write-coalescer.ts";
+import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
 import {
   type Batches,
   BODY_DEADLINE_MS,
@@ -171,7 +171,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
       if (target === null) return false;
       observe.began();
-      const told: Told = {
+      const callbacks: PostCallbacks = {
         resolve(id) {
           observe.ended("accepted", 1);
           answer({ status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` });
@@ -182,7 +182,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
           answer({ status, ...written(JSON_FORMAT, headers, body) });
         },
       };
-      coalescer.submitTelling(target, read.valid, told, read.created);
+      coalescer.submitWithCallbacks(target, read.valid, callbacks, read.created);
       return true;
     },
   };
