@@ -363,10 +363,10 @@ async function startPost(
     ids: createIdSource({ now: posting.now, host: clock.host }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
-    maxWaitingEvents: POST_MAX_WAITING_EVENTS,
-    maxWaitingBytes: waitingOf(settings) * MB,
+    maxQueuedEvents: POST_MAX_WAITING_EVENTS,
+    maxQueuedBytes: waitingOf(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.
-    staysAwake: settings.engines.kind === "embedded" && availableParallelism() > 1,
+    usesBusyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
   posting.follow(coalescer);
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;

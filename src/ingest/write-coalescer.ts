@@ -22,13 +22,13 @@ export type WriteCoalescerOptions = {
   /** Returns the person whose quota the posts to a log count against. */
   readonly personOf: (log: LogKey) => string;
   /** Bounds of the queue. Posts beyond them are refused with 503: waiting would delay all posts. */
-  readonly maxWaitingEvents: number;
-  readonly maxWaitingBytes: number;
+  readonly maxQueuedEvents: number;
+  readonly maxQueuedBytes: number;
   /**
    * Whether this thread busy-polls briefly while many posts wait for an append. Meant for a bus
    * that answers within a millisecond. Default: false
    */
-  readonly staysAwake?: boolean;
+  readonly usesBusyPoll?: boolean;
 };
 
 /**
@@ -43,14 +43,14 @@ const SMALL_SHARE = 0.05;
  * the clients are answered and post again while the other half's posts are written. With one
  * append, all clients would wait for the same write, and this thread for the disk.
  */
-const APPENDS_AT_ONCE = 2;
+const MAX_APPENDS = 2;
 /** Factor by which the peak of concurrent posts decays from one append to the next. */
-const CROWD_FADES = 0.9;
+const PEAK_DECAY = 0.9;
 /** Longest time an append is delayed to collect further posts, in milliseconds. */
-const GATHER_MS = 2;
+const COLLECT_MS = 2;
 /** Concurrent posts from which the thread busy-polls during an append, and for how long at most. */
-const AWAKE_CROWD = 32;
-const AWAKE_MS = 2;
+const BUSY_POLL_POSTS = 32;
+const BUSY_POLL_MS = 2;
 /**
  * Bounds of one append. They are large enough to be cheap per event, and small enough that
  * concurrent appends never fill the bus's own queue, which would refuse the second one.
@@ -79,10 +79,10 @@ export type PostCallbacks = {
   readonly reject: (error: unknown) => void;
 };
 
-type Waiting = {
+type QueuedPost = {
   readonly log: LogKey;
   /** Queued totals of the person that the post counts against. */
-  readonly own: Share;
+  readonly own: QueueTotals;
   readonly lines: readonly Line[];
   readonly ids: Ids;
   readonly size_bytes: number;
@@ -90,10 +90,10 @@ type Waiting = {
   readonly callbacks: PostCallbacks;
 };
 
-type Share = { events: number; size_bytes: number };
+type QueueTotals = { events: number; size_bytes: number };
 
 /** A post whose ids are assigned. */
-type Accepted = AcceptedLines & { readonly post: Waiting };
+type Accepted = AcceptedLines & { readonly post: QueuedPost };
 
 /**
  * Groups posts into few appends to the bus. Posts that arrive during running appends, or right
@@ -129,52 +129,52 @@ export function createWriteCoalescer({
   ids,
   deadline_ms,
   append_ms,
-  maxWaitingEvents,
-  maxWaitingBytes,
+  maxQueuedEvents,
+  maxQueuedBytes,
   personOf,
-  staysAwake = false,
+  usesBusyPoll = false,
 }: WriteCoalescerOptions): WriteCoalescer {
-  const queue: Waiting[] = [];
+  const queue: QueuedPost[] = [];
   /**
    * Queued totals, overall and per person. There are fewer persons than logs in the catalog, which
    * is held in memory as well, so entries are never removed.
    */
-  const all: Share = { events: 0, size_bytes: 0 };
-  const ofPerson = new Map<string, Share>();
+  const totals: QueueTotals = { events: 0, size_bytes: 0 };
+  const ofPerson = new Map<string, QueueTotals>();
   let running: Promise<void> | null = null;
   /** At most two entries. A Set would promote garbage to the old generation as it churns. */
   const appends: Promise<void>[] = [];
   /** Appends that may still bring new ids to the bus, in the order of their ids. */
   const unsettled: { readonly first: EventId; readonly begun_ms: number }[] = [];
   /** Number of posts that are being appended. */
-  let underWay = 0;
+  let appendingPosts = 0;
   /** Decaying peak of the posts that are queued or being appended at the same time. */
-  let crowd = 0;
-  let isAwake = false;
+  let peakPosts = 0;
+  let isBusyPolling = false;
   /** Start of the latest append. */
   let begun_ms = 0;
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
-      await gathered();
-      crowd = Math.max(queue.length + underWay, CROWD_FADES * crowd);
-      await begin(queue.splice(0, countForAppend(queue)));
-      if (appends.length === APPENDS_AT_ONCE) await Promise.race(appends);
+      await collectPosts();
+      peakPosts = Math.max(queue.length + appendingPosts, PEAK_DECAY * peakPosts);
+      await startAppend(queue.splice(0, countForAppend(queue)));
+      if (appends.length === MAX_APPENDS) await Promise.race(appends);
     }
     running = null;
   }
 
   /**
-   * Waits while each turn of the event loop brings more posts, at most `GATHER_MS`, and only until
+   * Waits while each turn of the event loop brings more posts, at most `COLLECT_MS`, and only until
    * half of the peak number of posts is queued. While the thread busy-polls, many turns bring none;
    * it then waits as long as the busy-poll lasts.
    */
-  async function gathered(): Promise<void> {
+  async function collectPosts(): Promise<void> {
     const start_ms = performance.now();
-    const mayGrow = (before: number): boolean => queue.length > before || isAwake;
-    for (let before = 0; mayGrow(before) && performance.now() - start_ms < GATHER_MS;) {
+    const mayGrow = (before: number): boolean => queue.length > before || isBusyPolling;
+    for (let before = 0; mayGrow(before) && performance.now() - start_ms < COLLECT_MS;) {
       before = queue.length;
-      if (before >= crowd / 2) return;
+      if (before >= peakPosts / 2) return;
       await new Promise(setImmediate);
     }
   }
@@ -183,60 +183,60 @@ export function createWriteCoalescer({
    * Starts an append. Resolves once the bus has the batch and makes it durable, so that the next
    * one can be collected, or once nothing of the batch will be appended.
    */
-  function begin(batch: readonly Waiting[]): Promise<void> {
-    return new Promise((given) => {
-      underWay += batch.length;
+  function startAppend(batch: readonly QueuedPost[]): Promise<void> {
+    return new Promise((onHandedOver) => {
+      appendingPosts += batch.length;
       begun_ms = performance.now();
-      const appended = append(batch, given).finally(() => {
-        given();
-        underWay -= batch.length;
+      const appended = append(batch, onHandedOver).finally(() => {
+        onHandedOver();
+        appendingPosts -= batch.length;
         void appends.splice(appends.indexOf(appended), 1);
       });
       appends.push(appended);
-      if (staysAwake && !isAwake && isWorthIt()) busyPoll(isWorthIt);
+      if (usesBusyPoll && !isBusyPolling && shouldBusyPoll()) busyPoll(shouldBusyPoll);
     });
   }
 
   /** Returns whether the thread should busy-poll for the running appends. */
-  function isWorthIt(): boolean {
-    isAwake = appends.length > 0 && crowd >= AWAKE_CROWD && performance.now() - begun_ms < AWAKE_MS;
-    return isAwake;
+  function shouldBusyPoll(): boolean {
+    isBusyPolling = appends.length > 0 && peakPosts >= BUSY_POLL_POSTS && performance.now() - begun_ms < BUSY_POLL_MS;
+    return isBusyPolling;
   }
 
-  async function append(batch: readonly Waiting[], given: () => void): Promise<void> {
+  async function append(batch: readonly QueuedPost[], onHandedOver: () => void): Promise<void> {
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
-    for (const { arrived_ms, callbacks } of batch) if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(late());
-    let tell: () => void;
+    for (const { arrived_ms, callbacks } of batch) if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(timedOut());
+    let settlePosts: () => void;
     try {
-      const durable = await store(live, start_ms, given);
-      tell = () => {
+      const durable = await store(live, start_ms, onHandedOver);
+      settlePosts = () => {
         for (const { post, first } of durable) post.callbacks.resolve(first);
       };
     } catch (error) {
-      tell = () => {
+      settlePosts = () => {
         // Promises of posts whose reservation failed are rejected already; this has no effect.
         for (const { callbacks } of live) callbacks.reject(error);
       };
     }
     for (const { own, lines, size_bytes } of batch) {
-      grow(all, -lines.length, -size_bytes);
-      grow(own, -lines.length, -size_bytes);
+      addTo(totals, -lines.length, -size_bytes);
+      addTo(own, -lines.length, -size_bytes);
     }
-    tell();
+    settlePosts();
   }
 
   /** Resolves with the durably stored posts; a failed reservation has rejected its post before. */
-  async function store(live: readonly Waiting[], start_ms: number, given: () => void): Promise<readonly Accepted[]> {
-    const posts = live.map((post) => ({ post, ...accept(post) }));
-    const settled = noteUnsettled(posts, start_ms);
+  async function store(live: readonly QueuedPost[], start_ms: number, onHandedOver: () => void): Promise<readonly Accepted[]> {
+    const posts = live.map((post) => ({ post, ...assignIds(post) }));
+    const settled = trackUnsettled(posts, start_ms);
     const accepted = await reserveAll(posts);
     if (accepted.length > 0) {
       const now_ms = performance.now();
       const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
-      if (left_ms <= 0) throw late();
+      if (left_ms <= 0) throw timedOut();
       const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
-      given();
+      onHandedOver();
       await durable;
     }
     settled();
@@ -244,8 +244,8 @@ export function createWriteCoalescer({
   }
 
   /** Records new ids as unsettled until the callback is called or they can no longer arrive. */
-  function noteUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
-    forgetLost();
+  function trackUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
+    dropLostAppends();
     const first = posts.find(({ post }) => !("first" in post.ids))?.first;
     if (first === undefined) return () => {};
     const append = { first, begun_ms };
@@ -256,12 +256,12 @@ export function createWriteCoalescer({
     };
   }
 
-  function forgetLost(): void {
+  function dropLostAppends(): void {
     const now_ms = performance.now();
     while (unsettled.length > 0 && now_ms - unsettled[0]!.begun_ms > append_ms + LATE_MS) unsettled.shift();
   }
 
-  function accept({ lines, ids: wanted }: Waiting): { first: EventId; created: number } {
+  function assignIds({ lines, ids: wanted }: QueuedPost): { first: EventId; created: number } {
     if ("first" in wanted) return wanted;
     const { id: first, created } = ids(lines.length);
     return { first, created };
@@ -278,7 +278,7 @@ export function createWriteCoalescer({
         const reserve = reserveOf(post);
         if (reserve === null) return true;
         try {
-          await inTime(reserve(first, created), append_ms / 2);
+          await withTimeout(reserve(first, created), append_ms / 2);
           return true;
         } catch (error) {
           post.callbacks.reject(error);
@@ -290,15 +290,15 @@ export function createWriteCoalescer({
   }
 
   /** Returns whether a non-empty queue has room. An empty queue takes a post of any size. */
-  function hasRoom(own: Share, events: number, size_bytes: number): boolean {
-    const taken = partOf(all.events + events, all.size_bytes + size_bytes);
+  function hasRoom(own: QueueTotals, events: number, size_bytes: number): boolean {
+    const taken = shareOf(totals.events + events, totals.size_bytes + size_bytes);
     if (taken <= 1) return true;
-    return taken <= 1 + RESERVE && partOf(own.events + events, own.size_bytes + size_bytes) <= SMALL_SHARE;
+    return taken <= 1 + RESERVE && shareOf(own.events + events, own.size_bytes + size_bytes) <= SMALL_SHARE;
   }
 
   /** Returns the share of the queue's bounds that these totals take. */
-  function partOf(events: number, size_bytes: number): number {
-    return Math.max(events / maxWaitingEvents, size_bytes / maxWaitingBytes);
+  function shareOf(events: number, size_bytes: number): number {
+    return Math.max(events / maxQueuedEvents, size_bytes / maxQueuedBytes);
   }
 
   function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, callbacks: PostCallbacks): void {
@@ -306,11 +306,11 @@ export function createWriteCoalescer({
     const person = personOf(log);
     let own = ofPerson.get(person);
     if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
-    if (all.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
+    if (totals.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
       return callbacks.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
     }
-    grow(all, lines.length, size_bytes);
-    grow(own, lines.length, size_bytes);
+    addTo(totals, lines.length, size_bytes);
+    addTo(own, lines.length, size_bytes);
     queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), callbacks });
     running ??= run();
   }
@@ -325,22 +325,22 @@ export function createWriteCoalescer({
     submitVisit: (log, valid) => submitLines(log, [lineOf(encodeVisitFields(valid))]),
     submitLines,
     firstUnsettled() {
-      forgetLost();
+      dropLostAppends();
       return unsettled[0]?.first ?? null;
     },
     async drain() {
-      while (all.events > 0) await Promise.all([running, ...appends]);
+      while (totals.events > 0) await Promise.all([running, ...appends]);
     },
   };
 }
 
-function grow(share: Share, events: number, size_bytes: number): void {
+function addTo(share: QueueTotals, events: number, size_bytes: number): void {
   share.events += events;
   share.size_bytes += size_bytes;
 }
 
 /** Returns how many queued posts share the next append: at least one, whatever its size. */
-function countForAppend(queue: readonly Waiting[]): number {
+function countForAppend(queue: readonly QueuedPost[]): number {
   let events = 0;
   let taken_bytes = 0;
   for (const [i, { lines, size_bytes }] of queue.entries()) {
@@ -351,17 +351,17 @@ function countForAppend(queue: readonly Waiting[]): number {
   return queue.length;
 }
 
-function reserveOf({ ids }: Waiting): Reserve | null {
+function reserveOf({ ids }: QueuedPost): Reserve | null {
   return "reserve" in ids ? ids.reserve : null;
 }
 
-function inTime(work: Promise<void>, ms: number): Promise<void> {
+function withTimeout(work: Promise<void>, ms: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => reject(late()), ms);
+  const timer = setTimeout(() => reject(timedOut()), ms);
   work.then(resolve, reject).finally(() => clearTimeout(timer));
   return promise;
 }
 
-function late(): LoggiaError {
+function timedOut(): LoggiaError {
   return new LoggiaError("bus_unavailable", "The post could not be stored in time; try again shortly");
 }

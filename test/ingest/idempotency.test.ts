@@ -41,7 +41,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
   const now = () => clock.now_ms;
   const start = (through: Pick<Bus, "append"> = bus) => {
     const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
-    const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxWaitingEvents: 10_000, maxWaitingBytes: 10_000_000 };
+    const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxQueuedEvents: 10_000, maxQueuedBytes: 10_000_000 };
     const coalescer = createWriteCoalescer({
       bus: appending,
       ids: createIdSource({ now }),

@@ -26,8 +26,8 @@ const BOUNDS = {
   personOf: (log: string) => log,
   append_ms: 5_000,
   deadline_ms: 5_000,
-  maxWaitingEvents: 1_000,
-  maxWaitingBytes: 1_000_000,
+  maxQueuedEvents: 1_000,
+  maxQueuedBytes: 1_000_000,
 };
 
 function openBus(t: ExecutionContext): Promise<Bus> {
@@ -43,7 +43,7 @@ test("events and visits that arrive together share one append and one record per
       return bus.append(topic, records);
     },
   };
-  const coalescer = createWriteCoalescer({ bus: counting, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 5 });
+  const coalescer = createWriteCoalescer({ bus: counting, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 5 });
   const ids = await Promise.all([
     coalescer.submit(SHOP, EVENT),
     coalescer.submitVisit(SHOP, VISIT),
@@ -79,7 +79,7 @@ test("each callback is called once: with the id when durable, at once when refus
       await limiter.promise;
     },
   };
-  const coalescer = createWriteCoalescer({ bus: slow, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 2 });
+  const coalescer = createWriteCoalescer({ bus: slow, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 2 });
   const told: [name: string, what: string][] = [];
   const submit = (name: string): void =>
     coalescer.submitWithCallbacks(
@@ -187,7 +187,7 @@ test("large posts share an append up to a limit, so that two appends fit the que
     bus: noting,
     ids: createIdSource(),
     ...BOUNDS,
-    maxWaitingBytes: 64 * 1024 * 1024,
+    maxQueuedBytes: 64 * 1024 * 1024,
   });
   const line = { fields: encodeFields({ ...EVENT, data: "d".repeat(20_000) }), created: null };
   const post = () =>
@@ -231,7 +231,7 @@ test("posts reach the bus in the order of their ids, also if one is reserved fir
 
 test("a log that fills the queue leaves room for others, not for itself", async (t) => {
   await using bus = await openBus(t);
-  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100 });
+  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 100 });
   const outcomes = (log: typeof SHOP, count: number) =>
     Array.from({ length: count }, () =>
       coalescer.submit(log, EVENT).then(
@@ -251,7 +251,7 @@ test("a log that fills the queue leaves room for others, not for itself", async 
 test("logs of one owner share the room left to those with few waiting events", async (t) => {
   await using bus = await openBus(t);
   const personOf = (log: string) => (log === ATTIC ? "other" : "one");
-  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxWaitingEvents: 100, personOf });
+  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 100, personOf });
   const taken = (log: string, count: number) => {
     const posts = Array.from({ length: count }, () => coalescer.submit(log as typeof SHOP, EVENT));
     return Promise.allSettled(posts).then((all) => all.filter(({ status }) => status === "fulfilled").length);
@@ -265,9 +265,9 @@ test.serial("the thread busy-polls while many posts wait for a short append", as
    * Returns the share of time that the thread sleeps while this many posts wait for appends that
    * take this long.
    */
-  const sleeping = async (posts: number, append_ms: number, staysAwake: boolean): Promise<number> => {
+  const sleeping = async (posts: number, append_ms: number, usesBusyPoll: boolean): Promise<number> => {
     const bus = { append: () => new Promise<void>((resolve) => setTimeout(resolve, append_ms)) };
-    const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, staysAwake });
+    const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, usesBusyPoll });
     const before = performance.eventLoopUtilization();
     for (let round = 0; round < Math.max(1, 40 / append_ms); round++) {
       await Promise.all(Array.from({ length: posts }, () => coalescer.submit(SHOP, EVENT)));
