@@ -373,11 +373,11 @@ async function startPost(
   const documents = closing.use(await batches());
   const forgetting = startForgetting(documents, { clock, log });
   closing.defer(() => forgetting.close());
-  const once = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
+  const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
   const server = createPostListener({
     catalog,
     coalescer,
-    once,
+    idempotency,
     clock,
     limits: settings.limits,
     elasticsearchVersion: settings.elasticsearchVersion,
@@ -391,6 +391,6 @@ async function startPost(
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  const shared = { catalog, coalescer, once, clock, limiter, metrics, connections: connections.listeners, log };
+  const shared = { catalog, coalescer, idempotency, clock, limiter, metrics, connections: connections.listeners, log };
   return { post, listeners: await startListeners(settings, shared, closing) };
 }

@@ -23,7 +23,7 @@ import type { Address } from "../settings/values.ts";
 export type ListenersOptions = {
   readonly catalog: Catalog;
   readonly coalescer: WriteCoalescer;
-  readonly once: Idempotency;
+  readonly idempotency: Idempotency;
   readonly clock: PostClock;
   readonly limiter: RateLimiter;
   readonly metrics: Pick<Metrics, "listener">;

@@ -48,7 +48,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
       personOf: (log) => log,
       ...bounds,
     });
-    const once: Idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
+    const idempotency: Idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
       const batch = {
@@ -60,7 +60,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
         read_ms: now(),
         believed_ms: now(),
       };
-      return once.post(batch, (ids) => coalescer.submitLines(SHOP, lines, ids));
+      return idempotency.post(batch, (ids) => coalescer.submitLines(SHOP, lines, ids));
     };
   };
   return { bus, store, documents, clock, start };

@@ -75,11 +75,11 @@ export async function dataOf(service: Service, id: string): Promise<string> {
 export async function listenWith(
   t: ExecutionContext,
   { ports }: Service,
-  { once, submitLines }: { readonly once: Idempotency; readonly submitLines: (lines: number) => Promise<string> },
+  { idempotency, submitLines }: { readonly idempotency: Idempotency; readonly submitLines: (lines: number) => Promise<string> },
 ): Promise<{ readonly postUrl: string }> {
   const server = createPostListener({
     catalog: ports.catalog,
-    once,
+    idempotency,
     coalescer: { submitLines: (_log: unknown, lines: readonly unknown[]) => submitLines(lines.length) } as never,
     limits: DEFAULT_LIMITS,
     log: pino({ level: "silent" }),

@@ -17,7 +17,7 @@ import type { Idempotency } from "../idempotency.ts";
 export type BatchPostOptions = {
   readonly catalog: Catalog;
   readonly coalescer: WriteCoalescer;
-  readonly once: Idempotency;
+  readonly idempotency: Idempotency;
   readonly limits: FieldLimits;
   /** Default: the host's clock */
   readonly clock?: PostClock | undefined;
@@ -48,7 +48,7 @@ export async function postBatch(
   { log, apiKey, key }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, coalescer, once, limits, clock = HOST_CLOCK }: BatchPostOptions,
+  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const read = (at: Moments) => readBatch(form, given, limits, { ...at, retentionDays });
@@ -57,7 +57,7 @@ export async function postBatch(
   const { lines } = batch;
   if (key === null) return { ...batch, first: await coalescer.submitLines(log, lines) };
   const hash = createHash("sha256").update(form).update(given.body).digest("base64url");
-  const posted = await once.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
+  const posted = await idempotency.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
     coalescer.submitLines(log, lines, ids),
   );
   // A repeat gets the first response, whose events were validated at their own time.

@@ -57,7 +57,7 @@ import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
 export type PostListenerOptions = {
   readonly catalog: Catalog;
   readonly coalescer: WriteCoalescer;
-  readonly once: Idempotency;
+  readonly idempotency: Idempotency;
   /** Default: the host's clock */
   readonly clock?: PostClock;
   readonly limits: FieldLimits;

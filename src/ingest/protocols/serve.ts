@@ -40,7 +40,7 @@ export type ServeOptions = {
   readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
-  readonly once: Idempotency;
+  readonly idempotency: Idempotency;
   readonly room: BodyRoom;
   /** Bounds the memory of bodies that are not authenticated yet. */
   readonly unverified: BodyRoom;

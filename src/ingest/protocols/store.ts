@@ -19,7 +19,7 @@ import type { RecentIds } from "./repeats.ts";
 
 export type StoreOptions = {
   readonly coalescer: Pick<WriteCoalescer, "submitLines">;
-  readonly once: Idempotency;
+  readonly idempotency: Idempotency;
   readonly recent: RecentIds;
   readonly limits: FieldLimits;
   readonly clock: PostClock;
@@ -214,15 +214,15 @@ async function appendOnce(
   { log, apiKey, repeat }: Producer,
   { lines, names }: Chunk,
   n: number,
-  { coalescer, once, clock }: StoreOptions,
+  { coalescer, idempotency, clock }: StoreOptions,
 ): Promise<EventId> {
   const keyed = { log, apiKey, count: lines.length, ...momentsBy(clock) };
   const append: Append = (ids) => coalescer.submitLines(log, lines, ids);
   if (repeat !== null)
-    return (await once.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
+    return (await idempotency.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
   if (names.length < lines.length) return await coalescer.submitLines(log, lines);
   const hash = nameOfAll(names);
-  return (await once.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
+  return (await idempotency.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
 }
 
 function underWay(): LoggiaError {

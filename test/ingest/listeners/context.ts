@@ -45,7 +45,7 @@ export async function contextOf(
         return firstIdAt(0);
       },
     },
-    once: { post: () => Promise.reject(new Error("not asked for")) },
+    idempotency: { post: () => Promise.reject(new Error("not asked for")) },
     recent: new RecentIds(),
     limiter: createRateLimiter(),
     clock: HOST_CLOCK,

@@ -116,7 +116,7 @@ test("an acknowledged chunk is stored, and a repeated one is stored once", async
 
 test("nothing is acknowledged before it is on the bus", async (t) => {
   const { context, bus } = await contextOf(t, {
-    once: {
+    idempotency: {
       post: async (_batch, append) => ({
         first: await append({ reserve: async () => {} }),
         read_ms: 0,

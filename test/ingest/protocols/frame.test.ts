@@ -153,7 +153,7 @@ test("a full queue refuses the whole request with 503 and Retry-After, and nothi
   const appended: number[] = [];
   let full = true;
   const listener = await listenWith(t, service, {
-    once: { post: () => Promise.reject(new Error("no keys here")) },
+    idempotency: { post: () => Promise.reject(new Error("no keys here")) },
     submitLines(lines) {
       if (full) return Promise.reject(new LoggiaError("overloaded", "Too many posts are waiting"));
       appended.push(lines);

@@ -245,7 +245,7 @@ test.serial("a full queue refuses the request with 503 and Retry-After, and noth
   let full = true;
   const stored: number[] = [];
   const listener = await listenWith(t, service, {
-    once: {
+    idempotency: {
       post: async (batch, append) => ({
         ...batch,
         first: await append({ first: "0".repeat(24) as never, created: 0 }),

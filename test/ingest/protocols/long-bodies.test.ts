@@ -146,7 +146,7 @@ async function take(path: string, body: Buffer, { template, headers = {} }: Told
         return firstIdAt(0);
       },
     },
-    once: {
+    idempotency: {
       post: async <B extends object>(batch: B, append: Append) => {
         return { ...batch, first: await append({ first: firstIdAt(0), created: 0 }) };
       },
