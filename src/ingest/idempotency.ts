@@ -39,11 +39,11 @@ export type KeyedBatch = {
   /** Latest time the batch may have been read at. Its events' times are checked against it. */
   readonly read_ms: number;
   /** Time at which the batch was read, by the trusted clock. */
-  readonly believed_ms: number;
+  readonly trusted_ms: number;
 };
 
 /** Position of the batch on the bus, with the times of the attempt that stored it. */
-export type Posted = Pick<KeyedBatch, "read_ms" | "believed_ms"> & { readonly first: EventId };
+export type Posted = Pick<KeyedBatch, "read_ms" | "trusted_ms"> & { readonly first: EventId };
 
 /**
  * Appends a batch with new ids, which are reserved first, or with ids assigned earlier. Resolves
@@ -122,8 +122,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     return await postedBefore(name, { known, version: found.version }, batch, append);
   }
 
-  function isOver({ believed_ms }: Reservation): boolean {
-    return now() - believed_ms > KEY_LIFE_MS;
+  function isOver({ trusted_ms }: Reservation): boolean {
+    return now() - trusted_ms > KEY_LIFE_MS;
   }
 
   /**
@@ -152,21 +152,21 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
 
   async function appendNew(name: string, batch: KeyedBatch, append: Append, over: string | null): Promise<Posted> {
-    const { hash, count, read_ms, believed_ms } = batch;
+    const { hash, count, read_ms, trusted_ms } = batch;
     let reservation: Reservation | null = null;
     let version = "";
     const first = await append({
       reserve: async (first, created) => {
-        reservation = { hash, first, created, count, read_ms, believed_ms, done: false };
-        const written =
-          over === null ? documents.create(name, reservation) : documents.replace(name, reservation, over);
+        reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
+        const document = documentOf(reservation);
+        const written = over === null ? documents.create(name, document) : documents.replace(name, document, over);
         const result = await written;
         if (result.kind === "conflict") throw new Taken();
         version = result.version;
       },
     });
     if (reservation !== null) void mark(name, reservation, version);
-    return { first, read_ms, believed_ms };
+    return { first, read_ms, trusted_ms };
   }
 
   /**
@@ -184,7 +184,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   /** Marks a reservation as done. It saves repeats the search on the bus; nothing awaits it. */
   async function mark(name: string, reservation: Reservation, version: string): Promise<void> {
     try {
-      await documents.replace(name, { ...reservation, done: true }, version);
+      await documents.replace(name, documentOf({ ...reservation, done: true }), version);
     } catch (error) {
       log.debug({ err: error }, "an idempotency key could not be marked as done");
     }
@@ -210,14 +210,22 @@ function nameOf(key: string): string {
 /** The key is in use. */
 class Taken extends Error {}
 
-/** Decodes a reservation. Earlier releases stored a single time, which stands for all of them. */
-function reservationOf(body: Readonly<Record<string, unknown>>): Reservation {
-  const known = body as Omit<Reservation, "created" | "believed_ms"> & Partial<Reservation>;
-  return { created: acceptedAt(known.first), believed_ms: known.read_ms, ...known };
+/** Encodes a reservation. Stored documents call the trusted time `believed_ms`. */
+function documentOf({ trusted_ms, ...reservation }: Reservation): Readonly<Record<string, unknown>> {
+  return { ...reservation, believed_ms: trusted_ms };
 }
 
-function postedOf({ first, read_ms, believed_ms }: Reservation): Posted {
-  return { first, read_ms, believed_ms };
+/** Decodes a reservation. Earlier releases stored a single time, which stands for all of them. */
+function reservationOf(body: Readonly<Record<string, unknown>>): Reservation {
+  const { believed_ms, ...known } = body as Omit<Reservation, "created" | "trusted_ms"> & {
+    readonly created?: number;
+    readonly believed_ms?: number;
+  };
+  return { created: acceptedAt(known.first), ...known, trusted_ms: believed_ms ?? known.read_ms };
+}
+
+function postedOf({ first, read_ms, trusted_ms }: Reservation): Posted {
+  return { first, read_ms, trusted_ms };
 }
 
 /** Counts the ids of a reservation that are on the bus. */

@@ -58,7 +58,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
         hash: texts.join(),
         count: texts.length,
         read_ms: now(),
-        believed_ms: now(),
+        trusted_ms: now(),
       };
       return idempotency.post(batch, (ids) => coalescer.submitLines(SHOP, lines, ids));
     };
@@ -122,6 +122,23 @@ test("an idempotency key belongs to the API key that it was sent with", async (t
   t.deepEqual(await one("k", ["b"], "till"), other);
   t.deepEqual(await one("k", ["a"], "cron"), same);
   t.is((await idsOn(bus)).length, 3);
+});
+
+test("a reservation keeps the names that other releases read", async (t) => {
+  const { documents, clock, start } = await house(t);
+  const { first } = await start()("k", ["a", "b"]);
+  const name = createHash("sha256").update("shop\none\nk").digest("base64url");
+  const document = await until(
+    async () => {
+      const found = await documents.read(name);
+      return found?.body?.["done"] === true ? found.body : null;
+    },
+    { what: "the reservation marked as done" },
+  );
+  const { created, ...rest } = document;
+  t.is(typeof created, "number");
+  const times = { read_ms: clock.now_ms, believed_ms: clock.now_ms };
+  t.deepEqual(rest, { hash: "a,b", first, count: 2, done: true, ...times });
 });
 
 /** The document id of releases whose idempotency keys belonged to a log. */

@@ -23,7 +23,7 @@ export type BatchPostOptions = {
   readonly clock?: PostClock | undefined;
 };
 
-type Moments = Pick<Keeps, "read_ms" | "believed_ms">;
+type Moments = Pick<Keeps, "read_ms" | "trusted_ms">;
 
 const KEY_MAX_CHARACTERS = 200;
 

@@ -12,14 +12,14 @@ export type Keeps = {
    */
   readonly read_ms: number;
   /** Time of the post by the trusted clock, which events expire by. */
-  readonly believed_ms: number;
+  readonly trusted_ms: number;
   /** Days that the log keeps events after their creation; null: for ever. */
   readonly retentionDays: number | null;
 };
 
 /** Returns the times of a post that is read now. */
-export function momentsBy(clock: PostClock): Pick<Keeps, "read_ms" | "believed_ms"> {
-  return { read_ms: clock.latest(), believed_ms: clock.now() };
+export function momentsBy(clock: PostClock): Pick<Keeps, "read_ms" | "trusted_ms"> {
+  return { read_ms: clock.latest(), trusted_ms: clock.now() };
 }
 
 const DAY_MS = 86_400_000;
@@ -42,14 +42,14 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
     faults.push(`created is ${written(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
-  const { read_ms, believed_ms, retentionDays } = keeps;
+  const { read_ms, trusted_ms, retentionDays } = keeps;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
       `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(read_ms)}`,
     );
   } else if (ms < 0) {
     faults.push(`created is ${show(ms)}, before 1970`);
-  } else if (retentionDays !== null && ms < believed_ms - retentionDays * DAY_MS) {
+  } else if (retentionDays !== null && ms < trusted_ms - retentionDays * DAY_MS) {
     faults.push(`created is ${show(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;

@@ -120,7 +120,7 @@ test("nothing is acknowledged before it is on the bus", async (t) => {
       post: async (_batch, append) => ({
         first: await append({ reserve: async () => {} }),
         read_ms: 0,
-        believed_ms: 0,
+        trusted_ms: 0,
       }),
     },
   });

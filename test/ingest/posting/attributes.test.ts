@@ -6,7 +6,7 @@ import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import type { BatchForm } from "../../../src/ingest/posting/batch.ts";
 import { validateEvent } from "../../../src/ingest/posting/validated-event.ts";
 
-const KEEPS = { read_ms: 0, believed_ms: 0, retentionDays: null };
+const KEEPS = { read_ms: 0, trusted_ms: 0, retentionDays: null };
 
 function read(given: unknown, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
   const faults: string[] = [];

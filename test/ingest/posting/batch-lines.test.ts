@@ -9,7 +9,7 @@ import { turnsDuring } from "../../support/turns.ts";
 
 const LOG = parseLogKey("shop")!;
 const NOW_MS = Date.UTC(2026, 10, 22);
-const KEEPS = { read_ms: NOW_MS, believed_ms: NOW_MS, retentionDays: 30 };
+const KEEPS = { read_ms: NOW_MS, trusted_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
 /** Reads a body of lines; returns the fault of each line, and the events that the pipeline gets. */

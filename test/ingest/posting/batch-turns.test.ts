@@ -13,7 +13,7 @@ test("a small batch is read at once, large ones one after the other, yielding to
   const read = (name: string, count: number) =>
     readBatch("array", bodyOf(count), DEFAULT_LIMITS, {
       read_ms: Date.now(),
-      believed_ms: Date.now(),
+      trusted_ms: Date.now(),
       retentionDays: null,
     }).then(({ accepted }) => {
       ended.push(name);

@@ -9,7 +9,7 @@ const NOW_MS = Date.UTC(2026, 10, 22);
 function read(form: string) {
   return validateEvent(parseForm(form), DEFAULT_LIMITS, () => ({
     read_ms: NOW_MS,
-    believed_ms: NOW_MS,
+    trusted_ms: NOW_MS,
     retentionDays: 30,
   }));
 }
