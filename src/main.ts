@@ -31,7 +31,7 @@ import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
 import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
-import { startForgetting } from "./ingest/idempotency-store.ts";
+import { startKeyRemoval } from "./ingest/idempotency-store.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { createIdempotency } from "./ingest/idempotency.ts";
 import type { Settings } from "./settings.ts";
@@ -371,8 +371,8 @@ async function startPost(
   posting.follow(coalescer);
   const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
   const documents = closing.use(await batches());
-  const forgetting = startForgetting(documents, { clock, log });
-  closing.defer(() => forgetting.close());
+  const keyRemoval = startKeyRemoval(documents, { clock, log });
+  closing.defer(() => keyRemoval.close());
   const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
   const server = createPostListener({
     catalog,

@@ -27,56 +27,56 @@ export const KEY_LIFE_MS = 24 * 3_600_000;
  * mark were written before the time of the mark. No key has this name.
  */
 const MARKS = "marks";
-const INTERVAL_MS = 3_600_000;
+const REMOVAL_INTERVAL_MS = 3_600_000;
 
 type Mark = { readonly at_ms: number; readonly cursor: string };
 
-export type Forgetting = {
+export type KeyRemoval = {
   /** @returns the number of keys removed */
-  sweep(): Promise<number>;
+  removeExpired(): Promise<number>;
   close(): Promise<void>;
 };
 
 /** Removes keys once an hour when they are a day old. Any number of processes may run it. */
-export function startForgetting(
+export function startKeyRemoval(
   documents: IdempotencyStore,
   { log, clock = HOST_CLOCK }: { log: Logger; clock?: RemovalClock },
-): Forgetting {
+): KeyRemoval {
   const closing = new AbortController();
   const { signal } = closing;
 
-  async function sweep(): Promise<number> {
+  async function removeExpired(): Promise<number> {
     const now_ms = clock.now();
     if (!clock.mayRemove()) return 0;
     const found = await documents.read(MARKS);
     const marks = (found?.body?.["marks"] ?? []) as readonly Mark[];
     const last = marks.at(-1);
     const expired = marks.findLast(({ at_ms }) => at_ms < now_ms - KEY_LIFE_MS);
-    const forgotten = expired === undefined ? 0 : await documents.forget(expired.cursor);
+    const removed = expired === undefined ? 0 : await documents.forget(expired.cursor);
     // Another process may have set the mark of this hour.
-    if (last === undefined || Math.abs(now_ms - last.at_ms) >= INTERVAL_MS) {
+    if (last === undefined || Math.abs(now_ms - last.at_ms) >= REMOVAL_INTERVAL_MS) {
       const { cursor } = await documents.changes(last?.cursor ?? null);
       const kept = [...marks.filter(({ at_ms }) => at_ms >= (expired?.at_ms ?? 0)), { at_ms: now_ms, cursor }];
       const body = { marks: kept.filter((mark) => mark !== expired) };
       await (found === null ? documents.create(MARKS, body) : documents.replace(MARKS, body, found.version));
     }
-    return forgotten;
+    return removed;
   }
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       try {
-        await sweep();
+        await removeExpired();
       } catch (error) {
         log.warn({ err: error }, "removing expired idempotency keys failed; the next attempt is in an hour");
       }
-      await sleep(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(REMOVAL_INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
   const running = run();
   return {
-    sweep,
+    removeExpired,
     close: async () => {
       closing.abort();
       await running;

@@ -73,9 +73,9 @@ type Reservation = Posted & {
 
 /** Largest difference between the clocks of brokers and posting processes, in milliseconds. */
 const SKEW_MS = 10_000;
-const LOOK_TIMEOUT_MS = 20_000;
-const LOOK_RECORDS = 500;
-const LOOK_BYTES = 4 * 1024 * 1024;
+const SEARCH_TIMEOUT_MS = 20_000;
+const SEARCH_RECORDS = 500;
+const SEARCH_BYTES = 4 * 1024 * 1024;
 const RETRY_AFTER_S = 5;
 
 /**
@@ -89,7 +89,7 @@ const RETRY_AFTER_S = 5;
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
-  const underWay = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
+  const inProgress = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
     const earlier = await repeatOfEarlierRelease(batch, append);
@@ -97,15 +97,15 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     try {
       return await appendNew(name, batch, append, null);
     } catch (error) {
-      if (!(error instanceof Taken)) throw error;
+      if (!(error instanceof KeyInUse)) throw error;
     }
     const found = await documents.read(name);
-    if (found === null || found.body === null) throw unsettled();
+    if (found === null || found.body === null) throw stillInProgress();
     const known = reservationOf(found.body);
-    if (isOver(known)) return await replaced(name, batch, append, found.version);
-    if (known.hash !== batch.hash) throw otherBody();
-    const posted = await postedBefore(name, { known, version: found.version }, batch, append);
-    return posted ?? (await replaced(name, batch, append, found.version));
+    if (isExpired(known)) return await appendReplacing(name, batch, append, found.version);
+    if (known.hash !== batch.hash) throw keyReused();
+    const posted = await completeEarlier(name, { known, version: found.version }, batch, append);
+    return posted ?? (await appendReplacing(name, batch, append, found.version));
   }
 
   /**
@@ -118,11 +118,11 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     const found = await documents.read(name);
     if (found === null || found.body === null) return null;
     const known = reservationOf(found.body);
-    if (isOver(known) || known.hash !== batch.hash) return null;
-    return await postedBefore(name, { known, version: found.version }, batch, append);
+    if (isExpired(known) || known.hash !== batch.hash) return null;
+    return await completeEarlier(name, { known, version: found.version }, batch, append);
   }
 
-  function isOver({ trusted_ms }: Reservation): boolean {
+  function isExpired({ trusted_ms }: Reservation): boolean {
     return now() - trusted_ms > KEY_LIFE_MS;
   }
 
@@ -130,7 +130,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
    * Returns the position of a batch that an earlier attempt appended, in whole or in part; null if
    * it appended nothing.
    */
-  async function postedBefore(
+  async function completeEarlier(
     name: string,
     { known, version }: { readonly known: Reservation; readonly version: string },
     batch: KeyedBatch,
@@ -139,7 +139,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     if (known.done) return postedOf(known);
     const onBus = await countOnBus(bus, batch.log, known, settle_ms);
     if (onBus < known.count) {
-      if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw unsettled();
+      if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw stillInProgress();
       if (onBus === 0) return null;
       // A batch that took several requests may be there in part; what is there is not stored again.
       await append({ first: known.first, created: known.created });
@@ -147,11 +147,11 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
       await deletions.append(await store.deletionsAmong(batch.log, ids));
     }
-    void mark(name, known, version);
+    void markDone(name, known, version);
     return postedOf(known);
   }
 
-  async function appendNew(name: string, batch: KeyedBatch, append: Append, over: string | null): Promise<Posted> {
+  async function appendNew(name: string, batch: KeyedBatch, append: Append, replaced: string | null): Promise<Posted> {
     const { hash, count, read_ms, trusted_ms } = batch;
     let reservation: Reservation | null = null;
     let version = "";
@@ -159,13 +159,13 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       reserve: async (first, created) => {
         reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
         const document = documentOf(reservation);
-        const written = over === null ? documents.create(name, document) : documents.replace(name, document, over);
+        const written = replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced);
         const result = await written;
-        if (result.kind === "conflict") throw new Taken();
+        if (result.kind === "conflict") throw new KeyInUse();
         version = result.version;
       },
     });
-    if (reservation !== null) void mark(name, reservation, version);
+    if (reservation !== null) void markDone(name, reservation, version);
     return { first, read_ms, trusted_ms };
   }
 
@@ -173,16 +173,16 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
    * Appends the batch under new ids and replaces a reservation that cannot be completed. If another
    * process replaced it first, that attempt is still running.
    */
-  async function replaced(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
+  async function appendReplacing(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
     try {
       return await appendNew(name, batch, append, version);
     } catch (error) {
-      throw error instanceof Taken ? unsettled() : error;
+      throw error instanceof KeyInUse ? stillInProgress() : error;
     }
   }
 
   /** Marks a reservation as done. It saves repeats the search on the bus; nothing awaits it. */
-  async function mark(name: string, reservation: Reservation, version: string): Promise<void> {
+  async function markDone(name: string, reservation: Reservation, version: string): Promise<void> {
     try {
       await documents.replace(name, documentOf({ ...reservation, done: true }), version);
     } catch (error) {
@@ -193,10 +193,10 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   return {
     post(batch, append) {
       const name = nameOf(`${batch.log}\n${batch.apiKey}\n${batch.key}`);
-      const running = underWay.get(name);
-      if (running !== undefined) return running.hash === batch.hash ? running.posted : Promise.reject(otherBody());
-      const posted = attempt(name, batch, append).finally(() => underWay.delete(name));
-      underWay.set(name, { hash: batch.hash, posted });
+      const running = inProgress.get(name);
+      if (running !== undefined) return running.hash === batch.hash ? running.posted : Promise.reject(keyReused());
+      const posted = attempt(name, batch, append).finally(() => inProgress.delete(name));
+      inProgress.set(name, { hash: batch.hash, posted });
       return posted;
     },
   };
@@ -208,7 +208,7 @@ function nameOf(key: string): string {
 }
 
 /** The key is in use. */
-class Taken extends Error {}
+class KeyInUse extends Error {}
 
 /** Encodes a reservation. Stored documents call the trusted time `believed_ms`. */
 function documentOf({ trusted_ms, ...reservation }: Reservation): Readonly<Record<string, unknown>> {
@@ -237,9 +237,9 @@ async function countOnBus(
 ): Promise<number> {
   // The bus has its own clock: the host's, a broker's, or the clock that ids are made from.
   const [earliest_ms, latest_ms] = [Math.min(acceptedAt(first), created), Math.max(acceptedAt(first), created)];
-  const isOurs = rangeOf(first, count);
+  const isOfBatch = rangeOf(first, count);
   const found = new Set<EventId>();
-  const bounds = { maxRecords: LOOK_RECORDS, maxBytes: LOOK_BYTES, signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) };
+  const bounds = { maxRecords: SEARCH_RECORDS, maxBytes: SEARCH_BYTES, signal: AbortSignal.timeout(SEARCH_TIMEOUT_MS) };
   try {
     for await (const records of bus.read({ topic: "events", since: earliest_ms - SKEW_MS, ...bounds })) {
       for (const { key, value, appended } of records) {
@@ -249,13 +249,13 @@ async function countOnBus(
         // Ids assigned together share their time prefix, so most records need not be decoded.
         if (!value.includes(first.slice(0, 11))) continue;
         for (const line of decodeRecord(value))
-          if (line.kind === "event" && isOurs(line.event.id)) found.add(line.event.id);
+          if (line.kind === "event" && isOfBatch(line.event.id)) found.add(line.event.id);
       }
       if (found.size === count) break;
     }
   } catch (error) {
     if (!bounds.signal.aborted) throw error;
-    throw unsettled(error);
+    throw stillInProgress(error);
   }
   return found.size;
 }
@@ -266,14 +266,14 @@ function rangeOf(first: EventId, count: number): (id: EventId) => boolean {
   return (id) => id.endsWith(process) && id >= first && id <= last;
 }
 
-function otherBody(): LoggiaError {
+function keyReused(): LoggiaError {
   return new LoggiaError(
     "conflict",
     "The Idempotency-Key was already used with this API key for a different body; each batch needs its own key",
   );
 }
 
-function unsettled(cause?: unknown): LoggiaError {
+function stillInProgress(cause?: unknown): LoggiaError {
   return new LoggiaError(
     "bus_unavailable",
     "An earlier request with this Idempotency-Key may still be in progress; try again in a few seconds",

@@ -12,7 +12,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../src/events/id.ts";
 import { createWriteCoalescer } from "../../src/ingest/write-coalescer.ts";
-import { KEY_LIFE_MS, startForgetting } from "../../src/ingest/idempotency-store.ts";
+import { KEY_LIFE_MS, startKeyRemoval } from "../../src/ingest/idempotency-store.ts";
 import { createIdempotency, type Idempotency } from "../../src/ingest/idempotency.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { decodeRecord } from "../../src/events/record.ts";
@@ -245,18 +245,18 @@ test("an idempotency key expires after a day and is removed", async (t) => {
   const { bus, documents, clock, start } = await house(t);
   const one = start();
   const { first } = await one("k", ["a"]);
-  const forgetting = startForgetting(documents, {
+  const keyRemoval = startKeyRemoval(documents, {
     log: SILENT,
     clock: { now: () => clock.now_ms, mayRemove: () => true },
   });
-  t.teardown(() => forgetting.close());
-  t.is(await forgetting.sweep(), 0);
+  t.teardown(() => keyRemoval.close());
+  t.is(await keyRemoval.removeExpired(), 0);
   clock.now_ms += KEY_LIFE_MS - 1;
   t.is((await one("k", ["a"])).first, first);
-  t.is(await forgetting.sweep(), 0);
+  t.is(await keyRemoval.removeExpired(), 0);
   await one("young", ["b"]);
   clock.now_ms += 2;
-  t.is(await forgetting.sweep(), 1);
+  t.is(await keyRemoval.removeExpired(), 1);
   t.true((await one("k", ["a"])).first > first);
   await t.throwsAsync(one("young", ["c"]));
   t.is((await idsOn(bus)).length, 3);
