@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey } from "../../events/event.ts";
 import { personOf } from "../../ratelimit/person.ts";
-import { momentsBy } from "../posting/created.ts";
+import { postTimesBy } from "../posting/created.ts";
 import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
@@ -47,7 +47,7 @@ export class Intake {
   /** Queues an event; {@link flush} stores it. */
   add(event: ProducerEvent): void {
     const { limits, clock } = this.#context;
-    const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: momentsBy(clock).read_ms });
+    const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: postTimesBy(clock).read_ms });
     if (cut || event.tags.includes(CUT_TAG)) this.#tally.add("cut");
     this.#lines.push(line);
     this.#held_lines += 1;

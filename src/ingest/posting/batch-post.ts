@@ -10,8 +10,8 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
-import { momentsBy } from "./created.ts";
-import type { Keeps } from "./created.ts";
+import { postTimesBy } from "./created.ts";
+import type { PostTimes } from "./created.ts";
 import type { Idempotency } from "../idempotency.ts";
 
 export type BatchPostOptions = {
@@ -22,8 +22,6 @@ export type BatchPostOptions = {
   /** Default: the host's clock */
   readonly clock?: PostClock | undefined;
 };
-
-type Moments = Pick<Keeps, "read_ms" | "trusted_ms">;
 
 const KEY_MAX_CHARACTERS = 200;
 
@@ -51,8 +49,8 @@ export async function postBatch(
   { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
-  const read = (at: Moments) => readBatch(form, given, limits, { ...at, retentionDays });
-  const at = momentsBy(clock);
+  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays });
+  const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;
   if (key === null) return { ...batch, first: await coalescer.submitLines(log, lines) };

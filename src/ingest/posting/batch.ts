@@ -7,7 +7,7 @@ import { distinctTags, NO_TAGS } from "../../events/tags.ts";
 import { wellFormed } from "../../events/text.ts";
 import { createTurns } from "../../scheduling/turns.ts";
 import { readCreated } from "./created.ts";
-import type { Keeps } from "./created.ts";
+import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
 import { settleFaults } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
@@ -39,18 +39,18 @@ export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
  * @throws LoggiaError `bad_body` if an array is not JSON, or there is no event; `body_too_large` if
  * there are too many events
  */
-export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
-  const reading = (): Promise<Batch> => read(form, given, limits, keeps);
+export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
+  const reading = (): Promise<Batch> => read(form, given, limits, range);
   return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
 }
 
-async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, keeps: Keeps): Promise<Batch> {
+async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
   const { body } = given;
   const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   const text = body.subarray(start);
-  if (form === "object") return settleFaults([parseOne(text.toString("utf8"), limits, keeps)]);
+  if (form === "object") return settleFaults([parseOne(text.toString("utf8"), limits, range)]);
   const most = mostEvents(given);
-  const items = await (form === "array" ? readArray : readLines)(text, most, limits, keeps);
+  const items = await (form === "array" ? readArray : readLines)(text, most, limits, range);
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
   return settleFaults(items);
 }
@@ -60,24 +60,24 @@ function mostEvents({ body, sent_bytes }: BatchBody): number {
   return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
 }
 
-async function readArray(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
+async function readArray(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange): Promise<readonly ReadItem[]> {
   const posted = parseArray(body.toString("utf8"));
   if (posted.length > most) throw tooMany(posted.length, most);
   const items: ReadItem[] = [];
   for (const one of posted) {
     if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
-    items.push(readItem(one, limits, keeps));
+    items.push(readItem(one, limits, range));
   }
   return items;
 }
 
 /** Reads one event per line. Blank lines are skipped. */
-async function readLines(body: Buffer, most: number, limits: FieldLimits, keeps: Keeps): Promise<readonly ReadItem[]> {
+async function readLines(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange): Promise<readonly ReadItem[]> {
   const items: ReadItem[] = [];
   const scanner = new LineScanner(body);
   for (let line = 1; scanner.hasNext; line++) {
     if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
-    const item = readLine(scanner, limits, keeps);
+    const item = readLine(scanner, limits, range);
     if (item === null) continue;
     if (items.length === most) throw tooMany(nonBlankLines(body.toString("utf8")), most);
     items.push(item);
@@ -107,7 +107,7 @@ function parseArray(text: string): readonly unknown[] {
 }
 
 /** Reads a body that is one event. */
-function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
+function parseOne(text: string, limits: FieldLimits, range: CreatedRange): ReadItem {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -115,18 +115,18 @@ function parseOne(text: string, limits: FieldLimits, keeps: Keeps): ReadItem {
     const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
     return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
   }
-  return readItem(value, limits, keeps);
+  return readItem(value, limits, range);
 }
 
 /** Reads the next line; null if it is blank. */
-function readLine(scanner: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
+function readLine(scanner: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
   if (scanner.next()) {
-    const item = readPlain(scanner, limits, keeps) ?? readItem(itemOf(scanner.fields), limits, keeps);
+    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), limits, range);
     if (item.fault === null) return item;
   }
   // Faults come from parsing the whole line: all of them, in the order of the fields.
   const { text } = scanner;
-  return text.trim() === "" ? null : parseLine(text, limits, keeps);
+  return text.trim() === "" ? null : parseLine(text, limits, range);
 }
 
 /** Returns the fields as `JSON.parse` would. */
@@ -149,13 +149,13 @@ function parsed(json: string | null): unknown {
  * Reads an event whose bytes go to the bus as posted, except for its attributes. Returns null if a
  * field needs another encoding or may be invalid.
  */
-function readPlain(line: LineScanner, limits: FieldLimits, keeps: Keeps): ReadItem | null {
+function readPlain(line: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
   const { id, created, text, link, tags, source, user, data } = line.fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
   if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
   const faults: string[] = [];
-  const moment = readCreated(created, keeps, faults);
+  const moment = readCreated(created, range, faults);
   const fields = line.fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);
   return faults.length > 0 ? null : { line: { fields, created: moment === null ? null : String(moment) }, fault: null };
 }
@@ -198,17 +198,17 @@ function areTags(tags: LineFields["tags"], limit: number): boolean {
   return length <= limit;
 }
 
-function parseLine(line: string, limits: FieldLimits, keeps: Keeps): ReadItem {
+function parseLine(line: string, limits: FieldLimits, range: CreatedRange): ReadItem {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch (error) {
     return bad([`the line is not valid JSON: ${(error as Error).message}`], line);
   }
-  return readItem(value, limits, keeps);
+  return readItem(value, limits, range);
 }
 
-function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
+function readItem(item: unknown, limits: FieldLimits, range: CreatedRange): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
     const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
@@ -234,7 +234,7 @@ function readItem(item: unknown, limits: FieldLimits, keeps: Keeps): ReadItem {
   }
   const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
   const geo = readGeo(place.trim(), faults);
-  const created = readCreated(fields["created"], keeps, faults);
+  const created = readCreated(fields["created"], range, faults);
   const attributes = readAttributes(fields["attributes"], limits, faults);
   if (faults.length > 0) return bad(faults, describe(fields));
   const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };

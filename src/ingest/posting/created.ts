@@ -5,7 +5,7 @@ import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { quote } from "../../events/quote.ts";
 
 /** Range of creation times that an event may have. */
-export type Keeps = {
+export type CreatedRange = {
   /**
    * Latest time of the post, in milliseconds since the Unix epoch. Creation times may not be far
    * ahead of it. A host's clock that is behind thus refuses no event with a correct time.
@@ -17,8 +17,11 @@ export type Keeps = {
   readonly retentionDays: number | null;
 };
 
+/** Times at which a post was read. */
+export type PostTimes = Pick<CreatedRange, "read_ms" | "trusted_ms">;
+
 /** Returns the times of a post that is read now. */
-export function momentsBy(clock: PostClock): Pick<Keeps, "read_ms" | "trusted_ms"> {
+export function postTimesBy(clock: PostClock): PostTimes {
   return { read_ms: clock.latest(), trusted_ms: clock.now() };
 }
 
@@ -35,14 +38,14 @@ const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since
  * Reads when an event happened: ISO 8601 (UTC without an offset) or milliseconds since the Unix
  * epoch. Returns null if no time is given.
  */
-export function readCreated(value: unknown, keeps: Keeps, faults: string[]): number | null {
+export function readCreated(value: unknown, range: CreatedRange, faults: string[]): number | null {
   if (value === undefined || value === null || value === "") return null;
   const ms = momentOf(value);
   if (typeof ms !== "number") {
     faults.push(`created is ${written(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
-  const { read_ms, trusted_ms, retentionDays } = keeps;
+  const { read_ms, trusted_ms, retentionDays } = range;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
       `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(read_ms)}`,
@@ -56,8 +59,8 @@ export function readCreated(value: unknown, keeps: Keeps, faults: string[]): num
 }
 
 /** Like {@link readCreated}, for a form, where every value is text. Digits are milliseconds. */
-export function readFormCreated(text: string, keeps: Keeps, faults: string[]): number | null {
-  return readCreated(/^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : text.trim(), keeps, faults);
+export function readFormCreated(text: string, range: CreatedRange, faults: string[]): number | null {
+  return readCreated(/^\s*[+-]?\d+\s*$/.test(text) ? Number(text) : text.trim(), range, faults);
 }
 
 /** Returns milliseconds since the Unix epoch, or a specific reason why the value is no time. */

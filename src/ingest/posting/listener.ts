@@ -39,8 +39,8 @@ import { answer, answerBatch, answerEvent, POSTED_HEADERS, written } from "./ans
 import type { Hints } from "./answers.ts";
 import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { momentsBy } from "./created.ts";
-import type { Keeps } from "./created.ts";
+import { postTimesBy } from "./created.ts";
+import type { CreatedRange } from "./created.ts";
 import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
 import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
 import {
@@ -165,7 +165,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
     },
     take({ path, headers }, body, socket, answer) {
       const fields = parseForm(body);
-      const read = validateEvent(fields, limits, () => keepsOf(path, options));
+      const read = validateEvent(fields, limits, () => createdRangeOf(path, options));
       if (read.kind === "bad") return false;
       // Last, because it counts the request.
       const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
@@ -297,16 +297,16 @@ async function readFields(request: IncomingMessage, query: URLSearchParams, form
 }
 
 /** Returns the range of creation times that a log accepts. */
-function keepsOf(log: string, { catalog, clock = HOST_CLOCK }: Options): Keeps {
+function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): CreatedRange {
   const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
-  return { ...momentsBy(clock), retentionDays };
+  return { ...postTimesBy(clock), retentionDays };
 }
 
 /** Stores the event, or an error event that describes its faults. */
 async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
-  const read = validateEvent(fields, limits, () => keepsOf(log, options));
+  const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
   const faults = looksLikeForm(fields) ? read.faults : [...read.faults, TYPES_TAKEN];
   await coalescer.submit(log, errorEvent("event", faults, describeForm(fields)));

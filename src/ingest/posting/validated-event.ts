@@ -8,7 +8,7 @@ import { characters, wellFormed } from "../../events/text.ts";
 import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
 import type { FormFields } from "./attributes.ts";
 import { readFormCreated } from "./created.ts";
-import type { Keeps } from "./created.ts";
+import type { CreatedRange } from "./created.ts";
 import { quote } from "../../events/quote.ts";
 
 /** A validated event, before acceptance. */
@@ -29,9 +29,9 @@ export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
 
 /**
  * Validates a posted form. Every fault is reported, not only the first.
- * @param keepsOf called only if the form has a creation time
+ * @param createdRangeOf called only if the form has a creation time
  */
-export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: () => Keeps): EventValidation {
+export function validateEvent(fields: FormFields, limits: FieldLimits, createdRangeOf: () => CreatedRange): EventValidation {
   const faults: string[] = [];
   const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
   const text = given("text");
@@ -46,7 +46,7 @@ export function validateEvent(fields: FormFields, limits: FieldLimits, keepsOf: 
   const value = readValue(written.trim(), faults);
   const geo = readGeo(place.trim(), faults);
   const moment = fields.get("created") ?? "";
-  const created = moment === "" ? null : readFormCreated(moment, keepsOf(), faults);
+  const created = moment === "" ? null : readFormCreated(moment, createdRangeOf(), faults);
   const attributes = readFormAttributes(fields, limits, faults);
   if (faults.length > 0) return { kind: "bad", faults };
   const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };

@@ -7,7 +7,7 @@ import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { createTurns } from "../../scheduling/turns.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
-import { momentsBy } from "../posting/created.ts";
+import { postTimesBy } from "../posting/created.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Line } from "../posting/lines.ts";
 import type { Append, Idempotency } from "../idempotency.ts";
@@ -124,7 +124,7 @@ class Chunks {
 
   async next(): Promise<Chunk> {
     const { limits, clock } = this.#options;
-    const lineOptions = { limits, tags: this.#producer.tags, read_ms: momentsBy(clock).read_ms };
+    const lineOptions = { limits, tags: this.#producer.tags, read_ms: postTimesBy(clock).read_ms };
     const pause = createPauses();
     const lines: Line[] = [];
     const names: string[] = [];
@@ -216,7 +216,7 @@ async function appendOnce(
   n: number,
   { coalescer, idempotency, clock }: StoreOptions,
 ): Promise<EventId> {
-  const keyed = { log, apiKey, count: lines.length, ...momentsBy(clock) };
+  const keyed = { log, apiKey, count: lines.length, ...postTimesBy(clock) };
   const append: Append = (ids) => coalescer.submitLines(log, lines, ids);
   if (repeat !== null)
     return (await idempotency.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
