@@ -32,13 +32,13 @@ const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
  * Decodes a `_bulk` body: a line per action, followed by its document except for `delete`. Blank
  * lines between actions are skipped.
  * @param indexOfPath the index of actions that name none
- * @param told called with each action, before its event
+ * @param onAction called with each action, before its event
  * @throws LoggiaError `bad_body` if an action is malformed, or has no document
  */
 export function* decodeBulk(
   { body, choice }: Pick<Received, "body" | "choice">,
   indexOfPath: string,
-  told: (action: Action) => void,
+  onAction: (action: Action) => void,
 ): Generator<ReadEvent> {
   const lines = linesOf(withoutMark(body));
   let number = 0;
@@ -56,7 +56,7 @@ export function* decodeBulk(
     lastLine = line;
     const { operation, index, id } = last;
     if (operation === "delete") {
-      told({ operation, index, id, refusal: NO_DELETION });
+      onAction({ operation, index, id, refusal: NO_DELETION });
       yield NO_EVENT;
       continue;
     }
@@ -68,11 +68,11 @@ export function* decodeBulk(
     const document = isLong ? yield* readLong(text, operation) : readDocument(text, operation);
     if (!isObject(document)) {
       const reason = typeof document === "string" ? document : "the document is not a JSON object";
-      told({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
+      onAction({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
       yield { fault: reason };
       continue;
     }
-    told({ operation, index, id, refusal: null });
+    onAction({ operation, index, id, refusal: null });
     const attributes = new Map(index === "" ? [] : [["_index", index]]);
     if (id !== null) attributes.set("_id", id);
     const event = markedIf(isLong, eventOfDocument(document, choice, { attributes }));

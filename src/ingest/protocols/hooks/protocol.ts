@@ -78,8 +78,8 @@ function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: 
 function accepted({ accepted: count, rejected, fault }: Outcome, known: number): ProtocolAnswer {
   if (count === 0 && known === 0 && rejected > 0)
     throw new LoggiaError("bad_body", `No part of the body could be decoded: ${fault ?? ""}`);
-  const told = rejected === 0 ? { accepted: count } : { accepted: count, rejected, fault };
-  return { status: 200, type: TYPE, body: JSON.stringify(told) };
+  const body = rejected === 0 ? { accepted: count } : { accepted: count, rejected, fault };
+  return { status: 200, type: TYPE, body: JSON.stringify(body) };
 }
 
 function failed({ status, body }: Failure): ProtocolAnswer {

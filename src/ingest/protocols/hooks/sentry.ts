@@ -34,18 +34,18 @@ function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {
   const data = body["data"];
   if (!isObject(data)) return eventOfPlugin(body);
   const request = headerOf(headers, "request-id");
-  const around: Around = { action, resource, data, body, ...(request !== "" && { id: `request ${request}` }) };
+  const context: Context = { action, resource, data, body, ...(request !== "" && { id: `request ${request}` }) };
   for (const name of ["event", "error"] as const) {
-    const told = data[name];
-    if (isObject(told)) return eventOfError(told, around);
+    const reported = data[name];
+    if (isObject(reported)) return eventOfError(reported, context);
   }
-  if (isObject(data["issue"])) return eventOfIssue(data["issue"], around);
-  if (isObject(data["metric_alert"])) return eventOfMetric(data["metric_alert"], around);
-  return eventOfOther(around);
+  if (isObject(data["issue"])) return eventOfIssue(data["issue"], context);
+  if (isObject(data["metric_alert"])) return eventOfMetric(data["metric_alert"], context);
+  return eventOfOther(context);
 }
 
 /** Context of the object that a request reports. */
-type Around = {
+type Context = {
   readonly id?: string;
   readonly action: string;
   readonly resource: string;
@@ -56,97 +56,97 @@ type Around = {
 const NOTHING = { severity: null, source: "", user: "", link: "", geo: null, time: null } as const;
 
 /** Creates the event of an issue alert, or of an error, with its stack trace. */
-function eventOfError(told: Fields, around: Around): ProducerEvent {
-  const rule = textAt(around.data, "triggered_rule");
-  const event = textAt(told, "event_id");
-  const stack = stackOf(told);
-  const title = textAt(told, "title", "message", "metadata.title", "metadata.value");
+function eventOfError(reported: Fields, context: Context): ProducerEvent {
+  const rule = textAt(context.data, "triggered_rule");
+  const event = textAt(reported, "event_id");
+  const stack = stackOf(reported);
+  const title = textAt(reported, "title", "message", "metadata.title", "metadata.value");
   return {
     ...NOTHING,
-    ...idOf(event === "" ? (around.id ?? "") : [event, around.resource, rule].join(" ")),
-    text: title === "" ? sentenceOf(around) : title,
+    ...idOf(event === "" ? (context.id ?? "") : [event, context.resource, rule].join(" ")),
+    text: title === "" ? sentenceOf(context) : title,
     ...(stack !== "" && { data: stack }),
-    severity: severityOf(textAt(told, "level")),
-    source: sourceOf(told),
-    user: textAt(told, "user.username", "user.email", "user.id", "user.ip_address"),
-    link: textAt(told, "web_url", "issue_url", "url"),
-    tags: tagsOf(around),
-    time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
-    attributes: attributesOf(briefOf(told, stack), around, rule === "" ? {} : { triggered_rule: rule }),
+    severity: severityOf(textAt(reported, "level")),
+    source: sourceOf(reported),
+    user: textAt(reported, "user.username", "user.email", "user.id", "user.ip_address"),
+    link: textAt(reported, "web_url", "issue_url", "url"),
+    tags: tagsOf(context),
+    time: timeOf(reported["timestamp"]) ?? timeOf(reported["datetime"]),
+    attributes: attributesOf(briefOf(reported, stack), context, rule === "" ? {} : { triggered_rule: rule }),
   };
 }
 
-function eventOfIssue(issue: Fields, around: Around): ProducerEvent {
+function eventOfIssue(issue: Fields, context: Context): ProducerEvent {
   const title = textAt(issue, "title", "metadata.value", "culprit");
   return {
     ...NOTHING,
-    ...idOf(around.id ?? ""),
-    text: `Issue ${textAt(issue, "shortId", "id")} ${around.action}: ${title}`,
-    severity: around.action === "resolved" ? "info" : severityOf(textAt(issue, "level")),
+    ...idOf(context.id ?? ""),
+    text: `Issue ${textAt(issue, "shortId", "id")} ${context.action}: ${title}`,
+    severity: context.action === "resolved" ? "info" : severityOf(textAt(issue, "level")),
     source: sourceOf(issue),
-    user: textAt(around.body, "actor.name"),
+    user: textAt(context.body, "actor.name"),
     link: textAt(issue, "web_url", "permalink", "url"),
-    tags: tagsOf(around),
-    attributes: attributesOf(issue, around),
+    tags: tagsOf(context),
+    attributes: attributesOf(issue, context),
   };
 }
 
-function eventOfMetric(alert: Fields, around: Around): ProducerEvent {
-  const { action, data } = around;
+function eventOfMetric(alert: Fields, context: Context): ProducerEvent {
+  const { action, data } = context;
   const text = textAt(data, "description_title") || textAt(alert, "title");
   const description = textAt(data, "description_text");
   return {
     ...NOTHING,
-    ...idOf(around.id ?? ""),
-    text: text === "" ? sentenceOf(around) : text,
+    ...idOf(context.id ?? ""),
+    text: text === "" ? sentenceOf(context) : text,
     ...(description !== "" && { data: description }),
     severity: action === "resolved" ? "info" : severityOf(action),
     source: textAt(alert, "projects.0", "organization.slug"),
     link: textAt(data, "web_url"),
-    tags: tagsOf(around),
+    tags: tagsOf(context),
     time: timeOf(at(alert, action === "resolved" ? "date_closed" : "date_detected")),
-    attributes: attributesOf(alert, around, description === "" ? {} : { description_text: description }),
+    attributes: attributesOf(alert, context, description === "" ? {} : { description_text: description }),
   };
 }
 
 /** Creates the event of a comment, an installation, or an unknown resource. */
-function eventOfOther(around: Around): ProducerEvent {
-  const { data, body } = around;
+function eventOfOther(context: Context): ProducerEvent {
+  const { data, body } = context;
   const comment = textAt(data, "comment");
   const source = textAt(data, "project_slug", "project.slug", "installation.organization.slug");
   const who = textAt(body, "actor.name");
   return {
     ...NOTHING,
-    ...idOf(around.id ?? ""),
-    text: comment === "" ? sentenceOf(around) : `${who || "Somebody"} commented on an issue: ${comment}`,
+    ...idOf(context.id ?? ""),
+    text: comment === "" ? sentenceOf(context) : `${who || "Somebody"} commented on an issue: ${comment}`,
     source,
     user: who,
-    tags: tagsOf(around),
+    tags: tagsOf(context),
     time: timeOf(data["timestamp"]),
-    attributes: attributesOf(data, around),
+    attributes: attributesOf(data, context),
   };
 }
 
 /** Creates the event of a request of the older plugin. */
 function eventOfPlugin(body: Fields): ProducerEvent {
-  const told = isObject(body["event"]) ? body["event"] : {};
-  const stack = stackOf(told);
+  const reported = isObject(body["event"]) ? body["event"] : {};
+  const stack = stackOf(reported);
   const { event: _, ...rest } = body;
-  const title = textAt(body, "message", "title", "culprit") || textAt(told, "title", "metadata.title", "message");
-  const event = textAt(told, "event_id", "id");
-  const around = { action: "", resource: "issue", data: {}, body: {} };
+  const title = textAt(body, "message", "title", "culprit") || textAt(reported, "title", "metadata.title", "message");
+  const event = textAt(reported, "event_id", "id");
+  const context = { action: "", resource: "issue", data: {}, body: {} };
   return {
     ...NOTHING,
     ...idOf(event === "" ? "" : [event, textAt(body, "id"), textAt(body, "triggering_rules.0")].join(" ")),
     text: title,
     ...(stack !== "" && { data: stack }),
-    severity: severityOf(textAt(body, "level")) ?? severityOf(textAt(told, "level")),
+    severity: severityOf(textAt(body, "level")) ?? severityOf(textAt(reported, "level")),
     source: textAt(body, "project_slug", "project", "project_name"),
-    user: textAt(told, "user.username", "user.email", "user.id"),
+    user: textAt(reported, "user.username", "user.email", "user.id"),
     link: textAt(body, "url"),
-    tags: tagsOf(around),
-    time: timeOf(told["timestamp"]) ?? timeOf(told["datetime"]),
-    attributes: attributesOf(briefOf(told, stack), around, rest),
+    tags: tagsOf(context),
+    time: timeOf(reported["timestamp"]) ?? timeOf(reported["datetime"]),
+    attributes: attributesOf(briefOf(reported, stack), context, rest),
   };
 }
 
@@ -154,40 +154,40 @@ function idOf(id: string): { readonly id?: string } {
   return id === "" ? {} : { id };
 }
 
-function sentenceOf({ resource, action }: Around): string {
+function sentenceOf({ resource, action }: Context): string {
   return ["Sentry", resource.replaceAll("_", " "), action].filter((word) => word !== "").join(" ");
 }
 
-function tagsOf({ resource, action }: Around): readonly string[] {
+function tagsOf({ resource, action }: Context): readonly string[] {
   return [resource, action].filter((tag) => tag !== "");
 }
 
 /** Returns the project: its name, or, if the event only has its number, its name from a URL. */
-function sourceOf(told: Fields): string {
-  const named = textAt(told, "project.slug", "project.name", "project_slug", "project_name");
-  return named || (PROJECT.exec(textAt(told, "url", "web_url"))?.groups?.["project"] ?? textAt(told, "project"));
+function sourceOf(reported: Fields): string {
+  const named = textAt(reported, "project.slug", "project.name", "project_slug", "project_name");
+  return named || (PROJECT.exec(textAt(reported, "url", "web_url"))?.groups?.["project"] ?? textAt(reported, "project"));
 }
 
-function attributesOf(told: Fields, { action, resource, body }: Around, more: Fields = {}): Gathered {
+function attributesOf(reported: Fields, { action, resource, body }: Context, more: Fields = {}): Gathered {
   const attributes: Gathered = new Map();
-  const around = {
+  const context = {
     resource,
     action,
     actor: textAt(body, "actor.name"),
     installation: textAt(body, "installation.uuid"),
   };
-  for (const [name, value] of Object.entries(around)) if (value !== "") put(attributes, name, value);
+  for (const [name, value] of Object.entries(context)) if (value !== "") put(attributes, name, value);
   flattenInto(attributes, more);
-  const { tags, ...rest } = told;
+  const { tags, ...rest } = reported;
   for (const [name, value] of pairsOf(tags)) put(attributes, `tags.${name}`, value);
-  flattenInto(attributes, Array.isArray(tags) ? rest : told);
+  flattenInto(attributes, Array.isArray(tags) ? rest : reported);
   return attributes;
 }
 
 /** Returns a Sentry event without long members, and without an exception that is in the stack. */
-function briefOf(told: Fields, stack: string): Fields {
+function briefOf(reported: Fields, stack: string): Fields {
   return Object.fromEntries(
-    Object.entries(told).filter(([name]) => !LONG.has(name) && (name !== "exception" || stack === "")),
+    Object.entries(reported).filter(([name]) => !LONG.has(name) && (name !== "exception" || stack === "")),
   );
 }
 
@@ -202,8 +202,8 @@ function* pairsOf(tags: unknown): Generator<readonly [string, string]> {
 }
 
 /** Returns the stack trace of an event, innermost call first. */
-function stackOf(told: Fields): string {
-  const exceptions = at(told, "exception.values") ?? at(told, "sentry.interfaces.Exception.values");
+function stackOf(reported: Fields): string {
+  const exceptions = at(reported, "exception.values") ?? at(reported, "sentry.interfaces.Exception.values");
   if (!Array.isArray(exceptions)) return "";
   const lines: string[] = [];
   for (const exception of (exceptions as readonly unknown[]).slice(-MOST_EXCEPTIONS).toReversed()) {

@@ -15,8 +15,8 @@ const NAME_MAX_BYTES = 256;
 const FIELD_MAX_BYTES = 16 * 1024 * 1024;
 export const ENTRY_MAX_BYTES = 32 * 1024 * 1024;
 
-/** Fields that locate and identify an entry. They do not become attributes. */
-const ADDRESSES: ReadonlySet<string> = new Set([
+/** Address fields, which locate and identify an entry. They do not become attributes. */
+const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
   "__CURSOR",
   "__REALTIME_TIMESTAMP",
   "__MONOTONIC_TIMESTAMP",
@@ -103,11 +103,11 @@ function bad(why: string): LoggiaError {
 
 function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): ProducerEvent {
   const attributes: Gathered = new Map();
-  const addresses = new Map<string, string>();
+  const addressFields = new Map<string, string>();
   let message: string | undefined;
   for (const { name, from, to } of fields) {
     const value = body.toString("utf8", from, to);
-    if (ADDRESSES.has(name)) addresses.set(name, value);
+    if (ADDRESS_FIELDS.has(name)) addressFields.set(name, value);
     else if (name === "MESSAGE" && message === undefined && choice.text.length === 0) message = value;
     else add(attributes, name, value);
   }
@@ -118,9 +118,9 @@ function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): P
   const source = SOURCES.map(one).find((text) => text !== "");
   const around = {
     severity: severityOf(one("PRIORITY")),
-    time: timeOf(addresses.get("__REALTIME_TIMESTAMP")),
+    time: timeOf(addressFields.get("__REALTIME_TIMESTAMP")),
     ...(source !== undefined && { source }),
     ...(message !== undefined && { text: message }),
   };
-  return { ...eventOfAttributes(attributes, choice, around), id: addresses.get("__CURSOR") };
+  return { ...eventOfAttributes(attributes, choice, around), id: addressFields.get("__CURSOR") };
 }
