@@ -5,7 +5,7 @@ import type { Geo } from "../../events/event.ts";
 import type { FieldChoice } from "./choice.ts";
 import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
-import type { Gathered } from "./flatten.ts";
+import type { MutableAttributes } from "./flatten.ts";
 import type { ProducerEvent, ProducerTime } from "./protocol.ts";
 import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
@@ -66,13 +66,13 @@ export type Surrounding = {
  * event. All fields except text, time and tags remain as attributes.
  */
 export function eventOfDocument(document: object, choice: FieldChoice, around: Surrounding = {}): ProducerEvent {
-  const attributes: Gathered = new Map(around.attributes);
+  const attributes: MutableAttributes = new Map(around.attributes);
   flattenInto(attributes, document);
   return eventOfAttributes(attributes, choice, around);
 }
 
 /** Like {@link eventOfDocument}, for flat attributes. Modifies them. */
-export function eventOfAttributes(attributes: Gathered, choice: FieldChoice, around: Surrounding): ProducerEvent {
+export function eventOfAttributes(attributes: MutableAttributes, choice: FieldChoice, around: Surrounding): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
   const time = takeTime(attributes, found, choice.time, around.time ?? null);
@@ -107,7 +107,7 @@ type Found = { -readonly [F in Field]?: string | undefined } & {
   moment?: ProducerTime;
 };
 
-function findFields(attributes: Gathered): Found {
+function findFields(attributes: MutableAttributes): Found {
   const found: Found = {};
   const ranks: { [F in Field]?: number } = {};
   for (const [name, value] of attributes) {
@@ -163,20 +163,20 @@ function isText(value: unknown): value is string {
 }
 
 /** Returns the first of these names whose value is a text or a number. */
-function firstText(attributes: Gathered, names: readonly string[]): string | undefined {
+function firstText(attributes: MutableAttributes, names: readonly string[]): string | undefined {
   return names.find((name) => isLike("source", attributes.get(name)));
 }
 
-function valueOf(attributes: Gathered, name: string | undefined): unknown {
+function valueOf(attributes: MutableAttributes, name: string | undefined): unknown {
   return name === undefined ? undefined : attributes.get(name);
 }
 
-function textOf(attributes: Gathered, name: string | undefined): string {
+function textOf(attributes: MutableAttributes, name: string | undefined): string {
   const value = valueOf(attributes, name);
   return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 }
 
-function takeText(attributes: Gathered, name: string | undefined): string {
+function takeText(attributes: MutableAttributes, name: string | undefined): string {
   const text = textOf(attributes, name);
   if (name !== undefined) attributes.delete(name);
   return text;
@@ -184,7 +184,7 @@ function takeText(attributes: Gathered, name: string | undefined): string {
 
 /** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
 function takeTime(
-  attributes: Gathered,
+  attributes: MutableAttributes,
   found: Found,
   chosen: readonly string[],
   around: ProducerTime | null,
@@ -206,7 +206,7 @@ function takeTime(
 const LONGEST_TAG = 100;
 
 /** Takes the tags, if they are a list of short texts, or one text. */
-function takeTags(attributes: Gathered): readonly string[] {
+function takeTags(attributes: MutableAttributes): readonly string[] {
   const given = attributes.get("tags");
   if (given === undefined) return NO_TAGS;
   const tags = typeof given === "string" ? given.split(/[\s,]+/u) : given;
@@ -215,7 +215,7 @@ function takeTags(attributes: Gathered): readonly string[] {
   return tags as readonly string[];
 }
 
-function geoAmong(attributes: Gathered, { latitude, longitude, ip }: Found): Geo | null {
+function geoAmong(attributes: MutableAttributes, { latitude, longitude, ip }: Found): Geo | null {
   const lat = valueOf(attributes, latitude);
   const lon = valueOf(attributes, longitude);
   if (typeof lat === "number" && typeof lon === "number") return { lat, lon };

@@ -1,7 +1,7 @@
 import type { AttributeValue } from "../../events/attributes.ts";
 
 /** Attributes collected by decoders. */
-export type Gathered = Map<string, AttributeValue | readonly AttributeValue[]>;
+export type MutableAttributes = Map<string, AttributeValue | readonly AttributeValue[]>;
 
 /** Deeper levels are kept as JSON. */
 const MAX_DEPTH = 16;
@@ -15,7 +15,7 @@ const MAX_VALUES = 256;
  * attributes that are posted as such, nothing is refused: values that are neither scalars nor lists
  * of scalars become compact JSON. Members with the same name become one attribute with both values.
  */
-export function flattenInto(into: Gathered, object: object, prefix = "", depth = 0): void {
+export function flattenInto(into: MutableAttributes, object: object, prefix = "", depth = 0): void {
   for (const key of Object.keys(object)) {
     if (into.size > MAX_NAMES) return;
     const value = (object as Readonly<Record<string, unknown>>)[key];
@@ -30,18 +30,18 @@ export function flattenInto(into: Gathered, object: object, prefix = "", depth =
 }
 
 /** Adds a value to the values of an attribute. */
-export function add(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
+export function add(into: MutableAttributes, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   const before = into.get(name);
   if (before === undefined) into.set(name, value);
   else if (before !== value) into.set(name, [before, value].flat().slice(0, MAX_VALUES));
 }
 
 /** Sets an attribute, unless it exists. */
-export function put(into: Gathered, name: string, value: AttributeValue | readonly AttributeValue[]): void {
+export function put(into: MutableAttributes, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   if (!into.has(name)) into.set(name, value);
 }
 
-function addList(into: Gathered, name: string, list: readonly unknown[]): void {
+function addList(into: MutableAttributes, name: string, list: readonly unknown[]): void {
   if (list.length > MAX_VALUES) return add(into, name, compactJson(list));
   const values: AttributeValue[] = [];
   for (const value of list) {

@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { add, flattenInto } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
 import { markedIf } from "../line.ts";
 import { elementsOf, WHOLE_BYTES } from "../long-json.ts";
@@ -50,7 +50,7 @@ function eventOf(
   query: URLSearchParams,
   choice: FieldChoice,
 ): ReadEvent {
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   flattenInto(attributes, log);
   for (const name of COMMON) {
     const value = query.get(name);
@@ -62,7 +62,7 @@ function eventOf(
 }
 
 /** Reads tags. Tags with a value, such as `env:prod`, become attributes. */
-function readTags(given: unknown, attributes: Gathered): readonly string[] {
+function readTags(given: unknown, attributes: MutableAttributes): readonly string[] {
   const list = Array.isArray(given) ? given : typeof given === "string" ? given.split(",") : [];
   const tags: string[] = [];
   for (const one of list.filter((tag): tag is string => typeof tag === "string")) {

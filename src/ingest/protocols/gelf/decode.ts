@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
@@ -86,7 +86,7 @@ const OWN: ReadonlySet<string> = new Set(["version", "short_message", "full_mess
 
 function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
   const { short_message: short, full_message: full, timestamp, level } = message;
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   const extra: [string, unknown][] = [];
   for (const [name, value] of Object.entries(message)) {
     if (!OWN.has(name)) extra.push([name.startsWith("_") && name.length > 1 ? name.slice(1) : name, value]);

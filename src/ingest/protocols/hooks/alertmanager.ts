@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { LoggiaError } from "../../../errors.ts";
 import { flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
 import { CUT_TAG, markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
@@ -55,7 +55,7 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
   const description = textAt(alert, "annotations.description", "annotations.message");
   const isOver = status === "resolved";
   const hasEnded = !NEVER.test(textAt(alert, "endsAt"));
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   flattenInto(attributes, alert);
   if (!hasEnded) attributes.delete("endsAt");
   for (const name of OF_GROUP) {

@@ -2,7 +2,7 @@ import type { AttributeValue } from "../../../events/attributes.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { CUT_TAG, markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
@@ -36,7 +36,7 @@ export function* fillTemplate(source: TemplateSource, received: Received): Gener
 }
 
 /** Attributes of the body around a list, for each of its items. */
-type Around = { readonly attributes: Gathered; readonly isCut: boolean };
+type Around = { readonly attributes: MutableAttributes; readonly isCut: boolean };
 
 class Filler {
   readonly #template: Template;
@@ -135,8 +135,8 @@ class Filler {
   }
 }
 
-function attributesOf(item: unknown): Gathered {
-  const attributes: Gathered = new Map();
+function attributesOf(item: unknown): MutableAttributes {
+  const attributes: MutableAttributes = new Map();
   if (typeof item === "object" && item !== null && !Array.isArray(item)) flattenInto(attributes, item);
   else if (item !== null && item !== undefined) flattenInto(attributes, { item });
   return attributes;
@@ -144,7 +144,7 @@ function attributesOf(item: unknown): Gathered {
 
 /** Returns the attributes of a body outside the list, shortened, as each item gets a copy. */
 function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
-  const all: Gathered = new Map();
+  const all: MutableAttributes = new Map();
   if (typeof body === "object" && body !== null && !Array.isArray(body)) {
     flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
   }
@@ -160,7 +160,7 @@ function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
   return { attributes, isCut: isCut || attributes.size < all.size };
 }
 
-function taken(attributes: Gathered, pattern: Pattern | undefined): void {
+function taken(attributes: MutableAttributes, pattern: Pattern | undefined): void {
   const [paths, ...more] = pattern ?? [];
   if (typeof paths !== "object" || more.length > 0) return;
   const [path, ...others] = paths;

@@ -1,5 +1,5 @@
 import { flattenInto } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
@@ -55,8 +55,8 @@ function* commitsOf(payload: Payload): Steps<number> {
   return count;
 }
 
-function attributesOf(payload: Fields, name: string): Gathered {
-  const attributes: Gathered = new Map(name === "" ? [] : [["event", name]]);
+function attributesOf(payload: Fields, name: string): MutableAttributes {
+  const attributes: MutableAttributes = new Map(name === "" ? [] : [["event", name]]);
   const own = Object.entries(payload).filter(([key]) => !COMMON.some((common) => common === key));
   flattenInto(attributes, trimmed(Object.fromEntries(own), 0) as object);
   for (const key of COMMON) if (isObject(payload[key])) flattenInto(attributes, { [key]: trimmed(payload[key], 1) });

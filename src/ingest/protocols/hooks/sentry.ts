@@ -1,5 +1,5 @@
 import { flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
 import { markedIf } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
@@ -168,8 +168,8 @@ function sourceOf(reported: Fields): string {
   return named || (PROJECT.exec(textAt(reported, "url", "web_url"))?.groups?.["project"] ?? textAt(reported, "project"));
 }
 
-function attributesOf(reported: Fields, { action, resource, body }: Context, more: Fields = {}): Gathered {
-  const attributes: Gathered = new Map();
+function attributesOf(reported: Fields, { action, resource, body }: Context, more: Fields = {}): MutableAttributes {
+  const attributes: MutableAttributes = new Map();
   const context = {
     resource,
     action,

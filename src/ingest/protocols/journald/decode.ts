@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { add } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import type { ProducerEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -102,7 +102,7 @@ function bad(why: string): LoggiaError {
 }
 
 function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): ProducerEvent {
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   const addressFields = new Map<string, string>();
   let message: string | undefined;
   for (const { name, from, to } of fields) {

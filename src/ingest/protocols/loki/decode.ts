@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner, wrong } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
@@ -164,7 +164,7 @@ function textsOf(object: Readonly<Record<string, unknown>>): Labels {
 
 /** Creates the event of an entry. Fields of a JSON line are recognized by name, as labels are. */
 function eventOfEntry({ time, line, metadata }: Entry, labels: Labels, { choice, tenant }: Common): ProducerEvent {
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   const document = documentOf(line);
   if (document !== null) flattenInto(attributes, document);
   for (const [name, value] of [...metadata, ...labels]) {

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
 import { JsonScanner, wrong } from "../json-scanner.ts";
 import { markedIf } from "../line.ts";
@@ -64,7 +64,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
 function* decodeScopes(
   scanner: JsonScanner,
   list: number,
-  resource: Gathered,
+  resource: MutableAttributes,
   choice: FieldChoice,
 ): Generator<ReadEvent> {
   for (let at = scanner.firstOf(list); at !== -1;) {
@@ -90,14 +90,14 @@ function notAnObject(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object with resourceLogs");
 }
 
-function eventOf(record: unknown, scope: Gathered, resource: Gathered, choice: FieldChoice): ReadEvent {
+function eventOf(record: unknown, scope: MutableAttributes, resource: MutableAttributes, choice: FieldChoice): ReadEvent {
   return isObject(record)
     ? eventOfRecord(readRecord(record), scope, resource, choice)
     : { fault: "a log record is not an object" };
 }
 
-function readResource(given: unknown): Gathered {
-  const resource: Gathered = new Map();
+function readResource(given: unknown): MutableAttributes {
+  const resource: MutableAttributes = new Map();
   if (isObject(given)) readAttributes(given["attributes"], resource);
   return resource;
 }
@@ -115,8 +115,8 @@ function listOf(parent: Json, name: string, otherName: string): readonly unknown
   throw new LoggiaError("bad_body", `${name} must be an array`);
 }
 
-function readScope(given: unknown): Gathered {
-  const scope: Gathered = new Map();
+function readScope(given: unknown): MutableAttributes {
+  const scope: MutableAttributes = new Map();
   if (!isObject(given)) return scope;
   const { name, version } = given;
   if (typeof name === "string" && name !== "") put(scope, "otel.scope.name", name);
@@ -127,7 +127,7 @@ function readScope(given: unknown): Gathered {
 
 function readRecord(record: Json): LogRecord {
   const of = (name: string, otherName: string): unknown => record[name] ?? record[otherName];
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   const body = readBodyValue(valueOf(record["body"], 0), attributes);
   readAttributes(record["attributes"], attributes);
   return {
@@ -146,7 +146,7 @@ function readRecord(record: Json): LogRecord {
 }
 
 /** Reads a list of `{key, value}`. Invalid entries are skipped. */
-function readAttributes(given: unknown, into: Gathered): void {
+function readAttributes(given: unknown, into: MutableAttributes): void {
   if (!Array.isArray(given)) return;
   for (const pair of given) {
     if (!isObject(pair)) continue;

@@ -1,6 +1,6 @@
 import type { FieldChoice } from "../choice.ts";
 import { add, flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
@@ -21,7 +21,7 @@ export function* decodeProtobuf(body: Buffer, choice: FieldChoice): Generator<Pr
 
 /** Yields the events of a resource, which is read first because it may follow its records. */
 function* resourceLogs(bytes: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
-  const resource: Gathered = new Map();
+  const resource: MutableAttributes = new Map();
   for (const reader = new ProtobufReader(bytes); reader.next();) {
     if (reader.is(1, LENGTH)) readResource(reader.message(), resource);
   }
@@ -31,7 +31,7 @@ function* resourceLogs(bytes: Buffer, choice: FieldChoice): Generator<ProducerEv
 }
 
 function* scopeLogs(bytes: Buffer, resource: Shared, choice: FieldChoice): Generator<ProducerEvent> {
-  const scope: Gathered = new Map();
+  const scope: MutableAttributes = new Map();
   for (const reader = new ProtobufReader(bytes); reader.next();) {
     if (reader.is(1, LENGTH)) readScope(reader.message(), scope);
   }
@@ -40,11 +40,11 @@ function* scopeLogs(bytes: Buffer, resource: Shared, choice: FieldChoice): Gener
   }
 }
 
-function readResource(reader: ProtobufReader, into: Gathered): void {
+function readResource(reader: ProtobufReader, into: MutableAttributes): void {
   while (reader.next()) if (reader.is(1, LENGTH)) readAttribute(reader.message(), into);
 }
 
-function readScope(reader: ProtobufReader, into: Gathered): void {
+function readScope(reader: ProtobufReader, into: MutableAttributes): void {
   while (reader.next()) {
     if (reader.is(1, LENGTH)) putText(into, "otel.scope.name", reader.text());
     else if (reader.is(2, LENGTH)) putText(into, "otel.scope.version", reader.text());
@@ -52,14 +52,14 @@ function readScope(reader: ProtobufReader, into: Gathered): void {
   }
 }
 
-function putText(into: Gathered, name: string, text: string): void {
+function putText(into: MutableAttributes, name: string, text: string): void {
   if (text !== "") put(into, name, text);
 }
 
 function readRecord(reader: ProtobufReader): LogRecord {
   const record = {
     body: "",
-    attributes: new Map() as Gathered,
+    attributes: new Map() as MutableAttributes,
     severityNumber: 0,
     severityText: "",
     time: null as ProducerTime | null,
@@ -92,7 +92,7 @@ function timeOf(ns: bigint): ProducerTime | null {
   return ns === 0n || ns >= NANOSECONDS_MAX ? null : timeOfNanoseconds(ns);
 }
 
-function readAttribute(reader: ProtobufReader, into: Gathered): void {
+function readAttribute(reader: ProtobufReader, into: MutableAttributes): void {
   const { key, value } = readPair(reader, 0);
   if (typeof value === "string" || typeof value === "boolean") add(into, key, value);
   else flattenInto(into, { [key]: value });

@@ -2,7 +2,7 @@ import type { AttributeValue } from "../../../events/attributes.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { severityOf, severityOfOtel } from "../severity.ts";
 import { digitsOf } from "../times.ts";
@@ -15,7 +15,7 @@ export type LogRecord = {
   /** The body if it is a scalar; "" if it is not. */
   readonly body: string;
   /** All attributes, and the members of a body that is an object. */
-  readonly attributes: Gathered;
+  readonly attributes: MutableAttributes;
   readonly severityNumber: number;
   readonly severityText: string;
   readonly time: ProducerTime | null;
@@ -61,7 +61,7 @@ export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared
 }
 
 /** Returns the text of a body. The members of an object, and a list, go into `attributes`. */
-export function readBodyValue(value: unknown, attributes: Gathered): string {
+export function readBodyValue(value: unknown, attributes: MutableAttributes): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "object") return typeof value === "string" ? value : compactJson(value);
   if (Array.isArray(value)) flattenInto(attributes, { body: value });
@@ -73,7 +73,7 @@ function isText(value: unknown): boolean {
   return typeof value === "string" && value.trim() !== "";
 }
 
-function bodyText(attributes: Gathered): string {
+function bodyText(attributes: MutableAttributes): string {
   for (const name of BODY_TEXT) {
     const value = attributes.get(name);
     if (typeof value !== "string" || value.trim() === "") continue;

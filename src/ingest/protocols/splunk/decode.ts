@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes, isStream } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { isObject, withoutMark } from "../json.ts";
 import { markedIf } from "../line.ts";
 import { beginOf, linesOf } from "../lines.ts";
@@ -62,7 +62,7 @@ export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldCh
       continue;
     }
     count += 1;
-    const attributes: Gathered = new Map();
+    const attributes: MutableAttributes = new Map();
     for (const name of METADATA) {
       const value = query.get(name);
       if (value !== null && value !== "") put(attributes, name, value);
@@ -73,7 +73,7 @@ export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldCh
 }
 
 function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
-  const attributes: Gathered = new Map();
+  const attributes: MutableAttributes = new Map();
   const isText = !isObject(event);
   const tag = isText ? null : flattenEvent(event, attributes);
   if (isObject(envelope["fields"])) flattenInto(attributes, envelope["fields"]);
@@ -91,7 +91,7 @@ function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, ch
  * Flattens an event. Docker's driver wraps a logged text or object in `line`, beside its stream.
  * Returns the tag, which names the container; null for other events.
  */
-function flattenEvent(event: Readonly<Record<string, unknown>>, into: Gathered): string | null {
+function flattenEvent(event: Readonly<Record<string, unknown>>, into: MutableAttributes): string | null {
   const { line, ...around } = event;
   if (line === undefined || !isStream(event["source"])) {
     flattenInto(into, event);

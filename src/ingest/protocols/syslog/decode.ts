@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import type { Zone } from "../../../query/zone.ts";
 import { put } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 import { CUT_TAG } from "../line.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { severityOfSyslog } from "../severity.ts";
@@ -60,7 +60,7 @@ export class SyslogDecoder {
     const priority = digits === undefined ? -1 : Number(digits);
     const tags = isCut ? CUT : NOTHING;
     if (priority < 0 || priority > MOST_PRIORITY) return plain(line, new Map(), -1, tags);
-    const attributes: Gathered = new Map();
+    const attributes: MutableAttributes = new Map();
     const isNew = line.startsWith("1 ", head.length);
     const secret: Secret = { key: null };
     const header = isNew
@@ -111,7 +111,7 @@ function readTag(line: string, start: number, pattern: RegExp): Pick<Header, "ap
 type Secret = { key: string | null };
 
 /** Parses the header of RFC 5424 after its version; null if it is malformed. */
-function readHeader(line: string, start: number, attributes: Gathered, secret: Secret): Header | null {
+function readHeader(line: string, start: number, attributes: MutableAttributes, secret: Secret): Header | null {
   const ends: number[] = [];
   for (let at = start, i = 0; i < 5; i++) {
     const blank = line.indexOf(" ", at);
@@ -140,7 +140,7 @@ function valueOf(field: string): string {
 }
 
 /** Returns a message of which at most the priority was read. */
-function plain(line: string, attributes: Gathered, priority: number, tags: readonly string[]): SyslogMessage {
+function plain(line: string, attributes: MutableAttributes, priority: number, tags: readonly string[]): SyslogMessage {
   attributes.clear();
   if (priority >= 0) {
     put(attributes, "facility", FACILITIES[priority >> 3]!);

@@ -1,5 +1,5 @@
 import { add } from "../flatten.ts";
-import type { Gathered } from "../flatten.ts";
+import type { MutableAttributes } from "../flatten.ts";
 
 /** Element whose parameter holds an API key, with or without an enterprise number. */
 const OWN = /^loggia(?:@\d{1,20})?$/;
@@ -16,7 +16,7 @@ const MOST = 1_024;
 export function readStructuredData(
   line: string,
   start: number,
-  attributes: Gathered,
+  attributes: MutableAttributes,
   onKey: (key: string) => void,
 ): number {
   if (line[start] === "-") return start + 1 === line.length || line[start + 1] === " " ? start + 1 : -1;
