@@ -51,7 +51,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
 const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
 
 /** Fields of an event that a protocol knows from outside the document. */
-export type Surrounding = {
+export type EventContext = {
   readonly text?: string;
   readonly severity?: Severity | null;
   readonly source?: string;
@@ -65,26 +65,26 @@ export type Surrounding = {
  * Creates the event of a JSON document. Fields with usual or chosen names become fields of the
  * event. All fields except text, time and tags remain as attributes.
  */
-export function eventOfDocument(document: object, choice: FieldChoice, around: Surrounding = {}): ProducerEvent {
-  const attributes: MutableAttributes = new Map(around.attributes);
+export function eventOfDocument(document: object, choice: FieldChoice, context: EventContext = {}): ProducerEvent {
+  const attributes: MutableAttributes = new Map(context.attributes);
   flattenInto(attributes, document);
-  return eventOfAttributes(attributes, choice, around);
+  return eventOfAttributes(attributes, choice, context);
 }
 
 /** Like {@link eventOfDocument}, for flat attributes. Modifies them. */
-export function eventOfAttributes(attributes: MutableAttributes, choice: FieldChoice, around: Surrounding): ProducerEvent {
+export function eventOfAttributes(attributes: MutableAttributes, choice: FieldChoice, context: EventContext): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
-  const time = takeTime(attributes, found, choice.time, around.time ?? null);
+  const time = takeTime(attributes, found, choice.time, context.time ?? null);
   return {
-    text: around.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
-    severity: around.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
+    text: context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
+    severity: context.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
     source:
-      textOf(attributes, firstText(attributes, choice.source)) || around.source || textOf(attributes, found.source),
+      textOf(attributes, firstText(attributes, choice.source)) || context.source || textOf(attributes, found.source),
     user: textOf(attributes, found.user),
     link: textOf(attributes, found.link),
     geo: geoAmong(attributes, found),
-    tags: around.tags === undefined ? tags : [...around.tags, ...tags],
+    tags: context.tags === undefined ? tags : [...context.tags, ...tags],
     time,
     attributes,
   };
@@ -187,10 +187,10 @@ function takeTime(
   attributes: MutableAttributes,
   found: Found,
   chosen: readonly string[],
-  around: ProducerTime | null,
+  protocolTime: ProducerTime | null,
 ): ProducerTime | null {
   if (chosen.length === 0) {
-    if (around !== null) return around;
+    if (protocolTime !== null) return protocolTime;
     if (found.time !== undefined) attributes.delete(found.time);
     return found.moment ?? null;
   }
@@ -200,7 +200,7 @@ function takeTime(
     attributes.delete(name);
     return time;
   }
-  return around;
+  return protocolTime;
 }
 
 const LONGEST_TAG = 100;

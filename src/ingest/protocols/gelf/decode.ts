@@ -95,8 +95,8 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const around = { time: timeOf(timestamp), severity: severityOf(level) };
-  const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...around, text } : around);
+  const context = { time: timeOf(timestamp), severity: severityOf(level) };
+  const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {
     ...event,
     text: event.text === "" ? text : event.text,

@@ -116,11 +116,11 @@ function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): P
     return typeof value === "string" ? value : "";
   };
   const source = SOURCES.map(one).find((text) => text !== "");
-  const around = {
+  const context = {
     severity: severityOf(one("PRIORITY")),
     time: timeOf(addressFields.get("__REALTIME_TIMESTAMP")),
     ...(source !== undefined && { source }),
     ...(message !== undefined && { text: message }),
   };
-  return { ...eventOfAttributes(attributes, choice, around), id: addressFields.get("__CURSOR") };
+  return { ...eventOfAttributes(attributes, choice, context), id: addressFields.get("__CURSOR") };
 }
