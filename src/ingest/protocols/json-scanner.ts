@@ -1,9 +1,9 @@
 import { LoggiaError } from "../../errors.ts";
 import { PENDING } from "./protocol.ts";
-import type { Unread } from "./protocol.ts";
+import type { DecodeFault } from "./protocol.ts";
 
 /** Work that yields {@link PENDING} to let other work run, and returns its result. */
-export type Steps<T> = Generator<Unread, T>;
+export type Steps<T> = Generator<DecodeFault, T>;
 
 /** The end of the value is not known yet. */
 const NOT_YET = -1;

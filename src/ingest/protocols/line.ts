@@ -17,7 +17,7 @@ const NANOSECONDS = "time_ns";
 const CLAIMED = "claimed_created";
 
 /** Returns the event, with the tag if parts of it were left out when it was decoded. */
-export function markedIf<E extends ReadEvent>(isCut: boolean, event: E): E {
+export function tagIfCut<E extends ReadEvent>(isCut: boolean, event: E): E {
   return isCut && !("fault" in event) ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
 }
 

@@ -1,7 +1,7 @@
 import { parseExactly } from "./json.ts";
 import { JsonScanner, wrong } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
-import type { Unread } from "./protocol.ts";
+import type { DecodeFault } from "./protocol.ts";
 
 /** Size up to which JSON is parsed at once, which takes some milliseconds at most. */
 export const WHOLE_BYTES = 512 * 1024;
@@ -55,7 +55,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
  * Yields the elements of a list one at a time, or the only value of a body without a list.
  * @throws LoggiaError `bad_body`
  */
-export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
+export function* elementsOf(body: Buffer): Generator<LongValue | DecodeFault> {
   const scanner = new JsonScanner(body);
   const end = yield* elementsOrValue(scanner, scanner.skipBlank(0));
   if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
@@ -65,7 +65,7 @@ export function* elementsOf(body: Buffer): Generator<LongValue | Unread> {
  * Like {@link elementsOf}, for consecutive lists and values.
  * @throws LoggiaError `bad_body`
  */
-export function* runOfValues(body: Buffer): Generator<LongValue | Unread> {
+export function* runOfValues(body: Buffer): Generator<LongValue | DecodeFault> {
   const scanner = new JsonScanner(body);
   for (let at = scanner.skipBlank(0); at < body.length;) {
     at = scanner.skipBlank(yield* elementsOrValue(scanner, at));
@@ -73,7 +73,7 @@ export function* runOfValues(body: Buffer): Generator<LongValue | Unread> {
 }
 
 /** Yields the value at `start`, or the elements of the list there. Returns its end. */
-function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
+function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | DecodeFault, number> {
   if (scanner.bytes[start] === OPEN_LIST) return scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
   const read = yield* readValue(scanner, start);
   yield read;
@@ -88,7 +88,7 @@ function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongVa
 export function* elementsAt(
   body: Buffer,
   path: readonly string[],
-): Steps<Generator<LongValue | Unread, unknown> | null> {
+): Steps<Generator<LongValue | DecodeFault, unknown> | null> {
   const scanner = new JsonScanner(body);
   let at = scanner.skipBlank(0);
   for (const step of path) {
@@ -112,7 +112,7 @@ function* elementAt(scanner: JsonScanner, start: number, index: string): Steps<n
 }
 
 /** Yields the elements of the list at `start`. Returns the end of the last one. */
-function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | Unread, number> {
+function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | DecodeFault, number> {
   let end = start + 1;
   for (let at = scanner.firstOf(start); at !== -1; at = scanner.nextOf(end)) {
     const read = yield* readValue(scanner, at);

@@ -104,7 +104,7 @@ export class ProtobufReader {
   #fixed(size_bytes: number): number {
     this.#isRead = true;
     const start = this.#at;
-    if (start + size_bytes > this.#end) throw cut();
+    if (start + size_bytes > this.#end) throw truncated();
     this.#at += size_bytes;
     return start;
   }
@@ -114,7 +114,7 @@ export class ProtobufReader {
     const length = this.#varint32();
     const start = this.#at;
     const end = start + length;
-    if (end > this.#end) throw cut();
+    if (end > this.#end) throw truncated();
     this.#at = end;
     return { start, end };
   }
@@ -151,12 +151,12 @@ export class ProtobufReader {
   }
 
   #byte(): number {
-    if (this.#at >= this.#end) throw cut();
+    if (this.#at >= this.#end) throw truncated();
     return this.#bytes[this.#at++]!;
   }
 }
 
-function cut(): LoggiaError {
+function truncated(): LoggiaError {
   return broken("it ends within a field");
 }
 

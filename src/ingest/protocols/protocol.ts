@@ -78,16 +78,16 @@ export type Reading = {
    * Called for each event that is stored already under its id.
    * @param n index of the event in the body, from 0
    */
-  known?(n: number): void;
+  onDuplicate?(n: number): void;
 };
 
 /** One entry of a body: an event, or the fault that prevents one. */
-export type ReadEvent = ProducerEvent | Unread;
+export type ReadEvent = ProducerEvent | DecodeFault;
 
-export type Unread = { readonly fault: string };
+export type DecodeFault = { readonly fault: string };
 
 /** Placeholder for no event. Long decoding yields it between events to let other work run. */
-export const PENDING: Unread = Object.freeze({ fault: "" });
+export const PENDING: DecodeFault = Object.freeze({ fault: "" });
 
 /** Result of a request whose events are durable. */
 export type Outcome = {

@@ -146,8 +146,8 @@ class Chunks {
         this.fault ??= value.fault;
         continue;
       }
-      if (value.id !== undefined && this.#isKnown(value.id, names)) {
-        this.#reading.known?.(n);
+      if (value.id !== undefined && this.#isDuplicate(value.id, names)) {
+        this.#reading.onDuplicate?.(n);
         continue;
       }
       const { line, size_bytes, cut } = lineOf(value, lineOptions);
@@ -160,7 +160,7 @@ class Chunks {
   }
 
   /** @throws LoggiaError `bus_unavailable` if another request is storing it */
-  #isKnown(id: string, names: string[]): boolean {
+  #isDuplicate(id: string, names: string[]): boolean {
     const name = nameOfId(this.#producer.log, id);
     const state = this.#own.has(name) ? "stored" : this.#options.recent.stateOf(name);
     if (state === "stored") return true;

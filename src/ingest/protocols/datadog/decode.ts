@@ -4,7 +4,7 @@ import { eventOfAttributes } from "../document.ts";
 import { add, flattenInto } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { elementsOf, WHOLE_BYTES } from "../long-json.ts";
 import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
@@ -26,7 +26,7 @@ function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice):
   if (!/^\s*[[{]/.test(body.toString("latin1", 0, BEGIN_BYTES))) throw noLogs();
   for (const read of elementsOf(body)) {
     if ("fault" in read) yield read;
-    else for (const event of logOf(read.value, query, choice)) yield markedIf(read.isCut, event);
+    else for (const event of logOf(read.value, query, choice)) yield tagIfCut(read.isCut, event);
   }
 }
 

@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { isBlank, linesOf } from "../lines.ts";
 import { readOnly } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
@@ -75,7 +75,7 @@ export function* decodeBulk(
     onAction({ operation, index, id, refusal: null });
     const attributes = new Map(index === "" ? [] : [["_index", index]]);
     if (id !== null) attributes.set("_id", id);
-    const event = markedIf(isLong, eventOfDocument(document, choice, { attributes }));
+    const event = tagIfCut(isLong, eventOfDocument(document, choice, { attributes }));
     yield id === null ? event : { ...event, id: `${index}\n${id}` };
   }
   if (number === 0) throw new LoggiaError("bad_body", "request body is required");

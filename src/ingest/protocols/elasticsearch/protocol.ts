@@ -24,7 +24,7 @@ function bulkEndpoint(indexOfPath: string): PostEndpoint {
       const actions = new Actions();
       return {
         items: decodeBulk(received, indexOfPath, (action) => actions.add(action)),
-        known: (n) => actions.known(n),
+        onDuplicate: (n) => actions.markDuplicate(n),
         accepted: (outcome) => actions.answer(outcome, received.headers.accept, received.query.get("filter_path")),
       };
     },

@@ -10,7 +10,7 @@ const VENDOR_TYPE = /application\/vnd\.elasticsearch\+(?:json|x-ndjson)\s*;\s*co
 
 /** Outcomes of an action. */
 const STORED = 0;
-const KNOWN = 1;
+const DUPLICATE = 1;
 const NOT_FOUND = 2;
 const REFUSED = 3;
 /** Maximum number of refusals whose reason is kept. A request may hold millions. */
@@ -47,8 +47,8 @@ export class Actions {
   }
 
   /** Marks the event of an action as stored earlier. */
-  known(n: number): void {
-    this.#states[n] = KNOWN;
+  markDuplicate(n: number): void {
+    this.#states[n] = DUPLICATE;
     if (this.#operations[n] === "create") this.#hasErrors = true;
   }
 

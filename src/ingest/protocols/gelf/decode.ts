@@ -5,7 +5,7 @@ import { flattenInto } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { isBlank, linesOf } from "../lines.ts";
 import { readOnly, WHOLE_BYTES } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
@@ -21,7 +21,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
   const bytes = withoutMark(body);
   if (bytes.length > WHOLE_BYTES) {
     const only = yield* onlyMessage(bytes);
-    if (only !== null) return yield markedIf(only.isCut, eventOfMessage(only.message, choice));
+    if (only !== null) return yield tagIfCut(only.isCut, eventOfMessage(only.message, choice));
   } else {
     const whole = messageOf(trimmed(bytes.toString("utf8")));
     if (whole !== null) return yield eventOfMessage(whole, choice);
@@ -39,7 +39,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
       continue;
     }
     count += 1;
-    yield markedIf(read.isCut, eventOfMessage(read.message, choice));
+    yield tagIfCut(read.isCut, eventOfMessage(read.message, choice));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must be a GELF message, a JSON object");
 }

@@ -4,7 +4,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
-import { CUT_TAG, markedIf } from "../line.ts";
+import { CUT_TAG, tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -28,7 +28,7 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   const common = commonOf(group.value);
   for (const alert of alerts) {
     if ("fault" in alert) yield alert;
-    else if (isObject(alert.value)) yield markedIf(alert.isCut, eventOf(alert.value, common));
+    else if (isObject(alert.value)) yield tagIfCut(alert.isCut, eventOf(alert.value, common));
     else yield { fault: "an alert is not an object" };
   }
 }

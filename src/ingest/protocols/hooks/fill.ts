@@ -3,7 +3,7 @@ import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { CUT_TAG, markedIf } from "../line.ts";
+import { CUT_TAG, tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -29,10 +29,10 @@ export function* fillTemplate(source: TemplateSource, received: Received): Gener
   let around: Around | null = null;
   for (const item of items ?? []) {
     if ("fault" in item) yield item;
-    else yield markedIf(item.isCut, filler.event(item.value, (around ??= aroundOf(body, template.each!.steps))));
+    else yield tagIfCut(item.isCut, filler.event(item.value, (around ??= aroundOf(body, template.each!.steps))));
   }
   // A body without the list becomes one event, so that it is not lost.
-  if (around === null) yield markedIf(isCut, filler.event(body, { attributes: new Map(), isCut: false }));
+  if (around === null) yield tagIfCut(isCut, filler.event(body, { attributes: new Map(), isCut: false }));
 }
 
 /** Attributes of the body around a list, for each of its items. */

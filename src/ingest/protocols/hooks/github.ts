@@ -2,7 +2,7 @@ import { flattenInto } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import type { ReadEvent, Received } from "../protocol.ts";
 import { sentenceOf } from "./github-sentences.ts";
 import { headerOf, itemsOf, objectOf, textAt } from "./payload.ts";
@@ -31,7 +31,7 @@ export function* decodeGithub(received: Received): Generator<ReadEvent> {
   const delivery = headerOf(received.headers, "x-github-delivery");
   const action = textAt(payload, "action");
   const { text, link, severity } = sentenceOf(name, payload, yield* commitsOf(given));
-  yield markedIf(given.isCut, {
+  yield tagIfCut(given.isCut, {
     ...(delivery !== "" && { id: delivery }),
     text,
     severity,

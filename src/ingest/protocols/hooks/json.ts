@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import { eventOfDocument, eventOfText } from "../document.ts";
 import { isObject } from "../json.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { itemsOf, payloadOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
@@ -16,13 +16,13 @@ const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
 export function* decodeJson(received: Received): Generator<ReadEvent> {
   const payload = yield* payloadOf(received);
   const { value, isCut } = payload;
-  if (typeof value === "string") return yield markedIf(isCut, eventOfText(value));
-  if (isObject(value)) return yield markedIf(isCut, eventOf(value, received.choice));
+  if (typeof value === "string") return yield tagIfCut(isCut, eventOfText(value));
+  if (isObject(value)) return yield tagIfCut(isCut, eventOf(value, received.choice));
   const items = yield* itemsOf(payload, []);
   if (items === null) throw new LoggiaError("bad_body", "The body must be an object or an array of objects");
   for (const item of items) {
     if ("fault" in item) yield item;
-    else if (isObject(item.value)) yield markedIf(item.isCut, eventOf(item.value, received.choice));
+    else if (isObject(item.value)) yield tagIfCut(item.isCut, eventOf(item.value, received.choice));
     else yield { fault: "an item of the array is not an object" };
   }
 }

@@ -7,7 +7,7 @@ import type { Steps } from "../json-scanner.ts";
 import { elementsAt, readOnly, WHOLE_BYTES } from "../long-json.ts";
 import type { LongValue } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
-import type { Received, Unread } from "../protocol.ts";
+import type { Received, DecodeFault } from "../protocol.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ export type Payload<T = unknown> = {
   readonly long: Buffer | null;
 };
 
-export type Item = Pick<LongValue, "value" | "isCut"> | Unread;
+export type Item = Pick<LongValue, "value" | "isCut"> | DecodeFault;
 
 /** Length limit of a value around a list. It is copied into the event of each item. */
 export const MOST_OF_COMMON = 1_024;

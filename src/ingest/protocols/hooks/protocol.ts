@@ -28,11 +28,11 @@ function endpoint(name: string): PostEndpoint {
     kind: "post",
     hook: name,
     read(received) {
-      let known = 0;
+      let duplicates = 0;
       return {
         items: withIds(name, decode(name, received), received),
-        known: () => (known += 1),
-        accepted: (outcome) => accepted(outcome, known),
+        onDuplicate: () => (duplicates += 1),
+        accepted: (outcome) => accepted(outcome, duplicates),
       };
     },
     failed,
@@ -72,11 +72,11 @@ function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: 
 
 /**
  * Returns the response.
- * @param known number of events that were stored already
+ * @param duplicates number of events that were stored already
  * @throws LoggiaError `bad_body` if no part of the body could be decoded
  */
-function accepted({ accepted: count, rejected, fault }: Outcome, known: number): ProtocolAnswer {
-  if (count === 0 && known === 0 && rejected > 0)
+function accepted({ accepted: count, rejected, fault }: Outcome, duplicates: number): ProtocolAnswer {
+  if (count === 0 && duplicates === 0 && rejected > 0)
     throw new LoggiaError("bad_body", `No part of the body could be decoded: ${fault ?? ""}`);
   const body = rejected === 0 ? { accepted: count } : { accepted: count, rejected, fault };
   return { status: 200, type: TYPE, body: JSON.stringify(body) };

@@ -1,7 +1,7 @@
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -25,7 +25,7 @@ const MOST_EXCEPTIONS = 10;
  */
 export function* decodeSentry(received: Received): Generator<ReadEvent> {
   const { value: body, isCut } = yield* objectOf(received);
-  yield markedIf(isCut, eventOf(body, received.headers));
+  yield tagIfCut(isCut, eventOf(body, received.headers));
 }
 
 function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {

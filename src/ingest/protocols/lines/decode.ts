@@ -4,7 +4,7 @@ import { eventOfDocument, eventOfText } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { beginOf, isBlank, LINE_FEED, linesOf } from "../lines.ts";
 import { readOnly, runOfValues } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
@@ -37,7 +37,7 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
     }
     count += 1;
     if (typeof line === "string") yield (json ? eventOfJson(line, choice) : null) ?? eventOfText(line);
-    else yield (json ? yield* eventOfLong(line, choice) : null) ?? markedIf(true, eventOfText(beginOf(line)));
+    else yield (json ? yield* eventOfLong(line, choice) : null) ?? tagIfCut(true, eventOfText(beginOf(line)));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must have at least one line that is not blank");
 }
@@ -73,7 +73,7 @@ function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent
       continue;
     }
     const { value, isCut } = read;
-    yield markedIf(isCut, isObject(value) ? eventOfDocument(value, choice) : eventOfText(JSON.stringify(value)));
+    yield tagIfCut(isCut, isObject(value) ? eventOfDocument(value, choice) : eventOfText(JSON.stringify(value)));
   }
 }
 
@@ -92,7 +92,7 @@ function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
 function* eventOfLong(line: Buffer, choice: FieldChoice): Steps<ProducerEvent | null> {
   try {
     const { value } = yield* readOnly(line);
-    return isObject(value) ? markedIf(true, eventOfDocument(value, choice)) : null;
+    return isObject(value) ? tagIfCut(true, eventOfDocument(value, choice)) : null;
   } catch (error) {
     if (error instanceof LoggiaError) return null;
     throw error;

@@ -5,7 +5,7 @@ import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner, wrong } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import { LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import type { ProducerEvent, ProducerTime, ReadEvent } from "../protocol.ts";
@@ -118,7 +118,7 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
     for (let value_at = scanner.firstOf(list); value_at !== -1;) {
       const read = yield* readValue(scanner, value_at);
       value_at = scanner.nextOf(read.end);
-      yield markedIf(read.isCut, eventOf(read.value, labels, common));
+      yield tagIfCut(read.isCut, eventOf(read.value, labels, common));
     }
   }
 }

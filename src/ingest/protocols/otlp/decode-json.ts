@@ -4,7 +4,7 @@ import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
 import { JsonScanner, wrong } from "../json-scanner.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import type { ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
@@ -76,7 +76,7 @@ function* decodeScopes(
     for (let record_at = scanner.firstOf(records); record_at !== -1;) {
       const record = yield* readValue(scanner, record_at);
       record_at = scanner.nextOf(record.end);
-      yield markedIf(record.isCut, eventOf(record.value, scope, resource, choice));
+      yield tagIfCut(record.isCut, eventOf(record.value, scope, resource, choice));
     }
   }
 }

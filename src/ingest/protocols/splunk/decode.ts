@@ -4,7 +4,7 @@ import { eventOfAttributes, isStream } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, withoutMark } from "../json.ts";
-import { markedIf } from "../line.ts";
+import { tagIfCut } from "../line.ts";
 import { beginOf, linesOf } from "../lines.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
@@ -45,7 +45,7 @@ export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<Read
     const { event } = envelope;
     if (event === undefined || event === null) throw new BadEvent(number, false);
     if (event === "") throw new BadEvent(number, true);
-    yield markedIf(isCut, eventOf(event, envelope, choice));
+    yield tagIfCut(isCut, eventOf(event, envelope, choice));
     number += 1;
   }
   if (number === 0) throw new NoData();
@@ -67,7 +67,7 @@ export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldCh
       const value = query.get(name);
       if (value !== null && value !== "") put(attributes, name, value);
     }
-    yield markedIf(isCut, eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) }));
+    yield tagIfCut(isCut, eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) }));
   }
   if (count === 0) throw new NoData();
 }

@@ -3,7 +3,7 @@ import { withoutMark } from "../json.ts";
 import { JsonScanner, STEP_BYTES } from "../json-scanner.ts";
 import { readValue } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
-import type { Unread } from "../protocol.ts";
+import type { DecodeFault } from "../protocol.ts";
 
 const [OPEN, OPEN_LIST, CLOSE_LIST, COMMA] = [0x7b, 0x5b, 0x5d, 0x2c];
 
@@ -25,7 +25,7 @@ export type ReadObject = { readonly value: Readonly<Record<string, unknown>>; re
  * within a list.
  * @throws BadObject
  */
-export function* objectsOf(given: Buffer): Generator<ReadObject | Unread> {
+export function* objectsOf(given: Buffer): Generator<ReadObject | DecodeFault> {
   const body = withoutMark(given);
   const scanner = new JsonScanner(body);
   let number = 0;
