@@ -385,8 +385,8 @@ async function startPost(
     limiter,
     observe: metrics.posts,
     connections: connections.post,
-    cut: reportCuts("posting", log, metrics.cut),
-    front: front("post"),
+    onEvicted: reportCuts("posting", log, metrics.cut),
+    opsEndpoints: front("post"),
   });
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());

@@ -152,7 +152,7 @@ function postMetrics(registry: Registry): PostObserver {
       accepted += events;
       outcomes.add(outcome);
     },
-    cut: (events) => void (cut += events),
+    eventsCut: (events) => void (cut += events),
   };
 }
 

@@ -69,9 +69,9 @@ export type PostListenerOptions = {
   /** Elasticsearch version reported to clients of its protocol. */
   readonly elasticsearchVersion?: string;
   /** Called when a connection is evicted. */
-  readonly cut?: (reason: Cut) => void;
+  readonly onEvicted?: (reason: Cut) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
-  readonly front?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  readonly opsEndpoints?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
 
 /** Observer of every request. It runs on the hottest path, so it must only increment counters. */
@@ -80,7 +80,7 @@ export type PostObserver = {
   /** @param events number of accepted events and visits */
   ended(outcome: "accepted" | ErrorCode, events: number): void;
   /** @param events number of events of which something was cut to fit the limits */
-  cut?(events: number): void;
+  eventsCut?(events: number): void;
 };
 
 /** Pipelining limit of one connection. Pipelined posts share an append. */
@@ -109,11 +109,11 @@ export function createPostListener(given: PostListenerOptions): Server {
     unverified: new BodyRoom(UNVERIFIED_BOUNDS),
     recent: new RecentIds(),
     settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
-    cutEvents: (events) => given.observe?.cut?.(events),
+    onEventsCut: (events) => given.observe?.eventsCut?.(events),
   };
-  const { observe, front, log } = options;
+  const { observe, opsEndpoints, log } = options;
   const server = createServer((request, response) => {
-    if (refuseAmbiguous(request, response) || front?.(request, response) === true) return;
+    if (refuseAmbiguous(request, response) || opsEndpoints?.(request, response) === true) return;
     noteRequest();
     observe.began();
     handle(request, response, options)
@@ -128,7 +128,7 @@ export function createPostListener(given: PostListenerOptions): Server {
   limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
   const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
-  limitConnections(server, connections, given.cut, fast.isAnswering);
+  limitConnections(server, connections, given.onEvicted, fast.isAnswering);
   return server;
 }
 
@@ -141,7 +141,7 @@ type Options = PostListenerOptions &
     readonly unverified: BodyRoom;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
-    readonly cutEvents: (events: number) => void;
+    readonly onEventsCut: (events: number) => void;
   };
 
 /** Log path of a form post, and the headers with which a trusted proxy names its client. */

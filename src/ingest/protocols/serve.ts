@@ -47,7 +47,7 @@ export type ServeOptions = {
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
-  readonly cutEvents: (count: number) => void;
+  readonly onEventsCut: (count: number) => void;
 };
 
 /** Outcome of a request, for metrics. */
@@ -124,7 +124,7 @@ async function take(
     // An id signed with the body takes precedence over an unsigned header.
     const repeat = admitted.hook?.signature === "standard" ? null : await repeatOf(request, body);
     const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
-    if (stored.cut > 0) options.cutEvents(stored.cut);
+    if (stored.cut > 0) options.onEventsCut(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {
     share.release();
@@ -149,7 +149,7 @@ async function storePieces(
     const begin = () => endpoint.read({ ...received, body });
     const given = { ...producer, repeat: null };
     const { reading, stored } = await storeEvents(given, body.length, begin, { ...options, clock });
-    if (stored.cut > 0) options.cutEvents(stored.cut);
+    if (stored.cut > 0) options.onEventsCut(stored.cut);
     events += stored.accepted;
     answer = reading.accepted(stored);
   };
