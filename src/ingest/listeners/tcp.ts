@@ -169,7 +169,7 @@ class TcpListener implements Listening {
       await this.#read(socket, state);
     } catch (error) {
       if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
-      else log.error({ err: error }, `a ${this.#options.title} connection failed unexpectedly`);
+      else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
     await state.stream.end().catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));

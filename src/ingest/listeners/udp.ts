@@ -133,7 +133,7 @@ class UdpListener implements Listening {
       for (const one of taken) {
         await this.#take(one, sinks).catch((error: unknown) => {
           this.#tally.add("malformed");
-          log.error({ err: error }, `a ${title} datagram failed unexpectedly`);
+          log.error({ err: error }, `a ${title} datagram failed with an unexpected error`);
         });
       }
       for (const sink of sinks) sink.flush();

@@ -15,7 +15,7 @@ const METHODS = {
 
 /** Decompressed size allowed for a body of any sent size: similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
-const SUPPORTED = "gzip, deflate, zstd, snappy, or none";
+const ACCEPTED = "gzip, deflate, zstd, snappy, or none";
 
 /** Returns the limit of the decompressed size of a body. */
 export function mostInflated(sent_bytes: number, limit_bytes: number): number {
@@ -57,7 +57,7 @@ function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
     case "zlib":
       return isZlib(body) ? "zlib" : "raw";
     default:
-      throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; supported are ${SUPPORTED}`);
+      throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; accepted: ${ACCEPTED}`);
   }
 }
 

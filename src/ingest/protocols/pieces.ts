@@ -50,7 +50,7 @@ export async function* piecesOf(
     }
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
-    throw new LoggiaError("bad_body", "The connection ended before the body was complete", { cause: error });
+    throw new LoggiaError("bad_body", "The connection closed before the body was complete", { cause: error });
   }
   gather();
   for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {

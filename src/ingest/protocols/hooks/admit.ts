@@ -125,7 +125,7 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
     }
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
-    throw new LoggiaError("bad_body", "The connection ended before the body was complete", { cause: error });
+    throw new LoggiaError("bad_body", "The connection closed before the body was complete", { cause: error });
   } finally {
     clearTimeout(timer);
     // The rest of the body is left to the code that answers.

@@ -35,7 +35,7 @@ export async function receiveMessage(
   if (!METHODS.has(encoding)) {
     throw new LoggiaError(
       "unsupported_media_type",
-      `grpc-encoding is ${quote(encoding)}; supported are gzip, deflate, zstd`,
+      `grpc-encoding is ${quote(encoding)}; accepted: gzip, deflate, zstd`,
     );
   }
   share.take(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));

@@ -170,7 +170,7 @@ class GrpcListener {
     if (!isKnown || error.status >= 500) log.error({ err: error }, "a gRPC call failed");
     const known = isKnown
       ? error
-      : new LoggiaError("internal_error", "The service failed to answer; its log holds the reason");
+      : new LoggiaError("internal_error", "The service failed to answer; see its log for the reason");
     this.#tally.add(known.status === 400 || known.status === 413 ? "malformed" : "refused");
     if (stream.destroyed || stream.headersSent) return;
     refuse(stream, { ...ANSWER, ...failureOf(known) });

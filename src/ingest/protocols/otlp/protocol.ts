@@ -20,8 +20,8 @@ const ENDPOINT: PostEndpoint = {
     const encoding = encodingOf(headers, body);
     if (encoding === null) {
       const type = quote(headers["content-type"] ?? "");
-      const supported = "application/x-protobuf and application/json";
-      throw new LoggiaError("unsupported_media_type", `Content-Type is ${type}; supported are ${supported}`);
+      const accepted = "application/x-protobuf and application/json";
+      throw new LoggiaError("unsupported_media_type", `Content-Type is ${type}; accepted: ${accepted}`);
     }
     const items = encoding === "json" ? decodeJson(body, choice) : decodeProtobuf(body, choice);
     return { items, accepted: (outcome) => success(encoding, outcome) };
