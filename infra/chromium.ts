@@ -9,7 +9,7 @@ import type { Browser } from "playwright-core";
 import { StartError } from "../src/errors.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
-const OF_MACOS = [
+const MACOS_PATHS = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
@@ -44,9 +44,9 @@ export type ChromiumPlaces = {
   readonly install: (() => Promise<void>) | null;
 };
 
-const HERE: ChromiumPlaces = {
+const DEFAULT_PLACES: ChromiumPlaces = {
   env: process.env,
-  paths: OF_MACOS,
+  paths: MACOS_PATHS,
   install: process.getuid?.() === 0 && process.platform === "linux" ? installOnDebian : null,
 };
 
@@ -61,7 +61,7 @@ export async function launchChromium(): Promise<Browser> {
  * first on the PATH. As root on Debian, it is installed if it is missing.
  * @throws StartError that says what to install
  */
-export async function findChromium(places: ChromiumPlaces = HERE): Promise<string> {
+export async function findChromium(places: ChromiumPlaces = DEFAULT_PLACES): Promise<string> {
   const chosen = places.env["CHROMIUM"];
   if (chosen) {
     if (await isExecutable(chosen)) return chosen;

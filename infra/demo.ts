@@ -92,7 +92,7 @@ async function demo(): Promise<void> {
       found.pattern,
       found.path,
     ]);
-    await drained(api);
+    await untilStored(api);
     await show("The newest three events", api, "/1/logs/packages/events?order=desc&pagesize=3");
     await show(`Three alerts: class ${alerting}`, api, "/1/logs/packages/alerts?order=desc&pagesize=3");
     await query("Events by day", api, "GET events GROUPBY DAY");
@@ -126,7 +126,7 @@ async function get(api: string, path: string): Promise<Response> {
   return response;
 }
 
-async function drained(api: string): Promise<void> {
+async function untilStored(api: string): Promise<void> {
   const deadline_ms = performance.now() + DRAIN_TIMEOUT_MS;
   let before = -1;
   for (;;) {

@@ -28,7 +28,7 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
   switch (name) {
     case "up": {
       const state = await up(settings, say);
-      tell(state.kafka!.brokers.join(","), state.elasticsearch!.url);
+      printAddresses(state.kafka!.brokers.join(","), state.elasticsearch!.url);
       return 0;
     }
     case "down":
@@ -37,8 +37,8 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
       return 0;
     case "status": {
       const addresses = serviceAddresses(words);
-      const told = await status(settings.folder);
-      tell(told.kafka, told.elasticsearch);
+      const engines = await status(settings.folder);
+      printAddresses(engines.kafka, engines.elasticsearch);
       for (const line of await describeService(addresses)) say(line);
       return 0;
     }
@@ -50,7 +50,7 @@ async function command([name = "", ...words]: readonly string[]): Promise<number
   }
 }
 
-function tell(kafka: string, elasticsearch: string): void {
+function printAddresses(kafka: string, elasticsearch: string): void {
   say(`Kafka          ${kafka}`);
   say(`Elasticsearch  ${elasticsearch}`);
 }

@@ -22,7 +22,7 @@ const TARGET = join(ROOT, "dist/page");
  */
 const COMPILE_AT_ONCE = Buffer.from("//# allFunctionsCalledOnLoad\n");
 /** Placeholders in `index.html` for the main script, the style sheet and other assets. */
-const PLACES = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
+const PLACEHOLDERS = { script: "main.js", style: "page.css", icon: "icon.svg", preload: "<!-- preload -->" };
 
 /**
  * Turns a style sheet that a script imports into a module that adopts it, so that it loads with the
@@ -99,10 +99,10 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
   });
   const names = namesOf(metafile);
   const html = readFileSync(join(SOURCE, "index.html"), "utf8")
-    .replace(PLACES.script, names.script)
-    .replace(PLACES.style, names.style)
-    .replace(PLACES.icon, names.icon)
-    .replace(PLACES.preload, names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"));
+    .replace(PLACEHOLDERS.script, names.script)
+    .replace(PLACEHOLDERS.style, names.style)
+    .replace(PLACEHOLDERS.icon, names.icon)
+    .replace(PLACEHOLDERS.preload, names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"));
   mkdirSync(join(target, "assets"), { recursive: true });
   const first = [names.script, names.style, ...names.preloads];
   for (const { path, contents } of outputFiles) {

@@ -12,7 +12,7 @@ import { availableParallelism, constants } from "node:os";
 import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { killAfterUs } from "../infra/engines/guard.ts";
+import { killAfterExit } from "../infra/engines/guard.ts";
 import { startEngines } from "../infra/engines/start.ts";
 import type { Engines } from "../infra/engines/start.ts";
 import { StartError } from "../src/errors.ts";
@@ -85,7 +85,7 @@ async function runAva(args: readonly string[], engines: Record<string, string>):
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...engines },
   });
-  killAfterUs(child);
+  killAfterExit(child);
   const stop = (): boolean => child.kill("SIGINT");
   interruption.signal.addEventListener("abort", stop);
   if (interruption.signal.aborted) stop();

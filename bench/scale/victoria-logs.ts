@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { get } from "../support/client.ts";
 import type { Contender } from "./contender.ts";
 
@@ -23,7 +23,7 @@ export async function startVictoriaLogs(program: string): Promise<Contender> {
     [`-httpListenAddr=127.0.0.1:${port}`, `-storageDataPath=${folder}`, "-retentionPeriod=100y", "-loggerLevel=ERROR"],
     { stdio: ["ignore", "ignore", "inherit"] },
   );
-  killAfterUs(child);
+  killAfterExit(child);
   const failed = once(child, "error").then(([error]) => {
     throw new Error(`PEER_VICTORIALOGS: ${program} cannot be started: ${String(error)}`);
   });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 const STOP_TIMEOUT_MS = 20_000;
@@ -45,7 +45,7 @@ export async function startServiceProcess(
       ...environment,
     },
   });
-  killAfterUs(child);
+  killAfterExit(child);
   const stop = (): Promise<void> => end(child);
   const exited = once(child, "exit").then(([code]) => {
     throw new Error(`the service exited with code ${String(code)} before it was ready`);
@@ -90,7 +90,7 @@ export function startPlainProxy(url: string): Promise<OtherServer> {
 }
 
 async function startOther(file: URL, ...parameters: string[]): Promise<OtherServer> {
-  const child = killAfterUs(fork(fileURLToPath(file), parameters));
+  const child = killAfterExit(fork(fileURLToPath(file), parameters));
   const [port] = (await once(child, "message")) as [number];
   return { port, [Symbol.asyncDispose]: () => end(child) };
 }

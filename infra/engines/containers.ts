@@ -57,10 +57,10 @@ async function compose(settings: EngineSettings, ...args: string[]): Promise<voi
   try {
     await run("docker", ["compose", "--file", COMPOSE_FILE, ...args], { env, timeout: START_TIMEOUT_MS });
   } catch (error) {
-    const told = ((error as { stderr?: string }).stderr ?? "").trim().split("\n").slice(-10).join("\n");
+    const stderr = ((error as { stderr?: string }).stderr ?? "").trim().split("\n").slice(-10).join("\n");
     throw new StartError(
       `docker compose ${args[0]} failed (ENGINES_WAY=processes runs the engines without containers):\n` +
-        (told || (error as Error).message),
+        (stderr || (error as Error).message),
       { cause: error },
     );
   }
@@ -71,7 +71,7 @@ async function compose(settings: EngineSettings, ...args: string[]): Promise<voi
  * @throws StartError
  */
 export async function startKafkaContainer(): Promise<Engine> {
-  const { host, port } = await place();
+  const { host, port } = await chooseAddress();
   return startContainer({
     name: "kafka",
     image: KAFKA_IMAGE,
@@ -106,7 +106,7 @@ export async function startKafkaContainer(): Promise<Engine> {
  * @throws StartError
  */
 export async function startElasticsearchContainer(): Promise<Engine> {
-  const { host, port } = await place();
+  const { host, port } = await chooseAddress();
   return startContainer({
     name: "elasticsearch",
     image: ELASTICSEARCH_IMAGE,
@@ -129,7 +129,7 @@ export async function startElasticsearchContainer(): Promise<Engine> {
  * Chooses host and port before the start. Kafka needs to know the address that it gives to clients,
  * and the port must survive a restart.
  */
-async function place(): Promise<{ host: string; port: number }> {
+async function chooseAddress(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   const { info } = await getContainerRuntimeClient().catch((cause: Error) => {
     throw new StartError(`No container engine can be used (ENGINES_WAY=processes runs the engines without one): ${cause.message}`, {

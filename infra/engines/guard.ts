@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
  * holds. It has its own session, so Ctrl-C does not end it. It does not use `exec`: in small Linux
  * images `kill` is only a builtin.
  */
-export function afterUs(command: string, args: readonly string[]): Disposable {
+export function runAfterExit(command: string, args: readonly string[]): Disposable {
   const shell = spawn("/bin/sh", ["-c", 'read -r _; "$@"', "guard", command, ...args], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
@@ -20,9 +20,9 @@ export function afterUs(command: string, args: readonly string[]): Disposable {
 }
 
 /** Kills a child once this process is gone, whatever state it is in. */
-export function killAfterUs<Child extends ChildProcess>(child: Child): Child {
+export function killAfterExit<Child extends ChildProcess>(child: Child): Child {
   if (child.pid === undefined) return child;
-  const guard = afterUs("kill", ["-9", String(child.pid)]);
+  const guard = runAfterExit("kill", ["-9", String(child.pid)]);
   // After the exit, the pid may be reused by another process.
   child.once("exit", () => guard[Symbol.dispose]());
   return child;

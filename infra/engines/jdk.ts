@@ -17,7 +17,7 @@ export type JdkPlaces = {
   readonly roots: readonly string[];
 };
 
-const HERE: JdkPlaces = {
+const DEFAULT_PLACES: JdkPlaces = {
   env: process.env,
   roots: [
     "/usr/lib/jvm",
@@ -36,7 +36,7 @@ const HERE: JdkPlaces = {
  * Finds a JDK of release 21 or newer: that of JAVA_HOME if new enough, else the newest installed.
  * @throws StartError that says what to install
  */
-export async function findJdk(places: JdkPlaces = HERE): Promise<Jdk> {
+export async function findJdk(places: JdkPlaces = DEFAULT_PLACES): Promise<Jdk> {
   const javaHome = places.env["JAVA_HOME"];
   const chosen = javaHome ? await examine(javaHome) : null;
   if (chosen && chosen.release >= OLDEST_RELEASE) return chosen;

@@ -2,7 +2,7 @@ import { Kafka, logLevel } from "kafkajs";
 
 /** Resolves if the broker is registered in its cluster and not fenced. */
 export async function askKafka(broker: string): Promise<void> {
-  hushTimers();
+  suppressTimerWarning();
   const limits = { connectionTimeout: 2_000, requestTimeout: 5_000, retry: { retries: 0 } };
   const admin = new Kafka({
     brokers: [broker],
@@ -27,15 +27,15 @@ export async function askElasticsearch(url: string): Promise<void> {
   if (!answer.ok) throw new Error(`The health request returned ${answer.status}.`);
 }
 
-let hushed = false;
+let isSuppressed = false;
 
 /**
  * Suppresses Node's warning about a timeout in the past, which the Kafka client sets at each
  * connection.
  */
-function hushTimers(): void {
-  if (hushed) return;
-  hushed = true;
+function suppressTimerWarning(): void {
+  if (isSuppressed) return;
+  isSuppressed = true;
   const emit = process.emitWarning.bind(process) as (...args: unknown[]) => void;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
     if (rest[0] !== "TimeoutNegativeWarning") emit(warning, ...rest);

@@ -39,12 +39,12 @@ async function ask(url: string): Promise<{ status: number; text: string } | null
   }
 }
 
-type Told = { status?: unknown; dependencies?: Record<string, { ok?: unknown; why?: unknown }> };
+type Readiness = { status?: unknown; dependencies?: Record<string, { ok?: unknown; why?: unknown }> };
 
 /** Returns the readiness; null if the response is not from a Loggia service. */
 function readReadiness(text: string): string | null {
   try {
-    const { status, dependencies } = JSON.parse(text) as Told;
+    const { status, dependencies } = JSON.parse(text) as Readiness;
     if (typeof status !== "string" || typeof dependencies !== "object") return null;
     const faults = Object.entries(dependencies).filter(([, { ok }]) => ok !== true);
     return printable([status, ...faults.map(([name, { why }]) => `${name}: ${String(why)}`)].join("; "));

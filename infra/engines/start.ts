@@ -10,7 +10,7 @@ import { freePorts } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
 import { readSettings } from "./settings.ts";
 import type { Say } from "./settings.ts";
-import { guardEngineFolder, removeEngineFolder, sweepOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
+import { guardEngineFolder, removeEngineFolder, removeOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
 
 /** A running pair of Kafka and Elasticsearch. */
 export type Engines = AsyncDisposable & {
@@ -36,7 +36,7 @@ export type StartOptions = {
  */
 export async function startEngines(options: StartOptions = {}): Promise<Engines> {
   const { say = () => {}, env = process.env } = options;
-  const given = await givenEngines(env, say);
+  const given = await enginesOfEnvironment(env, say);
   if (given) return given;
   const started = await Promise.allSettled([startKafka(options), startElasticsearch(options)]);
   const engines = started.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
@@ -95,7 +95,7 @@ async function startAsProcess(
   startProcess: (options: ProcessOptions) => Promise<Engine>,
 ): Promise<Engine> {
   const { jars } = readSettings(env);
-  await sweepOrphanedEngines();
+  await removeOrphanedEngines();
   const folder = temporaryEngineFolder();
   const guard = guardEngineFolder(folder);
   const remove = async (): Promise<void> => {
@@ -114,23 +114,23 @@ async function startAsProcess(
 }
 
 /** Leaves engines of the environment running. */
-async function leave(): Promise<void> {}
+async function keepRunning(): Promise<void> {}
 
-async function givenEngines(env: NonNullable<StartOptions["env"]>, say: Say): Promise<Engines | null> {
+async function enginesOfEnvironment(env: NonNullable<StartOptions["env"]>, say: Say): Promise<Engines | null> {
   const brokers = env["TEST_KAFKA_BROKERS"];
   const url = env["TEST_ELASTICSEARCH_URL"];
   if (!brokers && !url) return null;
   if (!brokers || !url) throw new StartError("Set both TEST_KAFKA_BROKERS and TEST_ELASTICSEARCH_URL, or neither.");
   const kafkaBrokers = brokers.split(",");
   await Promise.all([
-    answers("Kafka", "TEST_KAFKA_BROKERS", brokers, askKafka(kafkaBrokers[0]!)),
-    answers("Elasticsearch", "TEST_ELASTICSEARCH_URL", url, askElasticsearch(url)),
+    requireAnswer("Kafka", "TEST_KAFKA_BROKERS", brokers, askKafka(kafkaBrokers[0]!)),
+    requireAnswer("Elasticsearch", "TEST_ELASTICSEARCH_URL", url, askElasticsearch(url)),
   ]);
   say(`Kafka at ${brokers} and Elasticsearch at ${url}, from the environment`);
-  return { kafkaBrokers, elasticsearchUrl: url, close: leave, [Symbol.asyncDispose]: leave };
+  return { kafkaBrokers, elasticsearchUrl: url, close: keepRunning, [Symbol.asyncDispose]: keepRunning };
 }
 
-async function answers(engine: string, variable: string, address: string, asked: Promise<void>): Promise<void> {
+async function requireAnswer(engine: string, variable: string, address: string, asked: Promise<void>): Promise<void> {
   await asked.catch((cause: Error) => {
     throw new StartError(`${variable} names ${address}, but no ${engine} answers there: ${cause.message}`, { cause });
   });

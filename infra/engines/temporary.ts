@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterUs } from "./guard.ts";
+import { runAfterExit } from "./guard.ts";
 import { stopProcessesOf } from "./processes-of.ts";
 
 const PREFIX = "loggia-engines-";
@@ -14,11 +14,11 @@ export function temporaryEngineFolder(): string {
 
 /** Stops the engines of `folder` and removes it, if this process or thread ends before that. */
 export function guardEngineFolder(folder: string): Disposable {
-  return afterUs(process.execPath, [fileURLToPath(new URL("./remove.ts", import.meta.url)), folder]);
+  return runAfterExit(process.execPath, [fileURLToPath(new URL("./remove.ts", import.meta.url)), folder]);
 }
 
 /** Stops the engines of processes that died without stopping them, and whose guards died too. */
-export async function sweepOrphanedEngines(): Promise<void> {
+export async function removeOrphanedEngines(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
   const orphaned = folders.filter((name) => !isAlive(Number.parseInt(name.slice(PREFIX.length), 10)));
   await Promise.all(orphaned.map((name) => removeEngineFolder(join(tmpdir(), name))));

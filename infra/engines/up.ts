@@ -57,13 +57,13 @@ export async function status(folder: string): Promise<{ kafka: string; elasticse
   const running = processesOf(folder);
   const contained = state?.way === "containers";
   const [kafka, elasticsearch] = await Promise.all([
-    tell(contained || running.kafka ? state?.kafka?.brokers[0] : undefined, askKafka),
-    tell(contained || running.elasticsearch ? state?.elasticsearch?.url : undefined, askElasticsearch),
+    addressOrFault(contained || running.kafka ? state?.kafka?.brokers[0] : undefined, askKafka),
+    addressOrFault(contained || running.elasticsearch ? state?.elasticsearch?.url : undefined, askElasticsearch),
   ]);
   return { kafka, elasticsearch };
 }
 
-async function tell(address: string | undefined, ask: (address: string) => Promise<void>): Promise<string> {
+async function addressOrFault(address: string | undefined, ask: (address: string) => Promise<void>): Promise<string> {
   if (!address) return "stopped";
   return ask(address).then(
     () => address,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../infra/engines/engine.ts";
-import { afterUs } from "../../infra/engines/guard.ts";
+import { runAfterExit } from "../../infra/engines/guard.ts";
 import { askElasticsearch, askKafka } from "../../infra/engines/ready.ts";
 import { startElasticsearch, startKafka } from "../../infra/engines/start.ts";
 
@@ -73,7 +73,7 @@ export async function runFault(fault: Fault, chaos: Omit<Chaos, "stack" | "folde
     await using stack = new AsyncDisposableStack();
     const folder = mkdtempSync(join(tmpdir(), "loggia-chaos-"));
     stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-    stack.use(afterUs("rm", ["-rf", folder]));
+    stack.use(runAfterExit("rm", ["-rf", folder]));
     return await fault.run({ ...chaos, folder, stack });
   } catch (error) {
     if (fault.cluster) await chaos.engines.revive();

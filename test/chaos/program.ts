@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 
 export const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
 const START_TIMEOUT_MS = 60_000;
@@ -62,7 +62,7 @@ export class Program implements AsyncDisposable {
         env: { PATH: process.env["PATH"], ...this.#environment },
         stdio: ["ignore", "pipe", log],
       });
-      this.#child = killAfterUs(child);
+      this.#child = killAfterExit(child);
       const ready = started(child);
       const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
       const ended = once(child, "exit", { signal: timeout }) as Promise<[number | null, NodeJS.Signals | null]>;

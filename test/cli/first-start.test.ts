@@ -1,7 +1,7 @@
 import test from "ava";
 import { spawn } from "node:child_process";
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { environmentOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -16,7 +16,7 @@ function start(environment: Record<string, string>, preload: readonly string[] =
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "ignore"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   let out = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   const ended = new Promise<NodeJS.Signals | null>((resolve) => child.on("close", (_, signal) => resolve(signal)));

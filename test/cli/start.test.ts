@@ -8,7 +8,7 @@ import test from "ava";
 
 import manifest from "../../package.json" with { type: "json" };
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { environmentOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -21,7 +21,7 @@ function start(environment: Record<string, string>) {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   const seen = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (seen.err += text));

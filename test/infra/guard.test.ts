@@ -43,14 +43,15 @@ test("engines and children end with a thread that is ended, as a runner of tests
 
 test("a guard works once it is not called off, and keeps nobody alive", async (t) => {
   const [done, calledOff] = ["done", "called-off"].map((name) => join(temporaryFolder(t), name)) as [string, string];
+  const module = new URL("../../infra/engines/guard.ts", import.meta.url);
   const script = `
     import { spawn } from "node:child_process";
     import { once } from "node:events";
-    import { afterUs, killAfterUs } from ${JSON.stringify(new URL("../../infra/engines/guard.ts", import.meta.url))};
-    const guard = afterUs("touch", [${JSON.stringify(calledOff)}]);
-    await once(killAfterUs(spawn("true")), "exit");
+    import { killAfterExit, runAfterExit } from ${JSON.stringify(module)};
+    const guard = runAfterExit("touch", [${JSON.stringify(calledOff)}]);
+    await once(killAfterExit(spawn("true")), "exit");
     guard[Symbol.dispose]();
-    afterUs("touch", [${JSON.stringify(done)}]);
+    runAfterExit("touch", [${JSON.stringify(done)}]);
   `;
   const owner = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "inherit" });
   t.deepEqual(await once(owner, "exit"), [0, null]);

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { parentPort } from "node:worker_threads";
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { launch } from "../../infra/engines/processes.ts";
 import type { Detached } from "../../infra/engines/processes.ts";
 import { markOf } from "../../infra/engines/processes-of.ts";
@@ -21,7 +21,7 @@ guardEngineFolder(folder);
 const mark = markOf(folder, "kafka");
 const engine = await launch(process.execPath, [...IDLE, mark], mark, join(folder, "log"));
 updateState(folder, { way: "processes", kafka: { brokers: [], pid: engine.pid, ready: true } });
-const child = killAfterUs(spawn(process.execPath, [...IDLE, folder]));
+const child = killAfterExit(spawn(process.execPath, [...IDLE, folder]));
 // One that is stopped hears of nothing.
 child.kill("SIGSTOP");
 

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -24,7 +24,7 @@ async function startProcess(t: ExecutionContext, environment: Record<string, str
     env: { ...process.env, ...environmentOf("embedded", temporaryFolder(t)), ...environment },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   t.teardown(() => end(child));
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));

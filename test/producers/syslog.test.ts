@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { unpackDebian } from "../../infra/debian.ts";
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { freePorts } from "../../infra/engines/ports.ts";
 import { connectTo, listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
@@ -109,7 +109,7 @@ function run(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
 ): void {
-  const child = killAfterUs(
+  const child = killAfterExit(
     spawn(program, words, { env: { ...env, PATH: process.env["PATH"] }, stdio: ["ignore", "pipe", "pipe"] }),
   );
   const said: string[] = [];

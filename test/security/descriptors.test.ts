@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { LAUNCHER } from "../chaos/program.ts";
 import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -23,7 +23,7 @@ function start(t: ExecutionContext, kind: "embedded" | "cluster", descriptors: n
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   const seen = { out: "", err: "" };
   child.stdout.on("data", (chunk: Buffer) => (seen.out += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (seen.err += chunk.toString()));

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "ava";
 
-import { killAfterUs } from "../../infra/engines/guard.ts";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
 import { environmentOf, KINDS, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -36,7 +36,7 @@ async function start(t: { teardown(end: () => void): void }, environment: Record
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   t.teardown(() => child.kill("SIGKILL"));
   const seen = { out: "", log: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (seen.out += text));

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSyn
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterUs } from "../../../infra/engines/guard.ts";
+import { runAfterExit } from "../../../infra/engines/guard.ts";
 import { until } from "../../support/until.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
@@ -44,7 +44,7 @@ async function mountSmallDisk(folder: string, chaos: Chaos): Promise<boolean> {
     chaos.say(`no small disk can be mounted here (${(error as Error).message.trim()}); files may not grow instead`);
     return false;
   }
-  chaos.stack.use(afterUs("umount", ["-l", folder]));
+  chaos.stack.use(runAfterExit("umount", ["-l", folder]));
   chaos.stack.defer(async () => {
     // Lazily: a process that was just killed may hold a file for a moment.
     await run("umount", ["-l", folder]);

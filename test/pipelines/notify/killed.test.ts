@@ -4,7 +4,7 @@ import { join } from "node:path";
 import test from "ava";
 import { pino } from "pino";
 
-import { killAfterUs } from "../../../infra/engines/guard.ts";
+import { killAfterExit } from "../../../infra/engines/guard.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { headerOf, startSmtpServer } from "../../support/smtp.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -40,7 +40,7 @@ for (const { at, arrived } of MOMENTS) {
     const child = spawn(process.execPath, [process_file, folder, String(server.port), String(DEADLINE_MS)], {
       stdio: "inherit",
     });
-    killAfterUs(child);
+    killAfterExit(child);
     server.rule = (command) => {
       if (!command.startsWith(at)) return null;
       child.kill("SIGKILL");

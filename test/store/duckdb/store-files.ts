@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pino } from "pino";
 
-import { killAfterUs } from "../../../infra/engines/guard.ts";
+import { killAfterExit } from "../../../infra/engines/guard.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -35,7 +35,7 @@ export function startChild(
   const child = spawn("sh", ["-c", `${limit}exec "$0" "$@"`, process.execPath, CHILD, file, log], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  killAfterUs(child);
+  killAfterExit(child);
   t.teardown(() => child.kill("SIGKILL"));
   return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
 }

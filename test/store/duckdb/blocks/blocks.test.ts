@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-import { killAfterUs } from "../../../../infra/engines/guard.ts";
+import { killAfterExit } from "../../../../infra/engines/guard.ts";
 import type { StoredEvent } from "../../../../src/events/event.ts";
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
@@ -224,7 +224,7 @@ test("filters of a killed process hide no event", async (t) => {
   const log = newLog();
   for (let life = 0; life < 4; life++) {
     const child = spawn(process.execPath, [CHILD, file, log, "700"], { stdio: ["ignore", "pipe", "inherit"] });
-    killAfterUs(child);
+    killAfterExit(child);
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     for (let line = 0; line < 4 + life; line++) await lines.next();
     const ended = once(child, "exit");

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 
-import { killAfterUs } from "../../../../infra/engines/guard.ts";
+import { killAfterExit } from "../../../../infra/engines/guard.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, listPlan, MORNING, newLog, row, write } from "../../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
@@ -49,7 +49,7 @@ test("a process that is killed during a migration loses nothing", async (t) => {
     copyFileSync(old, file);
     const start_ms = performance.now();
     const child = spawn(process.execPath, [CHILD, file, other], { stdio: ["ignore", "pipe", "inherit"] });
-    killAfterUs(child);
+    killAfterExit(child);
     const ended = once(child, "exit");
     const said = once(child.stdout, "data").then(() => true);
     if (first_ms === null) {

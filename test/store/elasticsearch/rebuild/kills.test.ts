@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-import { killAfterUs } from "../../../../infra/engines/guard.ts";
+import { killAfterExit } from "../../../../infra/engines/guard.ts";
 import { event, newLog, newUser } from "../../../contract/store-fixture.ts";
 import { writeAlerts } from "../../../support/write-events.ts";
 import { onCluster, open, run, all, insist, persist } from "./store.ts";
@@ -29,7 +29,7 @@ for (const [request, when, what = ""] of KILLS) {
     const child = spawn(process.execPath, [script, namespace, request, when, what], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    killAfterUs(child);
+    killAfterExit(child);
     t.teardown(() => child.kill("SIGKILL"));
     await once(child.stdout, "data");
     child.kill("SIGKILL");
