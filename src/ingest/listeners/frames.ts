@@ -50,7 +50,7 @@ export class Frames {
     this.#nulOnly = options.nulOnly;
   }
 
-  get isWithin(): boolean {
+  get hasPartialFrame(): boolean {
     return this.#held_bytes > 0 || this.#skip_bytes > 0 || this.#skipsLine;
   }
 

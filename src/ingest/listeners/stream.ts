@@ -5,10 +5,10 @@ import type { Sink } from "./sink.ts";
 import type { Stream } from "./tcp.ts";
 
 /** An event with the API key that was sent along. */
-export type Keyed = { readonly event: ProducerEvent; readonly secret: string | null };
+export type KeyedEvent = { readonly event: ProducerEvent; readonly secret: string | null };
 
 /** Decodes a frame; null if it is empty. Malformed frames become the text of an event. */
-export type ReadFrame = (frame: Frame) => Keyed | null;
+export type ReadFrame = (frame: Frame) => KeyedEvent | null;
 
 /** Frames decoded before the event loop gets a turn. */
 const STEP_FRAMES = 500;
@@ -29,8 +29,8 @@ export class FrameStream implements Stream {
     return this.#frames.count;
   }
 
-  get isWithin(): boolean {
-    return this.#frames.isWithin;
+  get hasPartialFrame(): boolean {
+    return this.#frames.hasPartialFrame;
   }
 
   async take(bytes: Buffer): Promise<void> {

@@ -26,7 +26,7 @@ export type Stream = {
   /** Number of complete frames read. */
   readonly frames: number;
   /** Whether a frame has been received in part. */
-  readonly isWithin: boolean;
+  readonly hasPartialFrame: boolean;
   /** Processes what is left at the end of the stream. Resolves once everything is stored. */
   end(): Promise<void>;
 };
@@ -60,8 +60,8 @@ export type TcpTimes = {
  * keep-alive detects those whose client is gone.
  */
 const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: Infinity, idle_ms: Infinity, ending_ms: 1_000 };
-const SWEEP_MS = 1_000;
-const PROBE_MS = 60_000;
+const SLOW_CHECK_MS = 1_000;
+const KEEP_ALIVE_MS = 60_000;
 const PAUSE_MS = 20;
 /** Time a client has to read its last responses. */
 const LINGER_MS = 5_000;
@@ -77,7 +77,7 @@ type State = {
   /** Start of the wait for the rest of a frame, or for the next frame. */
   since_ms: number;
   frames: number;
-  isWithin: boolean;
+  hasPartialFrame: boolean;
   /** Whether the service, not the client, is being waited for. */
   isBusy: boolean;
   /** Called when there may be more bytes to read. */
@@ -102,9 +102,9 @@ class TcpListener implements Listening {
   /** Open connections in order of arrival. */
   readonly #open = new Map<Socket, State>();
   readonly #ofAddress = new Map<string, number>();
-  #sweep: NodeJS.Timeout | null = null;
+  #slowTimer: NodeJS.Timeout | null = null;
   /** Whether only bytes that have already arrived are still read. */
-  #isOver = false;
+  #isClosing = false;
 
   constructor({ host, port, routes }: SocketSettings, options: TcpOptions) {
     this.host = host;
@@ -113,7 +113,7 @@ class TcpListener implements Listening {
     this.#options = options;
     this.#times = options.times ?? TIMES;
     this.#tally = options.context.tallyOf(options.name);
-    const keepAlive = { keepAlive: true, keepAliveInitialDelay: PROBE_MS, noDelay: true };
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, noDelay: true };
     this.#server = createServer({ allowHalfOpen: true, ...keepAlive }, (socket) => this.#accept(socket));
   }
 
@@ -123,11 +123,11 @@ class TcpListener implements Listening {
     this.port = port;
     // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
-    this.#sweep = setInterval(() => this.#closeSlow(), SWEEP_MS).unref();
+    this.#slowTimer = setInterval(() => this.#closeSlow(), SLOW_CHECK_MS).unref();
   }
 
   async close(): Promise<void> {
-    if (this.#sweep !== null) clearInterval(this.#sweep);
+    if (this.#slowTimer !== null) clearInterval(this.#slowTimer);
     this.#server.close();
     const served = Promise.all(Array.from(this.#open.values(), (state) => state.served));
     if (this.#options.isAcknowledged !== true) {
@@ -135,7 +135,7 @@ class TcpListener implements Listening {
       for (const socket of this.#open.keys()) socket.end();
       await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
     }
-    this.#isOver = true;
+    this.#isClosing = true;
     for (const { wake } of this.#open.values()) wake();
     await served;
   }
@@ -153,12 +153,12 @@ class TcpListener implements Listening {
     const place = this.#options.context.limiter.placeOf(sender, address);
     const stream = this.#options.open({ socket, place, route, tally: this.#tally });
     const since_ms = performance.now();
-    const rest = { since_ms, frames: 0, isWithin: false, isBusy: false, wake() {} };
+    const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };
     const state: State = { stream, served: Promise.resolve(), ...rest };
     this.#open.set(socket, state);
     this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
     this.#tally.connections += 1;
-    state.served = this.#serve(socket, state).finally(() => this.#forget(socket, address));
+    state.served = this.#serve(socket, state).finally(() => this.#remove(socket, address));
   }
 
   async #serve(socket: Socket, state: State): Promise<void> {
@@ -183,7 +183,7 @@ class TcpListener implements Listening {
    */
   async #read(socket: Socket, state: State): Promise<void> {
     for (let isLast = false; !isLast;) {
-      isLast = this.#isOver;
+      isLast = this.#isClosing;
       const more = new Promise<void>((resolve) => (state.wake = resolve));
       const bytes = socket.read() as Buffer | null;
       if (bytes !== null) await this.#take(socket, state, bytes);
@@ -200,9 +200,9 @@ class TcpListener implements Listening {
     await this.#admit(socket);
     await stream.take(bytes);
     state.isBusy = false;
-    if (stream.frames !== state.frames || stream.isWithin !== state.isWithin) state.since_ms = performance.now();
+    if (stream.frames !== state.frames || stream.hasPartialFrame !== state.hasPartialFrame) state.since_ms = performance.now();
     state.frames = stream.frames;
-    state.isWithin = stream.isWithin;
+    state.hasPartialFrame = stream.hasPartialFrame;
   }
 
   /** Waits while its address or the owner of its log exceeds a rate limit. */
@@ -224,15 +224,15 @@ class TcpListener implements Listening {
     const { connections: most, descriptors } = this.#options.context.connections;
     if ((this.#ofAddress.get(address) ?? 0) >= Math.max(1, most * ADDRESS_SHARE)) return false;
     if (this.#open.size < most && descriptorOf(socket) < descriptors) return true;
-    const leaver = this.#firstToLeave();
-    if (leaver === null) return false;
+    const evicted = this.#evictionCandidate();
+    if (evicted === null) return false;
     this.#tally.add("refused");
-    leaver.destroy();
+    evicted.destroy();
     return true;
   }
 
   /** Returns the oldest connection without a complete frame; if none, the longest idle one. */
-  #firstToLeave(): Socket | null {
+  #evictionCandidate(): Socket | null {
     let found: { socket: Socket; state: State } | null = null;
     for (const [socket, state] of this.#open) {
       if (state.isBusy || socket.destroyed) continue;
@@ -245,15 +245,15 @@ class TcpListener implements Listening {
   #closeSlow(): void {
     const now_ms = performance.now();
     const { frame_ms, first_ms, idle_ms } = this.#times;
-    for (const [socket, { since_ms, frames, isWithin, isBusy }] of this.#open) {
-      const most_ms = isWithin ? frame_ms : frames === 0 ? first_ms : idle_ms;
+    for (const [socket, { since_ms, frames, hasPartialFrame, isBusy }] of this.#open) {
+      const most_ms = hasPartialFrame ? frame_ms : frames === 0 ? first_ms : idle_ms;
       if (isBusy || now_ms - since_ms <= most_ms) continue;
-      if (isWithin || frames === 0) this.#tally.add("refused");
+      if (hasPartialFrame || frames === 0) this.#tally.add("refused");
       socket.destroy();
     }
   }
 
-  #forget(socket: Socket, address: string): void {
+  #remove(socket: Socket, address: string): void {
     this.#open.delete(socket);
     this.#tally.connections -= 1;
     const left = (this.#ofAddress.get(address) ?? 1) - 1;

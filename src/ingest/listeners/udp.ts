@@ -32,14 +32,14 @@ export type DatagramReader = {
 };
 
 /** Bounds of the queue of received datagrams. */
-const MOST_WAITING = 20_000;
-const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+const MAX_QUEUED = 20_000;
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const RECEIVE_BYTES = 8 * 1024 * 1024;
 /** Datagrams read before the event loop gets a turn. */
-const STEP = 500;
-const REMEMBERED = 10_000;
+const STEP_DATAGRAMS = 500;
+const MAX_SENDERS = 10_000;
 
-type Waiting = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
+type QueuedDatagram = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
 /** A route with its reader and the sinks for its events. */
 type Lane = {
   readonly route: RouteSettings;
@@ -63,8 +63,8 @@ class UdpListener implements Listening {
   readonly #socket: Socket;
   readonly #lanes: readonly Lane[];
   readonly #rates;
-  #waiting: Waiting[] = [];
-  #waiting_bytes = 0;
+  #queue: QueuedDatagram[] = [];
+  #queued_bytes = 0;
   #running: Promise<void> | null = null;
   /** Number of datagrams that the system had dropped when the socket was closed. */
   #closedDrops: number | null = null;
@@ -76,7 +76,7 @@ class UdpListener implements Listening {
     this.#tally = options.context.tallyOf(options.name);
     this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
     const rate_s = options.context.datagrams_s;
-    this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, most: REMEMBERED });
+    this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, most: MAX_SENDERS });
     const type = isIP(host) === 6 ? "udp6" : "udp4";
     this.#socket = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
   }
@@ -109,14 +109,14 @@ class UdpListener implements Listening {
     const lane = this.#lanes.find(({ route }) => isRouteOf(route, sender.address));
     if (lane === undefined) return this.#tally.add("refused");
     if (
-      this.#waiting.length >= MOST_WAITING ||
-      this.#waiting_bytes + datagram.length > MOST_WAITING_BYTES ||
+      this.#queue.length >= MAX_QUEUED ||
+      this.#queued_bytes + datagram.length > MAX_QUEUED_BYTES ||
       this.#rates.take(sender.address) > 0
     ) {
       return this.#tally.add("dropped");
     }
-    this.#waiting.push({ datagram, sender, lane });
-    this.#waiting_bytes += datagram.length;
+    this.#queue.push({ datagram, sender, lane });
+    this.#queued_bytes += datagram.length;
     this.#running ??= this.#run();
   }
 
@@ -125,10 +125,10 @@ class UdpListener implements Listening {
       title,
       context: { log },
     } = this.#options;
-    while (this.#waiting.length > 0) {
+    while (this.#queue.length > 0) {
       noteRequest();
-      const taken = this.#waiting.splice(0, STEP);
-      for (const { datagram } of taken) this.#waiting_bytes -= datagram.length;
+      const taken = this.#queue.splice(0, STEP_DATAGRAMS);
+      for (const { datagram } of taken) this.#queued_bytes -= datagram.length;
       const sinks = new Set<Sink>();
       for (const one of taken) {
         await this.#take(one, sinks).catch((error: unknown) => {
@@ -142,7 +142,7 @@ class UdpListener implements Listening {
     this.#running = null;
   }
 
-  async #take({ datagram, sender, lane }: Waiting, sinks: Set<Sink>): Promise<void> {
+  async #take({ datagram, sender, lane }: QueuedDatagram, sinks: Set<Sink>): Promise<void> {
     const given = lane.reader.message(datagram, sender);
     const bytes = given instanceof Promise ? await given : given;
     if (bytes === null) return;
@@ -159,7 +159,7 @@ class UdpListener implements Listening {
     const name = route.log === null ? address : "";
     const known = sinks.get(name);
     if (known !== undefined) return known;
-    if (sinks.size >= Math.ceil(REMEMBERED / this.#lanes.length)) forgetFirst(sinks);
+    if (sinks.size >= Math.ceil(MAX_SENDERS / this.#lanes.length)) dropOldest(sinks);
     // Senders of datagrams can be forged, so their wrong keys count separately.
     const place = { address: `udp ${address}`, connection: null };
     const sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
@@ -168,7 +168,7 @@ class UdpListener implements Listening {
   }
 }
 
-function forgetFirst(sinks: Map<string, Sink>): void {
+function dropOldest(sinks: Map<string, Sink>): void {
   const [name, sink] = sinks.entries().next().value!;
   sinks.delete(name);
   void sink.drain();

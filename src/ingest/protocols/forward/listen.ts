@@ -78,7 +78,7 @@ class ForwardStream implements Stream {
     this.#scan = this.#nextScan(0);
   }
 
-  get isWithin(): boolean {
+  get hasPartialFrame(): boolean {
     return this.#held_bytes > 0;
   }
 

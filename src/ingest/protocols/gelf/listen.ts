@@ -6,7 +6,7 @@ import type { Frame } from "../../listeners/frames.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import { Sink } from "../../listeners/sink.ts";
 import { FrameStream } from "../../listeners/stream.ts";
-import type { Keyed } from "../../listeners/stream.ts";
+import type { KeyedEvent } from "../../listeners/stream.ts";
 import type { ListenerTally } from "../../listeners/tally.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
@@ -59,7 +59,7 @@ function datagrams(tally: ListenerTally): DatagramReader {
 }
 
 /** Decodes a message as sent by UDP, compressed or not. */
-export async function readDatagram({ bytes, isCut }: Frame, tally: ListenerTally): Promise<Keyed | null> {
+export async function readDatagram({ bytes, isCut }: Frame, tally: ListenerTally): Promise<KeyedEvent | null> {
   const encoding = encodingOfContent(bytes);
   return readMessage({ bytes: encoding === "" ? bytes : await inflated(bytes, encoding), isCut }, tally);
 }
@@ -75,7 +75,7 @@ async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
 }
 
 /** Decodes a message. A malformed one becomes the text of an event. */
-function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Keyed | null {
+function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): KeyedEvent | null {
   if (bytes.length === 0) return null;
   if (!isCut) {
     try {
