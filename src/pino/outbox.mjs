@@ -38,10 +38,10 @@ export class Outbox {
   #stored = 0;
   #count = 0;
   #dropped = 0;
-  #isWarned = false;
-  #why = "the exit timeout passed";
+  #hasWarned = false;
+  #failure = "the exit timeout passed";
   #isEnding = false;
-  #isClosing = new AbortController();
+  #closing = new AbortController();
   #writeSoon = null;
   #timer = null;
   /** @type {Promise<void> | null} */
@@ -75,24 +75,24 @@ export class Outbox {
     this.#size += line.length + 1;
     if (this.#lines.length >= BATCH_LINES || this.#size >= BATCH_BYTES) this.#write();
     else this.#writeSoon ??= setImmediate(() => this.#write());
-    this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.interval ?? INTERVAL_MS);
+    this.#timer ??= setTimeout(() => this.#endInterval(), this.#options.interval ?? INTERVAL_MS);
   }
 
   /** Writes the queue and sends it until the exit timeout. The next process sends the rest. */
   async close() {
     this.#isEnding = true;
     this.#write();
-    this.#stopWaiting();
+    this.#endInterval();
     const limit = this.#options.exitTimeout ?? EXIT_MS;
-    await Promise.race([this.#sent(), delay(limit, undefined, { ref: false })]);
-    this.#isClosing.abort();
-    await this.#sent();
+    await Promise.race([this.#idle(), delay(limit, undefined, { ref: false })]);
+    this.#closing.abort();
+    await this.#idle();
     await rmdir(this.#folder).catch(() => {});
     const left = this.#batches.reduce((sum, { lines }) => sum + lines, 0);
-    if (left > 0) this.#warn(`${left} lines stay in ${this.#root}, and the next process sends them: ${this.#why}`);
+    if (left > 0) this.#warn(`${left} lines stay in ${this.#root}, and the next process sends them: ${this.#failure}`);
   }
 
-  async #sent() {
+  async #idle() {
     while (this.#sending !== null) await this.#sending;
   }
 
@@ -105,7 +105,7 @@ export class Outbox {
     this.#size = 0;
     if (lines.length === 0) return;
     try {
-      this.#keep(lines);
+      this.#append(lines);
     } catch (error) {
       this.#warn(`${lines.length} lines are lost, as they could not be written to ${this.#folder}: ${error.message}`);
     }
@@ -113,7 +113,7 @@ export class Outbox {
   }
 
   /** Appends lines to the last file if it is unsent and has room, otherwise to a new file. */
-  #keep(lines) {
+  #append(lines) {
     const text = Buffer.from(`${lines.join("\n")}\n`);
     let last = this.#batches.at(-1);
     if (last === undefined || last.isSent || last.size + text.length > Math.min(BATCH_BYTES, this.#maxBytes() / 4)) {
@@ -136,7 +136,7 @@ export class Outbox {
     return this.#batches.length > (this.#timer === null ? 0 : 1);
   }
 
-  #stopWaiting() {
+  #endInterval() {
     clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#hasDue()) this.#start();
@@ -146,7 +146,7 @@ export class Outbox {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null;
       // Lines may have been added while it ended.
-      if (this.#hasDue() && !this.#isClosing.signal.aborted) this.#start();
+      if (this.#hasDue() && !this.#closing.signal.aborted) this.#start();
     });
   }
 
@@ -168,7 +168,7 @@ export class Outbox {
 
   async #sendAll() {
     let pause = FIRST_PAUSE_MS;
-    while (this.#hasDue() && !this.#isClosing.signal.aborted) {
+    while (this.#hasDue() && !this.#closing.signal.aborted) {
       const [batch] = this.#batches;
       // No lines are added from here on.
       batch.isSent = true;
@@ -179,15 +179,15 @@ export class Outbox {
         this.#stored -= batch.size;
         await rm(batch.path, { force: true });
         pause = FIRST_PAUSE_MS;
-        this.#isWarned = false;
-        this.#tellDropped();
+        this.#hasWarned = false;
+        this.#reportDropped();
         continue;
       }
-      if (!this.#isClosing.signal.aborted) this.#why = why;
-      if (!this.#isWarned && !this.#isEnding)
+      if (!this.#closing.signal.aborted) this.#failure = why;
+      if (!this.#hasWarned && !this.#isEnding)
         this.#warn(`Lines cannot be sent: ${why}; they are kept in ${this.#root}`);
-      this.#isWarned = true;
-      const { signal } = this.#isClosing;
+      this.#hasWarned = true;
+      const { signal } = this.#closing;
       await delay(Math.max(pause * (0.5 + Math.random() / 2), wait), undefined, { signal }).catch(() => {});
       pause = Math.min(pause * 2, LAST_PAUSE_MS);
     }
@@ -207,7 +207,7 @@ export class Outbox {
           "X-Loggia-Source-Field": "service.name,name",
           ...(this.#options.tags && { "X-Loggia-Tags": this.#options.tags.trim().replaceAll(/\s+/g, ",") }),
         },
-        signal: AbortSignal.any([AbortSignal.timeout(REPLY_MS), this.#isClosing.signal]),
+        signal: AbortSignal.any([AbortSignal.timeout(REPLY_MS), this.#closing.signal]),
       });
       const text = await response.text();
       const { status } = response;
@@ -229,7 +229,7 @@ export class Outbox {
   }
 
   /** Reports dropped lines in the log itself. */
-  #tellDropped() {
+  #reportDropped() {
     if (this.#dropped === 0) return;
     const msg = `${this.#dropped} lines were dropped: the queue exceeded ${this.#maxBytes()} bytes`;
     this.#dropped = 0;

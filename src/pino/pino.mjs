@@ -11,15 +11,15 @@ import { Outbox } from "./outbox.mjs";
 // oxlint-disable-next-line import/no-default-export -- pino calls the default export
 export default async function loggia(options) {
   const outbox = await Outbox.open(options);
-  let isRead = Promise.resolve();
+  let reading = Promise.resolve();
   const read = async (source) => {
     // Each line is queued before the next is read, so pino waits and memory does not grow.
     for await (const line of source) outbox.add(line);
   };
   return build(
     (source) => {
-      isRead = read(source);
-      return isRead;
+      reading = read(source);
+      return reading;
     },
     {
       parse: "lines",
@@ -28,7 +28,7 @@ export default async function loggia(options) {
       metadata: false,
       close: async (fault) => {
         // The stream reports the error that ended the reading.
-        await Promise.allSettled([isRead]);
+        await Promise.allSettled([reading]);
         await outbox.close();
         if (fault) throw fault;
       },
