@@ -10,7 +10,7 @@ import { listenForForward } from "../ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
 import { listenForGrpc } from "../ingest/protocols/otlp/grpc.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
-import { BodyRoom } from "../ingest/protocols/room.ts";
+import { BodyMemory } from "../ingest/protocols/body-memory.ts";
 import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
 import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
@@ -74,7 +74,7 @@ export async function startListeners(
   const context: ListenerContext = {
     ...shared,
     limits,
-    room: new BodyRoom(),
+    memory: new BodyMemory(),
     recent: new RecentIds(),
     tallyOf: metrics.listener,
     connections: {

@@ -6,7 +6,7 @@ import { postTimesBy } from "../posting/created.ts";
 import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
-import type { Share } from "../protocols/room.ts";
+import type { MemoryShare } from "../protocols/body-memory.ts";
 import type { ListenerContext } from "./listener.ts";
 import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
@@ -28,7 +28,7 @@ export class Intake {
   readonly #log: LogKey;
   readonly #tags: readonly string[];
   readonly #person: string;
-  readonly #share: Share;
+  readonly #share: MemoryShare;
   #lines: Line[] = [];
   /** Totals of queued lines and of those being appended. */
   #held_bytes = 0;
@@ -41,7 +41,7 @@ export class Intake {
     this.#log = log;
     this.#tags = tags;
     this.#person = personOf(context.catalog, log);
-    this.#share = context.room.enter(this.#person);
+    this.#share = context.memory.enter(this.#person);
   }
 
   /** Queues an event; {@link flush} stores it. */
@@ -63,7 +63,7 @@ export class Intake {
   hasRoom(): boolean {
     if (this.#held_lines >= MOST_LINES || this.#held_bytes >= MOST_BYTES) return false;
     try {
-      this.#share.take(this.#held_bytes);
+      this.#share.reserve(this.#held_bytes);
       return true;
     } catch {
       return false;
@@ -71,7 +71,7 @@ export class Intake {
   }
 
   /** Resolves once there is room for more events. */
-  async room(): Promise<void> {
+  async untilRoom(): Promise<void> {
     while (!this.hasRoom()) {
       if (this.#running === null) await sleep(PAUSE_MS);
       else await Promise.race([this.#running, sleep(PAUSE_MS)]);

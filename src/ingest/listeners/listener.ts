@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { BodyRoom } from "../protocols/room.ts";
+import type { BodyMemory } from "../protocols/body-memory.ts";
 import type { StoreOptions } from "../protocols/store.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
@@ -11,7 +11,7 @@ export type ListenerContext = StoreOptions & {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
   /** Memory of events that are read and not yet stored, across all sockets. */
-  readonly room: BodyRoom;
+  readonly memory: BodyMemory;
   readonly log: Logger;
   readonly limits: StoreOptions["limits"];
   readonly tallyOf: (listener: ListenerName) => ListenerTally;

@@ -56,8 +56,8 @@ export class Sink {
   }
 
   /** Resolves once there is room for more events. */
-  async room(): Promise<void> {
-    for (const intake of this.#intakes.values()) if (!intake.hasRoom()) await intake.room();
+  async untilRoom(): Promise<void> {
+    for (const intake of this.#intakes.values()) if (!intake.hasRoom()) await intake.untilRoom();
   }
 
   /** Resolves once all queued events are stored. */

@@ -35,7 +35,7 @@ export class FrameStream implements Stream {
 
   async take(bytes: Buffer): Promise<void> {
     await this.#put(this.#frames.push(bytes));
-    await this.#sink.room();
+    await this.#sink.untilRoom();
   }
 
   async end(): Promise<void> {

@@ -31,7 +31,7 @@ import { matchProtocol } from "../protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
 import type { ProtocolSettings } from "../protocols/protocol.ts";
 import { RecentIds } from "../protocols/repeats.ts";
-import { BodyRoom, UNVERIFIED_BOUNDS } from "../protocols/room.ts";
+import { BodyMemory, UNVERIFIED_BOUNDS } from "../protocols/body-memory.ts";
 import { serveProtocol } from "../protocols/serve.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
@@ -105,8 +105,8 @@ export function createPostListener(given: PostListenerOptions): Server {
     observe: UNOBSERVED,
     ...given,
     batches: { all: 0, ofPerson: new Map() },
-    room: new BodyRoom(),
-    unverified: new BodyRoom(UNVERIFIED_BOUNDS),
+    memory: new BodyMemory(),
+    unverified: new BodyMemory(UNVERIFIED_BOUNDS),
     recent: new RecentIds(),
     settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
@@ -137,8 +137,8 @@ const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "limiter" | "observe">> & {
     readonly batches: Batches;
-    readonly room: BodyRoom;
-    readonly unverified: BodyRoom;
+    readonly memory: BodyMemory;
+    readonly unverified: BodyMemory;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
     readonly onEventsCut: (events: number) => void;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import { LoggiaError } from "../../errors.ts";
 import type { PostEndpoint } from "./protocol.ts";
-import type { Share } from "./room.ts";
+import type { MemoryShare } from "./body-memory.ts";
 
 const PIECE_ENTRIES = 1_000;
 /** Bytes received before the next attempt to split off a piece. */
@@ -16,7 +16,7 @@ const LOOK_BYTES = 1024 * 1024;
 export async function* piecesOf(
   request: IncomingMessage,
   { split, largest_bytes }: NonNullable<PostEndpoint["pieces"]>,
-  share: Share,
+  share: MemoryShare,
 ): AsyncGenerator<Buffer> {
   let held: Buffer = Buffer.alloc(0);
   let chunks: Buffer[] = [];
@@ -32,7 +32,7 @@ export async function* piecesOf(
       size_bytes += (chunk as Buffer).length;
       if (size_bytes < next_bytes) continue;
       // Counts the bytes held and the piece that is being stored.
-      share.take(size_bytes * 2);
+      share.reserve(size_bytes * 2);
       gather();
       for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {
         yield held.subarray(0, found.end);

@@ -30,7 +30,7 @@ import { BODY_MAX_BYTES } from "./protocol.ts";
 import { piecesOf } from "./pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
-import type { BodyRoom } from "./room.ts";
+import type { BodyMemory } from "./body-memory.ts";
 import { type Producer, storeEvents } from "./store.ts";
 
 export type ServeOptions = {
@@ -41,9 +41,9 @@ export type ServeOptions = {
   readonly limits: FieldLimits;
   readonly log: Logger;
   readonly idempotency: Idempotency;
-  readonly room: BodyRoom;
+  readonly memory: BodyMemory;
   /** Bounds the memory of bodies that are not authenticated yet. */
-  readonly unverified: BodyRoom;
+  readonly unverified: BodyMemory;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
@@ -94,7 +94,7 @@ async function take(
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
   const query = queryOf(request.url ?? "/");
-  const { catalog, clock = HOST_CLOCK, room } = options;
+  const { catalog, clock = HOST_CLOCK, memory } = options;
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
   const admitted = await orDiscard(request, async (): Promise<Admitted> => {
     const { hook: name } = endpoint;
@@ -102,7 +102,7 @@ async function take(
     return { ...(await authorizeByKey(key, logOfPath, place, options)), hook: null, sent: null };
   });
   admitPage(request, response, { log: admitted.log }, catalog);
-  const share = room.enter(personOf(catalog, admitted.log));
+  const share = memory.enter(personOf(catalog, admitted.log));
   try {
     const choice = choiceOf(query, headers);
     const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };
@@ -110,15 +110,15 @@ async function take(
       const pieces = piecesOf(request, endpoint.pieces, share);
       return await storePieces(pieces, { endpoint, producer, received: { headers, query, choice } }, options);
     }
-    await orDiscard(request, () => share.take(Math.min(announcedSize(request), BODY_MAX_BYTES)));
+    await orDiscard(request, () => share.reserve(Math.min(announcedSize(request), BODY_MAX_BYTES)));
     const sent =
       admitted.sent ?? (await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }));
     const encoding = encodingOf(request, sent, endpoint);
     if (encoding !== "") {
-      share.take(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
+      share.reserve(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
     }
     const body = await decompress(sent, encoding, BODY_MAX_BYTES);
-    share.take(body.length);
+    share.reserve(body.length);
     const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
     // An id signed with the body takes precedence over an unsigned header.

@@ -10,7 +10,7 @@ import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import type { ListenerCount, ListenerName } from "../../../src/ingest/listeners/tally.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
-import { BodyRoom } from "../../../src/ingest/protocols/room.ts";
+import { BodyMemory } from "../../../src/ingest/protocols/body-memory.ts";
 import type { RouteSettings, SocketSettings, Transport } from "../../../src/settings/listeners.ts";
 import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
@@ -50,7 +50,7 @@ export async function contextOf(
     limiter: createRateLimiter(),
     clock: HOST_CLOCK,
     limits: DEFAULT_LIMITS,
-    room: new BodyRoom(),
+    memory: new BodyMemory(),
     log: pino({ level: "silent" }),
     tallyOf: (_name: ListenerName) => ({
       connections: 0,

@@ -12,7 +12,7 @@ import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
 import { decompress } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { ProducerEvent, Reading } from "../protocol.ts";
-import type { Share } from "../room.ts";
+import type { MemoryShare } from "../body-memory.ts";
 import { storeEvents } from "../store.ts";
 import { eventsOf, readMessage, unreadable } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
@@ -55,7 +55,7 @@ class ForwardStream implements Stream {
   readonly #connection: Connection;
   readonly #context: ListenerContext;
   readonly #sink: Sink;
-  readonly #share: Share;
+  readonly #share: MemoryShare;
   readonly #person: string;
   #handshake: Handshake | null = null;
   /** Beginning of an incomplete message, in a buffer that grows by doubling. */
@@ -70,7 +70,7 @@ class ForwardStream implements Stream {
     this.#context = context;
     this.#sink = new Sink(context, tally, route, place);
     this.#person = personOf(context.catalog, route.log!);
-    this.#share = context.room.enter(this.#person);
+    this.#share = context.memory.enter(this.#person);
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);
       socket.write(this.#handshake.hello());
@@ -102,7 +102,7 @@ class ForwardStream implements Stream {
       await Promise.all(storing);
     }
     this.#keep(all, start);
-    await this.#sink.room();
+    await this.#sink.untilRoom();
   }
 
   async end(): Promise<void> {
@@ -138,7 +138,7 @@ class ForwardStream implements Stream {
     this.#buffer = rest.length === 0 ? NOTHING : Buffer.from(rest);
     this.#held_bytes = rest.length;
     // The rest is not counted, as it is no longer than one read from the socket.
-    this.#share.take(0);
+    this.#share.reserve(0);
     // The rest is now at the start of its buffer.
     if (start > 0) this.#scan = this.#nextScan(0);
   }
@@ -147,7 +147,7 @@ class ForwardStream implements Stream {
   async #takeRoom(size_bytes: number): Promise<void> {
     for (const began_ms = performance.now(); ;) {
       try {
-        this.#share.take(size_bytes);
+        this.#share.reserve(size_bytes);
         return;
       } catch (error) {
         if (performance.now() - began_ms > ROOM_MS || this.#context.abandoned.aborted) throw error;
@@ -180,7 +180,7 @@ class ForwardStream implements Stream {
         void this.#sink.put(event, null);
         if (++n % STEP_EVENTS > 0) continue;
         this.#sink.flush();
-        await this.#sink.room();
+        await this.#sink.untilRoom();
         await new Promise(setImmediate);
       }
       return;

@@ -12,7 +12,7 @@ import type { RateLimiter } from "../../../ratelimit/rate-limiter.ts";
 import type { Place } from "../../../ratelimit/guesses.ts";
 import { personOf } from "../../../ratelimit/person.ts";
 import { authorizeByKey } from "../authorize.ts";
-import type { BodyRoom, Share } from "../room.ts";
+import type { BodyMemory, MemoryShare } from "../body-memory.ts";
 import { isSigned, signatureOf } from "./signatures.ts";
 
 /** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
@@ -26,7 +26,7 @@ export type AdmitOptions = {
   readonly limiter: RateLimiter;
   readonly clock?: PostClock;
   /** Bounds the memory of bodies that are not authenticated yet. */
-  readonly unverified: BodyRoom;
+  readonly unverified: BodyMemory;
 };
 
 /** Identity of an admitted request. */
@@ -104,7 +104,7 @@ async function admitSigned(
  * is announced but not sent takes none.
  * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`
  */
-async function receiveCounted(request: IncomingMessage, share: Share): Promise<Buffer> {
+async function receiveCounted(request: IncomingMessage, share: MemoryShare): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size_bytes = 0;
   const { promise: late, reject } = Promise.withResolvers<never>();
@@ -120,7 +120,7 @@ async function receiveCounted(request: IncomingMessage, share: Share): Promise<B
       if (size_bytes > UNVERIFIED_MAX_BYTES) {
         throw new LoggiaError("body_too_large", `The body of a hook may hold at most ${UNVERIFIED_MAX_BYTES} bytes`);
       }
-      share.take(size_bytes);
+      share.reserve(size_bytes);
       chunks.push(value as Buffer);
     }
   } catch (error) {

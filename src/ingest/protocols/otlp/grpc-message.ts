@@ -4,7 +4,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
 import { decompress, mostInflated } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
-import type { Share } from "../room.ts";
+import type { MemoryShare } from "../body-memory.ts";
 
 /** Size of the head: a flag, and the length of the message. */
 const HEAD_BYTES = 5;
@@ -16,7 +16,7 @@ export type ReceiveOptions = {
   /** Value of `grpc-encoding`. */
   readonly encoding: string;
   /** Memory of the message. It is reserved before the message is received. */
-  readonly share: Share;
+  readonly share: MemoryShare;
   readonly deadline_ms: number;
 };
 
@@ -38,15 +38,15 @@ export async function receiveMessage(
       `grpc-encoding is ${quote(encoding)}; accepted: gzip, deflate, zstd`,
     );
   }
-  share.take(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));
+  share.reserve(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));
   const body = await decompress(message, encoding, BODY_MAX_BYTES);
-  share.take(body.length);
+  share.reserve(body.length);
   return body;
 }
 
 type MessageFrame = { readonly flags: number; readonly message: Buffer };
 
-function receiveFrame(stream: ServerHttp2Stream, share: Share, deadline_ms: number): Promise<MessageFrame> {
+function receiveFrame(stream: ServerHttp2Stream, share: MemoryShare, deadline_ms: number): Promise<MessageFrame> {
   const { promise, resolve, reject } = Promise.withResolvers<MessageFrame>();
   const head = Buffer.alloc(HEAD_BYTES);
   let head_bytes = 0;
@@ -79,11 +79,11 @@ function receiveFrame(stream: ServerHttp2Stream, share: Share, deadline_ms: numb
   });
 }
 
-function allocate(size_bytes: number, share: Share): Buffer {
+function allocate(size_bytes: number, share: MemoryShare): Buffer {
   if (size_bytes > BODY_MAX_BYTES) {
     throw new LoggiaError("body_too_large", `The message has more than ${BODY_MAX_BYTES} bytes`);
   }
-  share.take(size_bytes);
+  share.reserve(size_bytes);
   // The system provides the memory as it is written.
   return Buffer.allocUnsafeSlow(size_bytes);
 }

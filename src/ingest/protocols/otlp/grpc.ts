@@ -136,7 +136,7 @@ class GrpcListener {
     headers: IncomingHttpHeaders,
     session: object & { socket: Sender["socket"] },
   ): Promise<Uint8Array> {
-    const { limiter, catalog, room } = this.#context;
+    const { limiter, catalog, memory } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
     const found = limiter.placeOf(sender, limiter.enter(sender));
     const place = { ...found, connection: found.connection === null ? null : session };
@@ -144,7 +144,7 @@ class GrpcListener {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
     const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, place, this.#context);
-    const share = room.enter(personOf(catalog, grant.log));
+    const share = memory.enter(personOf(catalog, grant.log));
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
       const body = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms });

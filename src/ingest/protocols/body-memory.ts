@@ -5,47 +5,47 @@ const MOST_BYTES = 256 * 1024 * 1024;
 const MOST_OF_PERSON_BYTES = 128 * 1024 * 1024;
 
 /** Memory reserved by one request. */
-export type Share = {
+export type MemoryShare = {
   /**
    * Sets the reserved size, which may be larger or smaller than before.
    * @throws LoggiaError `too_many_requests`, `overloaded`
    */
-  take(size_bytes: number): void;
+  reserve(size_bytes: number): void;
   release(): void;
 };
 
-export type RoomBounds = {
+export type MemoryBounds = {
   readonly most_bytes: number;
   readonly ofPerson_bytes: number;
   /** Description of the person in error messages. */
   readonly who: string;
 };
 
-const BOUNDS: RoomBounds = Object.freeze({
+const BOUNDS: MemoryBounds = Object.freeze({
   most_bytes: MOST_BYTES,
   ofPerson_bytes: MOST_OF_PERSON_BYTES,
   who: "for the owner of this log",
 });
 
 /** Bounds for bodies that are read to verify their signature. A person is an address here. */
-export const UNVERIFIED_BOUNDS: RoomBounds = Object.freeze({
+export const UNVERIFIED_BOUNDS: MemoryBounds = Object.freeze({
   most_bytes: 96 * 1024 * 1024,
   ofPerson_bytes: 32 * 1024 * 1024,
   who: "from your address",
 });
 
 /** Bounds the memory of all bodies being processed, and keeps room for each person. */
-export class BodyRoom {
+export class BodyMemory {
   #taken_bytes = 0;
   readonly #ofPerson = new Map<string, number>();
-  readonly #bounds: RoomBounds;
+  readonly #bounds: MemoryBounds;
 
-  constructor(bounds: RoomBounds = BOUNDS) {
+  constructor(bounds: MemoryBounds = BOUNDS) {
     this.#bounds = bounds;
   }
 
   /** Registers a request of a person. */
-  enter(person: string): Share {
+  enter(person: string): MemoryShare {
     const { most_bytes, ofPerson_bytes, who } = this.#bounds;
     let own_bytes = 0;
     const grow = (by_bytes: number): void => {
@@ -62,6 +62,6 @@ export class BodyRoom {
       if (theirs_bytes === 0) this.#ofPerson.delete(person);
       else this.#ofPerson.set(person, theirs_bytes);
     };
-    return { take: (size_bytes) => grow(size_bytes - own_bytes), release: () => grow(-own_bytes) };
+    return { reserve: (size_bytes) => grow(size_bytes - own_bytes), release: () => grow(-own_bytes) };
   }
 }
