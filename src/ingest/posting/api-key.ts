@@ -59,7 +59,7 @@ function keyMissing(): LoggiaError {
  * to decide; nothing is counted then.
  * @param sender as for {@link RateLimiter.admit}
  */
-export function authorizeAtOnce(
+export function authorizeFromMemory(
   path: string,
   secret: string,
   sender: Parameters<RateLimiter["admit"]>[0],

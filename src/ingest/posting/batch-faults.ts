@@ -36,9 +36,9 @@ const POSTED_MAX_UNITS = 100_000;
 /**
  * Replaces invalid events by error events, up to a limit: a few repeated bytes must not fill a log.
  */
-export function settleFaults(read: readonly ReadItem[]): Batch {
+export function withErrorEvents(read: readonly ReadItem[]): Batch {
   const bad = read.filter((item) => item.line === null);
-  if (bad.length === read.length && bad.length > 1) return allBad(bad);
+  if (bad.length === read.length && bad.length > 1) return batchOfInvalid(bad);
   const own = new Set<ReadItem>(bad.slice(0, MAX_ERROR_EVENTS));
   const items = bad.length === 0 ? read : read.map((item) => (own.has(item) ? withLine(item as BadItem) : item));
   const lines: Line[] = [];
@@ -50,7 +50,7 @@ export function settleFaults(read: readonly ReadItem[]): Batch {
   return { lines, items, accepted: read.length - bad.length, rejected: bad.length };
 }
 
-function allBad(bad: readonly BadItem[]): Batch {
+function batchOfInvalid(bad: readonly BadItem[]): Batch {
   const shown = bad.slice(0, MAX_ERROR_EVENTS);
   const room = Math.floor(POSTED_MAX_UNITS / shown.length);
   const posted = shown.map((item) => ({ fault: item.fault, posted: shorten(item.posted, room) }));

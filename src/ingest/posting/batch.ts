@@ -9,7 +9,7 @@ import { createTurns } from "../../scheduling/turns.ts";
 import { readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
-import { settleFaults } from "./batch-faults.ts";
+import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
 
@@ -48,11 +48,11 @@ async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, rang
   const { body } = given;
   const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   const text = body.subarray(start);
-  if (form === "object") return settleFaults([parseOne(text.toString("utf8"), limits, range)]);
+  if (form === "object") return withErrorEvents([parseOne(text.toString("utf8"), limits, range)]);
   const most = mostEvents(given);
   const items = await (form === "array" ? readArray : readLines)(text, most, limits, range);
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
-  return settleFaults(items);
+  return withErrorEvents(items);
 }
 
 /** Returns the event limit. Many events from few bytes cost the log far more than the sender. */

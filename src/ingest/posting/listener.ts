@@ -37,7 +37,7 @@ import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, written } from "./answers.ts";
 import type { Hints } from "./answers.ts";
-import { authorize, authorizeAtOnce, keyBesideForm } from "./api-key.ts";
+import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { postTimesBy } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
@@ -168,7 +168,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       const read = validateEvent(fields, limits, () => createdRangeOf(path, options));
       if (read.kind === "bad") return false;
       // Last, because it counts the request.
-      const target = authorizeAtOnce(path, fields.get("apikey") ?? "", { socket, headers }, options);
+      const target = authorizeFromMemory(path, fields.get("apikey") ?? "", { socket, headers }, options);
       if (target === null) return false;
       observe.began();
       const callbacks: PostCallbacks = {
@@ -189,7 +189,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
 }
 
 /** Added to the faults of a body without any event field. */
-const TYPES_TAKEN =
+const ACCEPTED_TYPES =
   "the body was read as a form, application/x-www-form-urlencoded; " +
   "JSON needs the Content-Type application/json, or application/x-ndjson where each line is an event";
 
@@ -308,7 +308,7 @@ async function post(path: string, fields: URLSearchParams, place: Place, options
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
-  const faults = looksLikeForm(fields) ? read.faults : [...read.faults, TYPES_TAKEN];
+  const faults = looksLikeForm(fields) ? read.faults : [...read.faults, ACCEPTED_TYPES];
   await coalescer.submit(log, errorEvent("event", faults, describeForm(fields)));
   throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. An error event was stored in its place`);
 }

@@ -46,7 +46,7 @@ export class JsonScanner {
       if (this.#at < stop) continue;
       if (this.#at >= this.bytes.length) {
         if (this.#depth === 0 && !this.#isText && this.#at > start) return this.#at;
-        throw wrong("it ends within a value");
+        throw malformedJson("it ends within a value");
       }
       this.#pause = this.#at + STEP_BYTES;
       yield PENDING;
@@ -65,27 +65,27 @@ export class JsonScanner {
       this.#pause = start + STEP_BYTES;
       yield PENDING;
     }
-    if (this.bytes[start] !== OPEN) throw wrong("an object is expected");
+    if (this.bytes[start] !== OPEN) throw malformedJson("an object is expected");
     let at = this.skipBlank(start + 1);
     if (this.bytes[at] === CLOSE) return { starts, end: at + 1 };
     for (;;) {
-      if (this.bytes[at] !== QUOTE) throw wrong("a name in quotes is expected");
+      if (this.bytes[at] !== QUOTE) throw malformedJson("a name in quotes is expected");
       const name_end = yield* this.endOf(at);
       const name = name_end - at <= LONGEST_NAME ? this.bytes.toString("utf8", at + 1, name_end - 1) : "";
       at = this.skipBlank(name_end);
-      if (this.bytes[at] !== COLON) throw wrong("a colon is missing");
+      if (this.bytes[at] !== COLON) throw malformedJson("a colon is missing");
       at = this.skipBlank(at + 1);
       if (names.includes(name) && this.bytes[at] !== LETTER_N) starts[name] = at;
       at = this.skipBlank(yield* this.endOf(at));
       if (this.bytes[at] === CLOSE) return { starts, end: at + 1 };
-      if (this.bytes[at] !== COMMA) throw wrong("a comma is missing");
+      if (this.bytes[at] !== COMMA) throw malformedJson("a comma is missing");
       at = this.skipBlank(at + 1);
     }
   }
 
   /** Returns the start of the first element of the array at `start`; -1 if it is empty. */
   firstOf(start: number): number {
-    if (this.bytes[start] !== OPEN_LIST) throw wrong("an array is expected");
+    if (this.bytes[start] !== OPEN_LIST) throw malformedJson("an array is expected");
     const at = this.skipBlank(start + 1);
     return this.bytes[at] === CLOSE_LIST ? -1 : at;
   }
@@ -94,14 +94,14 @@ export class JsonScanner {
   nextOf(end: number): number {
     const at = this.skipBlank(end);
     if (this.bytes[at] === CLOSE_LIST) return -1;
-    if (this.bytes[at] !== COMMA) throw wrong("a comma is missing");
+    if (this.bytes[at] !== COMMA) throw malformedJson("a comma is missing");
     return this.skipBlank(at + 1);
   }
 
   skipBlank(start: number): number {
     let at = start;
     while (isBlank(this.bytes[at])) at += 1;
-    if (at - start > MOST_BLANK) throw wrong("there is too much white space");
+    if (at - start > MOST_BLANK) throw malformedJson("there is too much white space");
     return at;
   }
 
@@ -127,7 +127,7 @@ export class JsonScanner {
   }
 
   #scalarEnd(at: number, start: number): number {
-    if (at === start) throw wrong("a value is missing");
+    if (at === start) throw malformedJson("a value is missing");
     return at;
   }
 
@@ -156,6 +156,6 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-export function wrong(why: string): LoggiaError {
+export function malformedJson(why: string): LoggiaError {
   return new LoggiaError("bad_body", `The body is not valid JSON: ${why}`);
 }

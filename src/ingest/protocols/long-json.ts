@@ -1,5 +1,5 @@
 import { parseExactly } from "./json.ts";
-import { JsonScanner, wrong } from "./json-scanner.ts";
+import { JsonScanner, malformedJson } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
 import type { DecodeFault } from "./protocol.ts";
 
@@ -39,7 +39,7 @@ export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue
   try {
     return { value: parseExactly(kept.toString("utf8")), end, isCut };
   } catch (error) {
-    throw wrong((error as Error).message);
+    throw malformedJson((error as Error).message);
   }
 }
 
@@ -47,7 +47,7 @@ export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue
 export function* readOnly(bytes: Buffer): Steps<LongValue> {
   const scanner = new JsonScanner(bytes);
   const read = yield* readValue(scanner, scanner.skipBlank(0));
-  if (scanner.skipBlank(read.end) < bytes.length) throw wrong("there is more data after its end");
+  if (scanner.skipBlank(read.end) < bytes.length) throw malformedJson("there is more data after its end");
   return read;
 }
 
@@ -58,7 +58,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
 export function* elementsOf(body: Buffer): Generator<LongValue | DecodeFault> {
   const scanner = new JsonScanner(body);
   const end = yield* elementsOrValue(scanner, scanner.skipBlank(0));
-  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
+  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
 }
 
 /**
@@ -163,10 +163,10 @@ class Shortener {
       const name_start = at;
       let name_end = at;
       if (open === OPEN) {
-        if (bytes[at] !== QUOTE) throw wrong("a name in quotes is expected");
+        if (bytes[at] !== QUOTE) throw malformedJson("a name in quotes is expected");
         name_end = yield* scanner.endOf(at);
         at = scanner.skipBlank(name_end);
-        if (bytes[at] !== COLON) throw wrong("a colon is missing");
+        if (bytes[at] !== COLON) throw malformedJson("a colon is missing");
         at = scanner.skipBlank(at + 1);
       }
       const name_bytes = name_end - name_start;
@@ -179,9 +179,9 @@ class Shortener {
       } else at = yield* scanner.endOf(at);
       at = scanner.skipBlank(at);
       if (bytes[at] === close) break;
-      if (bytes[at] !== COMMA) throw wrong("a comma is missing");
+      if (bytes[at] !== COMMA) throw malformedJson("a comma is missing");
       at = scanner.skipBlank(at + 1);
-      if (bytes[at] === close) throw wrong("a value is missing");
+      if (bytes[at] === close) throw malformedJson("a value is missing");
     }
     this.#out[this.#size++] = close;
     return at + 1;

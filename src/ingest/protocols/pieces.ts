@@ -6,7 +6,7 @@ import type { MemoryShare } from "./body-memory.ts";
 
 const PIECE_ENTRIES = 1_000;
 /** Bytes received before the next attempt to split off a piece. */
-const LOOK_BYTES = 1024 * 1024;
+const SPLIT_BYTES = 1024 * 1024;
 
 /**
  * Yields the body of a request in pieces of whole entries as it arrives, so that bodies of any
@@ -21,8 +21,8 @@ export async function* piecesOf(
   let held: Buffer = Buffer.alloc(0);
   let chunks: Buffer[] = [];
   let size_bytes = 0;
-  let next_bytes = LOOK_BYTES;
-  const gather = (): void => {
+  let next_bytes = SPLIT_BYTES;
+  const joinChunks = (): void => {
     held = Buffer.concat([held, ...chunks]);
     chunks = [];
   };
@@ -33,7 +33,7 @@ export async function* piecesOf(
       if (size_bytes < next_bytes) continue;
       // Counts the bytes held and the piece that is being stored.
       share.reserve(size_bytes * 2);
-      gather();
+      joinChunks();
       for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {
         yield held.subarray(0, found.end);
         held = held.subarray(found.end);
@@ -46,13 +46,13 @@ export async function* piecesOf(
         held = held.subarray(end);
         size_bytes = held.length;
       }
-      next_bytes = size_bytes + LOOK_BYTES;
+      next_bytes = size_bytes + SPLIT_BYTES;
     }
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
     throw new LoggiaError("bad_body", "The connection closed before the body was complete", { cause: error });
   }
-  gather();
+  joinChunks();
   for (let found = split(held, PIECE_ENTRIES); found.count === PIECE_ENTRIES; found = split(held, PIECE_ENTRIES)) {
     yield held.subarray(0, found.end);
     held = held.subarray(found.end);

@@ -48,7 +48,7 @@ const SMALL_BYTES = 64 * 1024;
 const STEP_EVENTS = 100;
 const STEP_MS = 1;
 /** Time the rest of a request is retried while the queue is full, in milliseconds. */
-const REST_MS = 20_000;
+const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
 const RETRY_AFTER_S = 2;
 
@@ -75,22 +75,22 @@ export async function storeEvents(
     if (!chunks.isDone) await readThrough(begin());
     return { reading, chunks, first };
   });
-  const firsts: First[] = [];
-  let append = appendChunk(producer, first, firsts, options);
+  const appended: AppendedIds[] = [];
+  let append = appendChunk(producer, first, appended, options);
   while (!chunks.isDone) {
     // Awaited below. Until then a rejection must not count as unhandled.
     append.catch(() => {});
     const chunk = await turn(() => chunks.next());
     await append;
-    append = appendChunk(producer, chunk, firsts, options);
+    append = appendChunk(producer, chunk, appended, options);
   }
   await append;
   const { accepted, rejected, fault, cut } = chunks;
-  return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(firsts) } };
+  return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(appended) } };
 }
 
 /** One append: its first id, from which the others are derived. */
-type First = { readonly first: EventId; readonly count: number };
+type AppendedIds = { readonly first: EventId; readonly count: number };
 
 /** Lines of one append. `names` are the names of the ids that its events have. */
 type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
@@ -171,7 +171,7 @@ class Chunks {
   }
 }
 
-async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], options: StoreOptions): Promise<void> {
+async function appendChunk(producer: Producer, chunk: Chunk, appended: AppendedIds[], options: StoreOptions): Promise<void> {
   const { lines, names } = chunk;
   if (lines.length === 0) return;
   const { recent } = options;
@@ -180,9 +180,9 @@ async function appendChunk(producer: Producer, chunk: Chunk, firsts: First[], op
   recent.begin(names);
   let isStored = false;
   try {
-    const first = await appendLines(producer, chunk, firsts.length, options);
+    const first = await appendLines(producer, chunk, appended.length, options);
     isStored = true;
-    firsts.push({ first, count: lines.length });
+    appended.push({ first, count: lines.length });
   } finally {
     recent.end(names, isStored);
   }
@@ -199,7 +199,7 @@ async function appendLines(producer: Producer, chunk: Chunk, n: number, options:
       return await appendOnce(producer, chunk, n, options);
     } catch (error) {
       const isFull = error instanceof LoggiaError && error.code === "overloaded";
-      if (!isFull || n === 0 || performance.now() - start_ms > REST_MS) throw error;
+      if (!isFull || n === 0 || performance.now() - start_ms > RETRY_MS) throw error;
       await sleep(PAUSE_MS);
     }
   }
@@ -230,8 +230,8 @@ function underWay(): LoggiaError {
   return new LoggiaError("bus_unavailable", message, { retryAfter_s: RETRY_AFTER_S });
 }
 
-function* idsOf(firsts: readonly First[]): Generator<EventId> {
-  for (const { first, count } of firsts) {
+function* idsOf(appended: readonly AppendedIds[]): Generator<EventId> {
+  for (const { first, count } of appended) {
     const nthId = idsFrom(first);
     for (let n = 0; n < count; n++) yield nthId(n);
   }

@@ -62,20 +62,20 @@ export function decodeValue(bytes: Uint8Array): unknown {
  */
 export function readMessage(bytes: Buffer): ForwardMessage {
   const head = headAt(bytes, 0);
-  if (head?.kind !== "list" || head.values < 2 || head.values > 4) throw wrong("it is not an array of two to four values");
+  if (head?.kind !== "list" || head.values < 2 || head.values > 4) throw malformed("it is not an array of two to four values");
   const places: number[] = [head.size_bytes];
   for (let i = 0; i < head.values; i++) {
     const end = new Scan(bytes.length, places[i]).end(bytes);
-    if (end === -1) throw wrong("it is incomplete");
+    if (end === -1) throw malformed("it is incomplete");
     places.push(end);
   }
   const [start = 0, second = 0, third = 0, fourth = 0] = places;
   const tag = decodeValue(bytes.subarray(start, second));
-  if (typeof tag !== "string" && !(tag instanceof Uint8Array)) throw wrong("its tag is not a string");
+  if (typeof tag !== "string" && !(tag instanceof Uint8Array)) throw malformed("its tag is not a string");
   const body = headAt(bytes, second)!;
   const isSingle = body.kind === "other";
-  if (isSingle && head.values < 3) throw wrong("it has a time but no record");
-  if (body.kind === "map") throw wrong("its entries are a map");
+  if (isSingle && head.values < 3) throw malformed("it has a time but no record");
+  if (body.kind === "map") throw malformed("its entries are a map");
   const optionAt = isSingle ? fourth : third;
   const hasOption = head.values > (isSingle ? 3 : 2);
   const option = hasOption ? decodeValue(bytes.subarray(optionAt)) : null;
@@ -182,6 +182,6 @@ function textOf(value: unknown): string {
   return isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("base64");
 }
 
-function wrong(why: string): LoggiaError {
+function malformed(why: string): LoggiaError {
   return new LoggiaError("bad_body", `A Fluent forward message is malformed: ${why}`);
 }

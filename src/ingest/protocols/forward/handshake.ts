@@ -28,9 +28,9 @@ export class Handshake {
    */
   answer(bytes: Uint8Array): { readonly isRight: boolean; readonly pong: Uint8Array; readonly digest: string } {
     const ping = decodeValue(bytes);
-    if (!Array.isArray(ping) || ping.length < 4) throw wrong();
+    if (!Array.isArray(ping) || ping.length < 4) throw notPing();
     const [word, client, salt, digest] = (ping as unknown[]).map(bytesOf);
-    if (String(word) !== "PING" || client === undefined || salt === undefined || digest === undefined) throw wrong();
+    if (String(word) !== "PING" || client === undefined || salt === undefined || digest === undefined) throw notPing();
     const wanted = Buffer.from(this.#digest(salt, client));
     const isRight = digest.length === wanted.length && timingSafeEqual(digest, wanted);
     const name = hostname();
@@ -51,6 +51,6 @@ function bytesOf(value: unknown): Buffer | undefined {
   return bytes === null || bytes.length > LONGEST ? undefined : bytes;
 }
 
-function wrong(): LoggiaError {
+function notPing(): LoggiaError {
   return new LoggiaError("unauthorized", "A Fluent forward client did not answer with PING, which the shared key requires");
 }

@@ -53,7 +53,7 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
     textAt(alert, "annotations.summary", "annotations.title", "annotations.message", "annotations.description"),
   ];
   const description = textAt(alert, "annotations.description", "annotations.message");
-  const isOver = status === "resolved";
+  const isResolved = status === "resolved";
   const hasEnded = !NEVER.test(textAt(alert, "endsAt"));
   const attributes: MutableAttributes = new Map();
   flattenInto(attributes, alert);
@@ -63,7 +63,7 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
     if (typeof value === "string" || (typeof value === "number" && value !== 0)) put(attributes, name, value);
   }
   return {
-    id: idOf(alert, status, isOver),
+    id: idOf(alert, status, isResolved),
     text: [name, said].filter((part) => part !== "").join(": "),
     ...(description !== "" && description !== said && { data: description }),
     severity: severityOf(textAt(alert, "labels.severity", "labels.level", "labels.priority")),
@@ -73,14 +73,14 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
     value: valueOf(alert),
     geo: null,
     tags: isCut ? [status, CUT_TAG] : [status],
-    time: timeOf(alert[isOver && hasEnded ? "endsAt" : "startsAt"]),
+    time: timeOf(alert[isResolved && hasEnded ? "endsAt" : "startsAt"]),
     attributes,
   };
 }
 
 /** Returns the id of an alert. Repeated notifications of the same state have the same id. */
-function idOf(alert: Fields, status: string, isOver: boolean): string {
-  const end = isOver ? textAt(alert, "endsAt") : "";
+function idOf(alert: Fields, status: string, isResolved: boolean): string {
+  const end = isResolved ? textAt(alert, "endsAt") : "";
   const which = textAt(alert, "fingerprint") || fingerprintOf(alert["labels"]);
   return [which, status, textAt(alert, "startsAt"), end].join(" ");
 }

@@ -56,7 +56,7 @@ class Filler {
     this.#isCut = around.isCut;
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
-    const time = created === undefined ? null : timeOf(this.#one(created, item) ?? this.#fill(created, item));
+    const time = created === undefined ? null : timeOf(this.#singleValue(created, item) ?? this.#fill(created, item));
     const filled = (field: TemplateField): string => {
       const pattern = this.#template[field];
       return pattern === undefined ? "" : this.#fill(pattern, item).trim();
@@ -79,15 +79,15 @@ class Filler {
       attributes,
     };
     // A value used as text or time is not repeated as an attribute, as with documents.
-    if (event.text !== "") taken(attributes, text);
-    if (time !== null) taken(attributes, created);
+    if (event.text !== "") removeUsed(attributes, text);
+    if (time !== null) removeUsed(attributes, created);
     for (const [name, one] of around.attributes) put(attributes, name, one);
     return this.#isCut ? { ...event, tags: [...event.tags, CUT_TAG] } : event;
   }
 
   #tags(item: unknown): readonly string[] {
     return this.#template.tags.flatMap((pattern) => {
-      const one = this.#one(pattern, item);
+      const one = this.#singleValue(pattern, item);
       if (!Array.isArray(one)) return this.#fill(pattern, item);
       const tags = one.filter((tag) => tag !== null && typeof tag !== "object").slice(0, MOST_TAGS_OF_VALUE);
       return tags.map((tag) => this.#cut(textOf(tag), LONGEST_TAG));
@@ -95,7 +95,7 @@ class Filler {
   }
 
   /** Returns the value of a pattern that consists of a single placeholder. */
-  #one(pattern: Pattern, item: unknown): unknown {
+  #singleValue(pattern: Pattern, item: unknown): unknown {
     const [paths, ...more] = pattern;
     if (typeof paths !== "object" || more.length > 0) return undefined;
     return paths
@@ -160,7 +160,7 @@ function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
   return { attributes, isCut: isCut || attributes.size < all.size };
 }
 
-function taken(attributes: MutableAttributes, pattern: Pattern | undefined): void {
+function removeUsed(attributes: MutableAttributes, pattern: Pattern | undefined): void {
   const [paths, ...more] = pattern ?? [];
   if (typeof paths !== "object" || more.length > 0) return;
   const [path, ...others] = paths;

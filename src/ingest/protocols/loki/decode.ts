@@ -4,7 +4,7 @@ import { eventOfAttributes } from "../document.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, parseExactly, withoutMark } from "../json.ts";
-import { JsonScanner, wrong } from "../json-scanner.ts";
+import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
 import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import { LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
@@ -102,7 +102,7 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
   const start = scanner.skipBlank(0);
   if (body[start] !== OPEN) throw noStreams();
   const { starts, end } = yield* scanner.membersOf(start, ["streams"]);
-  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
+  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
   if (starts["streams"] === undefined) return;
   for (let at = scanner.firstOf(starts["streams"]); at !== -1;) {
     const stream = yield* scanner.membersOf(at, ["stream", "labels", "values", "entries"]);

@@ -11,12 +11,12 @@ export function parseLabels(text: string): ReadonlyMap<string, string> {
   const labels = new Map<string, string>();
   const trimmed = text.trim();
   if (trimmed === "") return labels;
-  if (!trimmed.startsWith("{") || !trimmed.endsWith("}") || trimmed.length > MAX_UNITS) throw wrong(text);
+  if (!trimmed.startsWith("{") || !trimmed.endsWith("}") || trimmed.length > MAX_UNITS) throw malformed(text);
   PAIR.lastIndex = 1;
   const end = trimmed.length - 1;
   while (PAIR.lastIndex < end && trimmed.slice(PAIR.lastIndex, end).trim() !== "") {
     const [, name, value = ""] = PAIR.exec(trimmed) ?? [];
-    if (name === undefined) throw wrong(text);
+    if (name === undefined) throw malformed(text);
     labels.set(name, value.startsWith("`") ? value.slice(1, -1) : unquote(value));
   }
   return labels;
@@ -37,6 +37,6 @@ function unquote(quoted: string): string {
   });
 }
 
-function wrong(text: string): LoggiaError {
+function malformed(text: string): LoggiaError {
   return new LoggiaError("bad_body", `The labels are malformed: ${text.slice(0, 100)}`);
 }

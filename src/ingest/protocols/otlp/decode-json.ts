@@ -3,7 +3,7 @@ import type { FieldChoice } from "../choice.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, parseBody, withoutMark } from "../json.ts";
-import { JsonScanner, wrong } from "../json-scanner.ts";
+import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
 import { readValue, WHOLE_BYTES } from "../long-json.ts";
 import type { ProducerTime, ReadEvent } from "../protocol.ts";
@@ -48,7 +48,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const start = scanner.skipBlank(0);
   if (body[start] !== OPEN) throw notAnObject();
   const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
-  if (scanner.skipBlank(end) < body.length) throw wrong("there is more data after its end");
+  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
   const list = starts["resourceLogs"] ?? starts["resource_logs"];
   if (list === undefined) return;
   for (let at = scanner.firstOf(list); at !== -1;) {
