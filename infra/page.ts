@@ -102,7 +102,10 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
     .replace(PLACEHOLDERS.script, names.script)
     .replace(PLACEHOLDERS.style, names.style)
     .replace(PLACEHOLDERS.icon, names.icon)
-    .replace(PLACEHOLDERS.preload, names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"));
+    .replace(
+      PLACEHOLDERS.preload,
+      names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"),
+    );
   mkdirSync(join(target, "assets"), { recursive: true });
   const first = [names.script, names.style, ...names.preloads];
   for (const { path, contents } of outputFiles) {

@@ -132,9 +132,12 @@ export async function startElasticsearchContainer(): Promise<Engine> {
 async function chooseAddress(): Promise<{ host: string; port: number }> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   const { info } = await getContainerRuntimeClient().catch((cause: Error) => {
-    throw new StartError(`No container engine can be used (ENGINES_WAY=processes runs the engines without one): ${cause.message}`, {
-      cause,
-    });
+    throw new StartError(
+      `No container engine can be used (ENGINES_WAY=processes runs the engines without one): ${cause.message}`,
+      {
+        cause,
+      },
+    );
   });
   const [port] = await freePorts(1);
   const { host } = info.containerRuntime;

@@ -89,7 +89,8 @@ function readPng(png: Buffer): Image {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
   const channels = { 2: 3, 6: 4 }[png[25]!];
-  if (png[24] !== 8 || channels === undefined || png[28] !== 0) throw new Error("Only 8-bit RGB and RGBA PNGs without interlacing can be read");
+  if (png[24] !== 8 || channels === undefined || png[28] !== 0)
+    throw new Error("Only 8-bit RGB and RGBA PNGs without interlacing can be read");
   const parts: Buffer[] = [];
   for (let at = SIGNATURE.length; at < png.length; at += 12 + png.readUInt32BE(at))
     if (png.toString("latin1", at + 4, at + 8) === "IDAT")

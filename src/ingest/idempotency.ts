@@ -159,7 +159,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       reserve: async (first, created) => {
         reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
         const document = documentOf(reservation);
-        const written = replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced);
+        const written =
+          replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced);
         const result = await written;
         if (result.kind === "conflict") throw new KeyInUse();
         version = result.version;

@@ -206,7 +206,8 @@ export function createWriteCoalescer({
   async function append(batch: readonly QueuedPost[], onHandedOver: () => void): Promise<void> {
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
-    for (const { arrived_ms, callbacks } of batch) if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(timedOut());
+    for (const { arrived_ms, callbacks } of batch)
+      if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(timedOut());
     let settlePosts: () => void;
     try {
       const durable = await store(live, start_ms, onHandedOver);
@@ -227,7 +228,11 @@ export function createWriteCoalescer({
   }
 
   /** Resolves with the durably stored posts; a failed reservation has rejected its post before. */
-  async function store(live: readonly QueuedPost[], start_ms: number, onHandedOver: () => void): Promise<readonly Accepted[]> {
+  async function store(
+    live: readonly QueuedPost[],
+    start_ms: number,
+    onHandedOver: () => void,
+  ): Promise<readonly Accepted[]> {
     const posts = live.map((post) => ({ post, ...assignIds(post) }));
     const settled = trackUnsettled(posts, start_ms);
     const accepted = await reserveAll(posts);
@@ -307,7 +312,9 @@ export function createWriteCoalescer({
     let own = ofPerson.get(person);
     if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
     if (totals.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
-      return callbacks.reject(new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"));
+      return callbacks.reject(
+        new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"),
+      );
     }
     addTo(totals, lines.length, size_bytes);
     addTo(own, lines.length, size_bytes);
@@ -321,7 +328,8 @@ export function createWriteCoalescer({
 
   return {
     submit: (log, valid, created) => submitLines(log, [lineOf(encodeFields(valid), created)]),
-    submitWithCallbacks: (log, valid, callbacks, created) => enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks),
+    submitWithCallbacks: (log, valid, callbacks, created) =>
+      enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks),
     submitVisit: (log, valid) => submitLines(log, [lineOf(encodeVisitFields(valid))]),
     submitLines,
     firstUnsettled() {

@@ -72,7 +72,10 @@ test("what the container engine complains of is told, and the way without it", a
   const env = { PATH: join(folder, "bin"), ENGINES_WAY: "", ENGINES_DIR: join(folder, "engines") };
   const { code, stderr } = await engines("up", env);
   t.is(code, 1);
-  t.is(stderr, "docker compose up failed (ENGINES_WAY=processes runs the engines without containers):\nno such image\n");
+  t.is(
+    stderr,
+    "docker compose up failed (ENGINES_WAY=processes runs the engines without containers):\nno such image\n",
+  );
 });
 
 test("a program runs beside the engines with their addresses, and its exit code is handed on", async (t) => {

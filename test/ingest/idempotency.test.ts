@@ -48,7 +48,15 @@ async function house(t: ExecutionContext, settle_ms = 0) {
       personOf: (log) => log,
       ...bounds,
     });
-    const idempotency: Idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, log: SILENT, now });
+    const idempotency: Idempotency = createIdempotency({
+      documents,
+      bus,
+      store,
+      deletions,
+      settle_ms,
+      log: SILENT,
+      now,
+    });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
       const batch = {

@@ -75,7 +75,10 @@ export async function dataOf(service: Service, id: string): Promise<string> {
 export async function listenWith(
   t: ExecutionContext,
   { ports }: Service,
-  { idempotency, submitLines }: { readonly idempotency: Idempotency; readonly submitLines: (lines: number) => Promise<string> },
+  {
+    idempotency,
+    submitLines,
+  }: { readonly idempotency: Idempotency; readonly submitLines: (lines: number) => Promise<string> },
 ): Promise<{ readonly postUrl: string }> {
   const server = createPostListener({
     catalog: ports.catalog,

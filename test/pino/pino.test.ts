@@ -68,7 +68,8 @@ function start({ script, buffer, children }: Place, url: string, { more, ...work
 }
 
 /** pino gives its worker 10 s at exit, in which a busy machine may send nothing. */
-const NO_TIME = /^\(node:\d+\) LoggiaPino: \d+ lines stay in \S+, and the next process sends them: the exit timeout passed\n/;
+const NO_TIME =
+  /^\(node:\d+\) LoggiaPino: \d+ lines stay in \S+, and the next process sends them: the exit timeout passed\n/;
 
 /** Runs an application to its end; if it had no time to send its lines, the next one does. */
 async function runToEnd(place: Place, url: string, work: Work) {

@@ -106,7 +106,10 @@ export class Intake {
       person: this.#person,
       what: "events of a listener",
       gaveUp: (error) =>
-        log.error({ err: error, events: lines.length }, "events that a listener had received were lost at shutdown: the bus did not store them"),
+        log.error(
+          { err: error, events: lines.length },
+          "events that a listener had received were lost at shutdown: the bus did not store them",
+        ),
     });
     return stored !== null;
   }

@@ -172,7 +172,9 @@ class TcpListener implements Listening {
       else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
-    await state.stream.end().catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));
+    await state.stream
+      .end()
+      .catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));
     if (!socket.destroyed) socket.end(() => socket.destroy());
     // If the client does not read, the remaining responses may never be sent.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();
@@ -200,7 +202,8 @@ class TcpListener implements Listening {
     await this.#admit(socket);
     await stream.take(bytes);
     state.isBusy = false;
-    if (stream.frames !== state.frames || stream.hasPartialFrame !== state.hasPartialFrame) state.since_ms = performance.now();
+    if (stream.frames !== state.frames || stream.hasPartialFrame !== state.hasPartialFrame)
+      state.since_ms = performance.now();
     state.frames = stream.frames;
     state.hasPartialFrame = stream.hasPartialFrame;
   }

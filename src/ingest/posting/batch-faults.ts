@@ -45,7 +45,12 @@ export function withErrorEvents(read: readonly ReadItem[]): Batch {
   for (const { line } of items) if (line !== null) lines.push(line);
   const rest = bad.length - own.size;
   if (rest > 0) {
-    lines.push(errorLine(`${counted(rest)} more events of the batch are invalid; only the first ${MAX_ERROR_EVENTS} have error events`, ""));
+    lines.push(
+      errorLine(
+        `${counted(rest)} more events of the batch are invalid; only the first ${MAX_ERROR_EVENTS} have error events`,
+        "",
+      ),
+    );
   }
   return { lines, items, accepted: read.length - bad.length, rejected: bad.length };
 }

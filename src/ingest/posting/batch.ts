@@ -39,7 +39,12 @@ export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
  * @throws LoggiaError `bad_body` if an array is not JSON, or there is no event; `body_too_large` if
  * there are too many events
  */
-export async function readBatch(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
+export async function readBatch(
+  form: BatchForm,
+  given: BatchBody,
+  limits: FieldLimits,
+  range: CreatedRange,
+): Promise<Batch> {
   const reading = (): Promise<Batch> => read(form, given, limits, range);
   return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
 }
@@ -60,7 +65,12 @@ function mostEvents({ body, sent_bytes }: BatchBody): number {
   return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
 }
 
-async function readArray(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange): Promise<readonly ReadItem[]> {
+async function readArray(
+  body: Buffer,
+  most: number,
+  limits: FieldLimits,
+  range: CreatedRange,
+): Promise<readonly ReadItem[]> {
   const posted = parseArray(body.toString("utf8"));
   if (posted.length > most) throw tooMany(posted.length, most);
   const items: ReadItem[] = [];
@@ -72,7 +82,12 @@ async function readArray(body: Buffer, most: number, limits: FieldLimits, range:
 }
 
 /** Reads one event per line. Blank lines are skipped. */
-async function readLines(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange): Promise<readonly ReadItem[]> {
+async function readLines(
+  body: Buffer,
+  most: number,
+  limits: FieldLimits,
+  range: CreatedRange,
+): Promise<readonly ReadItem[]> {
   const items: ReadItem[] = [];
   const scanner = new LineScanner(body);
   for (let line = 1; scanner.hasNext; line++) {
@@ -90,8 +105,7 @@ function nonBlankLines(text: string): number {
 }
 
 function tooMany(count: number, most: number): LoggiaError {
-  const why =
-    most === BATCH_MAX_EVENTS ? "" : ` (${FREE_EVENTS}, and one for each compressed byte sent)`;
+  const why = most === BATCH_MAX_EVENTS ? "" : ` (${FREE_EVENTS}, and one for each compressed byte sent)`;
   return new LoggiaError("body_too_large", `The batch may hold at most ${most} events${why}; it holds ${count}`);
 }
 
@@ -103,7 +117,10 @@ function parseArray(text: string): readonly unknown[] {
     throw new LoggiaError("bad_body", `The body must be JSON: ${(error as Error).message}`, { cause: error });
   }
   if (Array.isArray(value)) return value;
-  throw new LoggiaError("bad_body", "The body must be a JSON array of events; one event per line needs the Content-Type application/x-ndjson");
+  throw new LoggiaError(
+    "bad_body",
+    "The body must be a JSON array of events; one event per line needs the Content-Type application/x-ndjson",
+  );
 }
 
 /** Reads a body that is one event. */
@@ -309,7 +326,9 @@ function geoOf(name: string, value: unknown, faults: string[]): string {
   const { lat, lon, ip } = value as Record<string, unknown>;
   if (typeof ip === "string") return wellFormed(`ip:${ip}`);
   if (typeof lat === "number" && typeof lon === "number") return `${decimal(lat)},${decimal(lon)}`;
-  faults.push('geo is an object without the numbers lat and lon, one such as {"lat":40.1203,"lon":-76.2944} is expected');
+  faults.push(
+    'geo is an object without the numbers lat and lon, one such as {"lat":40.1203,"lon":-76.2944} is expected',
+  );
   return "";
 }
 

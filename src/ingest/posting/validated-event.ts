@@ -31,7 +31,11 @@ export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
  * Validates a posted form. Every fault is reported, not only the first.
  * @param createdRangeOf called only if the form has a creation time
  */
-export function validateEvent(fields: FormFields, limits: FieldLimits, createdRangeOf: () => CreatedRange): EventValidation {
+export function validateEvent(
+  fields: FormFields,
+  limits: FieldLimits,
+  createdRangeOf: () => CreatedRange,
+): EventValidation {
   const faults: string[] = [];
   const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
   const text = given("text");

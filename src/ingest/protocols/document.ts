@@ -72,12 +72,17 @@ export function eventOfDocument(document: object, choice: FieldChoice, context: 
 }
 
 /** Like {@link eventOfDocument}, for flat attributes. Modifies them. */
-export function eventOfAttributes(attributes: MutableAttributes, choice: FieldChoice, context: EventContext): ProducerEvent {
+export function eventOfAttributes(
+  attributes: MutableAttributes,
+  choice: FieldChoice,
+  context: EventContext,
+): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
   const time = takeTime(attributes, found, choice.time, context.time ?? null);
   return {
-    text: context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
+    text:
+      context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
     severity: context.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
     source:
       textOf(attributes, firstText(attributes, choice.source)) || context.source || textOf(attributes, found.source),

@@ -171,7 +171,12 @@ class Chunks {
   }
 }
 
-async function appendChunk(producer: Producer, chunk: Chunk, appended: AppendedIds[], options: StoreOptions): Promise<void> {
+async function appendChunk(
+  producer: Producer,
+  chunk: Chunk,
+  appended: AppendedIds[],
+  options: StoreOptions,
+): Promise<void> {
   const { lines, names } = chunk;
   if (lines.length === 0) return;
   const { recent } = options;

@@ -91,10 +91,7 @@ const FAULTS: readonly [unknown, string][] = [
   [{ text: "x", user: 5 }, "user is 5, a string is expected"],
   [{ text: "x", data: { a: 1 } }, "data is an object, a string is expected"],
   [{ text: "x", tags: 5 }, "tags is 5, a string is expected"],
-  [
-    { text: "x", tags: ["a", 5] },
-    "tags holds values other than strings, a string or an array of strings is expected",
-  ],
+  [{ text: "x", tags: ["a", 5] }, "tags holds values other than strings, a string or an array of strings is expected"],
   [{ text: "x", value: "12,5" }, 'value is "12,5", a decimal number such as 12.5 is expected'],
   [{ text: "x", value: false }, 'value is false, a number or a string such as "12.5" is expected'],
   [

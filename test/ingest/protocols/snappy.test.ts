@@ -92,7 +92,9 @@ test("framed snappy, which the Collector calls snappy, is decompressed unchanged
 test("framed snappy that is truncated, of an unknown kind or too large is refused", (t) => {
   const good = chunk(0x00, Buffer.concat([SUM, Buffer.from(compress(Buffer.from("good")))]));
   const refused = (bytes: Buffer) =>
-    t.throws(() => decompressFramedSnappy(Buffer.concat([BEGIN, bytes]), 1_000), { message: /not a valid snappy block/ });
+    t.throws(() => decompressFramedSnappy(Buffer.concat([BEGIN, bytes]), 1_000), {
+      message: /not a valid snappy block/,
+    });
   for (let end = 1; end < good.length; end++) refused(good.subarray(0, end));
   refused(chunk(0x02, Buffer.alloc(8)));
   refused(chunk(0x00, Buffer.alloc(3)));

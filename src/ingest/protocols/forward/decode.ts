@@ -62,7 +62,8 @@ export function decodeValue(bytes: Uint8Array): unknown {
  */
 export function readMessage(bytes: Buffer): ForwardMessage {
   const head = headAt(bytes, 0);
-  if (head?.kind !== "list" || head.values < 2 || head.values > 4) throw malformed("it is not an array of two to four values");
+  if (head?.kind !== "list" || head.values < 2 || head.values > 4)
+    throw malformed("it is not an array of two to four values");
   const places: number[] = [head.size_bytes];
   for (let i = 0; i < head.values; i++) {
     const end = new Scan(bytes.length, places[i]).end(bytes);

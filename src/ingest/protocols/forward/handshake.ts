@@ -52,5 +52,8 @@ function bytesOf(value: unknown): Buffer | undefined {
 }
 
 function notPing(): LoggiaError {
-  return new LoggiaError("unauthorized", "A Fluent forward client did not answer with PING, which the shared key requires");
+  return new LoggiaError(
+    "unauthorized",
+    "A Fluent forward client did not answer with PING, which the shared key requires",
+  );
 }

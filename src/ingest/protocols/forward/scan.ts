@@ -41,9 +41,11 @@ export class Scan {
       if (head === null) return -1;
       this.#at += head.size_bytes;
       missing[missing.length - 1]! -= 1;
-      if (++this.#values > MOST_VALUES) throw new LoggiaError("bad_body", `A message has more than ${MOST_VALUES} values`);
+      if (++this.#values > MOST_VALUES)
+        throw new LoggiaError("bad_body", `A message has more than ${MOST_VALUES} values`);
       if (head.values === 0) continue;
-      if (missing.length >= MOST_DEPTH) throw new LoggiaError("bad_body", `A message has more than ${MOST_DEPTH} levels`);
+      if (missing.length >= MOST_DEPTH)
+        throw new LoggiaError("bad_body", `A message has more than ${MOST_DEPTH} levels`);
       missing.push(head.values);
     }
   }

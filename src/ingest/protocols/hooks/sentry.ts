@@ -165,7 +165,9 @@ function tagsOf({ resource, action }: Context): readonly string[] {
 /** Returns the project: its name, or, if the event only has its number, its name from a URL. */
 function sourceOf(reported: Fields): string {
   const named = textAt(reported, "project.slug", "project.name", "project_slug", "project_name");
-  return named || (PROJECT.exec(textAt(reported, "url", "web_url"))?.groups?.["project"] ?? textAt(reported, "project"));
+  return (
+    named || (PROJECT.exec(textAt(reported, "url", "web_url"))?.groups?.["project"] ?? textAt(reported, "project"))
+  );
 }
 
 function attributesOf(reported: Fields, { action, resource, body }: Context, more: Fields = {}): MutableAttributes {

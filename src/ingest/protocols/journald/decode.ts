@@ -75,7 +75,8 @@ function fieldAt(bytes: Buffer, at: number): Field | "end" | null {
   if (bytes[at] === LINE_END) return "end";
   const lineEnd = bytes.indexOf(LINE_END, at);
   const equals = bytes.subarray(at, Math.min(at + NAME_MAX_BYTES, bytes.length)).indexOf(EQUALS);
-  if (lineEnd === -1 && bytes.length - at > FIELD_MAX_BYTES) throw bad(`a field has more than ${FIELD_MAX_BYTES} bytes`);
+  if (lineEnd === -1 && bytes.length - at > FIELD_MAX_BYTES)
+    throw bad(`a field has more than ${FIELD_MAX_BYTES} bytes`);
   if (lineEnd === -1) return null;
   if (equals !== -1 && at + equals < lineEnd) {
     return { name: nameAt(bytes, at, at + equals), from: at + equals + 1, to: lineEnd, next: lineEnd + 1 };
@@ -84,7 +85,8 @@ function fieldAt(bytes: Buffer, at: number): Field | "end" | null {
   const from = lineEnd + 1 + LENGTH_BYTES;
   if (from > bytes.length) return null;
   const length = bytes.readBigUInt64LE(lineEnd + 1);
-  if (length > FIELD_MAX_BYTES) throw bad(`the field ${name} has ${length} bytes, at most ${FIELD_MAX_BYTES} are allowed`);
+  if (length > FIELD_MAX_BYTES)
+    throw bad(`the field ${name} has ${length} bytes, at most ${FIELD_MAX_BYTES} are allowed`);
   const to = from + Number(length);
   if (to >= bytes.length) return null;
   if (bytes[to] !== LINE_END) throw bad(`the field ${name} does not end after its announced ${length} bytes`);
@@ -93,7 +95,8 @@ function fieldAt(bytes: Buffer, at: number): Field | "end" | null {
 
 function nameAt(bytes: Buffer, from: number, to: number): string {
   const name = bytes.toString("latin1", from, Math.min(to, from + NAME_MAX_BYTES));
-  if (to - from >= NAME_MAX_BYTES || !/^\w+$/.test(name)) throw bad("the name of a field is invalid, a name such as MESSAGE is expected");
+  if (to - from >= NAME_MAX_BYTES || !/^\w+$/.test(name))
+    throw bad("the name of a field is invalid, a name such as MESSAGE is expected");
   return name;
 }
 

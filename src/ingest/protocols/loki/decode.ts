@@ -131,7 +131,9 @@ function noStreams(): LoggiaError {
 
 function eventOf(value: unknown, labels: Labels, common: Common): ReadEvent {
   const entry = entryOf(value);
-  return entry === null ? { fault: "a value is not an array of a time and a line" } : eventOfEntry(entry, labels, common);
+  return entry === null
+    ? { fault: "a value is not an array of a time and a line" }
+    : eventOfEntry(entry, labels, common);
 }
 
 function labelsOf({ stream, labels }: Readonly<Record<string, unknown>>): Labels {

@@ -90,7 +90,12 @@ function notAnObject(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object with resourceLogs");
 }
 
-function eventOf(record: unknown, scope: MutableAttributes, resource: MutableAttributes, choice: FieldChoice): ReadEvent {
+function eventOf(
+  record: unknown,
+  scope: MutableAttributes,
+  resource: MutableAttributes,
+  choice: FieldChoice,
+): ReadEvent {
   return isObject(record)
     ? eventOfRecord(readRecord(record), scope, resource, choice)
     : { fault: "a log record is not an object" };

@@ -38,7 +38,9 @@ export async function receiveMessage(
       `grpc-encoding is ${quote(encoding)}; accepted: gzip, deflate, zstd`,
     );
   }
-  share.reserve(message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)));
+  share.reserve(
+    message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)),
+  );
   const body = await decompress(message, encoding, BODY_MAX_BYTES);
   share.reserve(body.length);
   return body;
@@ -59,7 +61,8 @@ function receiveFrame(stream: ServerHttp2Stream, share: MemoryShare, deadline_ms
     const rest = piece.subarray(copied);
     try {
       message ??= allocate(head.readUInt32BE(1), share);
-      if (got_bytes + rest.length > message.length) throw new LoggiaError("bad_body", "A call must have exactly one message");
+      if (got_bytes + rest.length > message.length)
+        throw new LoggiaError("bad_body", "A call must have exactly one message");
       got_bytes += rest.copy(message, got_bytes);
     } catch (error) {
       reject(error);
