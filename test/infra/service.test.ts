@@ -43,7 +43,7 @@ test("a replay that is under way is told", async (t) => {
   t.deepEqual(lines.slice(1), [
     "lag            5 events, 1.0 s",
     "dead letters   unknown open",
-    "replay         under way",
+    "replay         running",
   ]);
 });
 

@@ -139,7 +139,7 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
 function enterBatch(person: string, batches: Batches): () => void {
   const own = batches.ofPerson.get(person) ?? 0;
   if (own >= MAX_BATCHES_OF_PERSON) {
-    const message = `The owner of this log has ${own} batches in progress; wait until some are done before you send more`;
+    const message = `The owner of this log has ${own} batches in progress; wait for some to end before sending more`;
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
   }
   if (batches.all >= MAX_BATCHES) {

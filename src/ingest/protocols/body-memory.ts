@@ -51,7 +51,7 @@ export class BodyMemory {
     const grow = (by_bytes: number): void => {
       const theirs_bytes = (this.#ofPerson.get(person) ?? 0) + by_bytes;
       if (by_bytes > 0 && theirs_bytes > ofPerson_bytes) {
-        const message = `Too much data is in progress ${who}; wait until some of it is stored before you send more`;
+        const message = `Too much data is in progress ${who}; wait until some of it is stored before sending more`;
         throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
       }
       if (by_bytes > 0 && this.#taken_bytes + by_bytes > most_bytes) {

@@ -65,7 +65,7 @@ test("each action has an item in order, under its own name", async (t) => {
   ]);
   t.like(answer.items[0]!["index"], { _index: "app", result: "created" });
   t.like(answer.items[1]!["create"], { _index: "logs-é", _id: "c1" });
-  t.regex(answer.items[6]!["index"]!.error!.reason, /no JSON/);
+  t.regex(answer.items[6]!["index"]!.error!.reason, /not valid JSON/);
   const events = new Map((await eventsOf(service, 4)).map((event) => [event.text, event]));
   t.is(events.size, 4);
   t.like(events.get("indexed"), {

@@ -83,7 +83,7 @@ test("framed snappy, which the Collector calls snappy, is decompressed unchanged
   ]);
   for (const encoding of ["snappy", "x-snappy-framed"]) {
     t.true((await decompress(framed, encoding, 1_000_000)).equals(text), encoding);
-    await t.throwsAsync(decompress(framed, encoding, text.length - 1), { message: /more than/ });
+    await t.throwsAsync(decompress(framed, encoding, text.length - 1), { message: /exceeds the limit of/ });
   }
   t.true((await decompress(Buffer.from(compress(text)), "snappy", 1_000_000)).equals(text));
   t.is((await decompress(BEGIN, "snappy", 1_000)).length, 0);

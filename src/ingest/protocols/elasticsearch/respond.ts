@@ -18,7 +18,7 @@ const MAX_REASONS = 10_000;
 const NO_REASON: Refusal = Object.freeze({
   status: 400,
   type: "document_parsing_exception",
-  reason: `the request has more than ${MAX_REASONS} refused actions; later reasons are not kept`,
+  reason: `more than ${MAX_REASONS} actions of the request are refused; later reasons are not kept`,
 });
 
 /** Actions of a `_bulk` request, stored compactly because there may be many. */
