@@ -93,8 +93,9 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
   const database = opening.use(await Database.open({ file, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
-  const blocks = { blockRows, filterLimit_bytes, tableBlocks, log };
+  const blocks = { blockRows, filterLimit_bytes, filterPath: `${file}.filters`, tableBlocks, log };
   const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks });
+  opening.use(statistics.blocks);
   const builder = opening.use(new BlockBuilder(database, statistics.blocks, log));
   const names = new AttributeNames(statistics);
   const writer = new Writer(database, statistics);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { pino } from "pino";
 
 import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
-import { BlockIndex } from "../../../src/store/duckdb/blocks/block-index.ts";
 import { ColumnStatistics } from "../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
 import { AnnotatedLogs } from "../../../src/store/duckdb/annotated-logs.ts";
@@ -16,6 +15,7 @@ import { fold } from "../../../src/events/text.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { event, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
+import { emptyBlockIndex } from "./blocks/blocks-fixture.ts";
 
 test("concurrent callers get the range of events, and a failed lookup is repeated", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");
@@ -24,7 +24,7 @@ test("concurrent callers get the range of events, and a failed lookup is repeate
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
-    blocks: new BlockIndex(8192),
+    blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
@@ -79,7 +79,7 @@ test("a user in upper case that is written during a query is found", async (t) =
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
-    blocks: new BlockIndex(8192),
+    blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),

@@ -4,6 +4,8 @@ import type { Logger } from "pino";
 import type { EventId } from "../../../events/id.ts";
 import type { Condition } from "../../../query/plan.ts";
 import { splitId } from "../database/schema.ts";
+import { FilterMemory } from "./filter-memory.ts";
+import type { KnownBlock } from "./filter-memory.ts";
 import { FilterTables } from "./filter-tables.ts";
 import type { Span } from "./filter-tables.ts";
 import { idRanges } from "./id-ranges.ts";
@@ -17,14 +19,13 @@ import { TokenList } from "./token-list.ts";
  */
 export type Block = Span & { readonly filter: TokenFilter };
 
-/** `filter` is null if it is only in the table; the block is then always scanned. */
-type KnownBlock = Span & { readonly filter: TokenFilter | null };
-
 export type BlockOptions = {
   /** Minimum number of events of a block. */
   readonly blockRows: number;
-  /** Memory limit of filters; the oldest are dropped first. */
+  /** Memory limit of filters; the oldest beyond it move to files. */
   readonly filterLimit_bytes: number;
+  /** Beginning of the paths of these files. */
+  readonly filterPath: string;
   /** Blocks stored in one table; see {@link FilterTables}. */
   readonly tableBlocks?: number | undefined;
   readonly log: Logger;
@@ -51,9 +52,10 @@ export type Appended = {
  * Only the writer adds rows: either to the tail, or it removes the blocks that they fall into.
  * Deleted rows leave filters unchanged.
  */
-export class BlockIndex {
+export class BlockIndex implements AsyncDisposable {
   readonly #blockRows: number;
-  readonly #filterLimit_bytes: number;
+  readonly #memory: FilterMemory;
+  readonly #log: Logger;
   readonly #tables: FilterTables;
   /** Ordered by first id. Blocks may overlap; each of them is valid. */
   #blocks: KnownBlock[] = [];
@@ -71,9 +73,10 @@ export class BlockIndex {
     null;
 
   /** Creates the index of a store without events. */
-  constructor(blockRows: number, filterLimit_bytes = Infinity, tableBlocks?: number) {
+  constructor({ blockRows, filterLimit_bytes, filterPath, tableBlocks, log }: BlockOptions) {
     this.#blockRows = blockRows;
-    this.#filterLimit_bytes = filterLimit_bytes;
+    this.#log = log;
+    this.#memory = new FilterMemory({ limit_bytes: filterLimit_bytes, path: filterPath, log });
     this.#tables = new FilterTables(tableBlocks);
   }
 
@@ -81,12 +84,9 @@ export class BlockIndex {
    * Reads the index. Damaged filters and those of other releases are dropped and rebuilt; a table
    * that cannot be read is replaced.
    */
-  static async read(
-    connection: DuckDBConnection,
-    { blockRows, filterLimit_bytes, tableBlocks, log }: BlockOptions,
-  ): Promise<BlockIndex> {
-    const index = new BlockIndex(blockRows, filterLimit_bytes, tableBlocks);
-    for (const table of await index.#tables.names(connection)) await index.#readTable(connection, table, log);
+  static async read(connection: DuckDBConnection, options: BlockOptions): Promise<BlockIndex> {
+    const index = new BlockIndex(options);
+    for (const table of await index.#tables.names(connection)) await index.#readTable(connection, table);
     const [largest] = (await connection.runAndReadAll("select max(id_hi) from events")).getRows() as [bigint | null][];
     index.#startTail(
       index.#blocks.reduce((end, { last }) => (last >= end ? last + 1n : end), (largest?.[0] ?? -1n) + 1n),
@@ -94,7 +94,8 @@ export class BlockIndex {
     return index;
   }
 
-  async #readTable(connection: DuckDBConnection, table: string, log: Logger): Promise<void> {
+  async #readTable(connection: DuckDBConnection, table: string): Promise<void> {
+    const log = this.#log;
     const damaged: Span[] = [];
     const before = new Set(this.#blocks);
     try {
@@ -102,6 +103,7 @@ export class BlockIndex {
         const filter = first > last ? null : TokenFilter.decode(encoded);
         if (filter === null) damaged.push({ first, last });
         else this.#place({ first, last, filter });
+        await this.#fit();
       }
     } catch (error) {
       log.warn({ err: error, table }, "Bloom filters cannot be read and are rebuilt");
@@ -136,12 +138,23 @@ export class BlockIndex {
   rangesOf(where: Condition): readonly IdRange[] | null {
     if (this.#blocks.length === 0) return null;
     if (this.#answer?.where === where && this.#answer.version === this.#version) return this.#answer.ranges;
-    const condition = tokenCondition(where);
-    const without =
-      condition === null ? [] : this.#blocks.filter(({ filter }) => filter !== null && !mayMeet(filter, condition));
-    const ranges = idRanges(without, this.#blocks.length);
+    const ranges = idRanges(this.#without(where), this.#blocks.length);
     this.#answer = { where, version: this.#version, ranges };
     return ranges;
+  }
+
+  /** Returns the blocks that need not be scanned. */
+  #without(where: Condition): readonly KnownBlock[] {
+    const condition = tokenCondition(where);
+    if (condition === null) return [];
+    try {
+      return this.#blocks.filter(({ filter }) => filter !== null && !mayMeet(filter, condition));
+    } catch (error) {
+      this.#log.warn({ err: error }, "filters of words cannot be read from their file; all events are scanned");
+      return [];
+    } finally {
+      this.#memory.release();
+    }
   }
 
   /** Returns the ranges below the tail that no block covers, in order. */
@@ -183,6 +196,7 @@ export class BlockIndex {
     this.#lateInserts += 1;
     const his = BigUint64Array.from(late, (id) => splitId(id).hi).sort();
     this.#blocks = this.#blocks.filter(({ first, last }) => !hasBetween(his, first, last));
+    this.#memory.closeUnused(this.#blocks);
     this.#version += 1;
     // Also removes blocks of transactions whose outcome was unknown.
     await this.#tables.removeAround(connection, late);
@@ -240,18 +254,12 @@ export class BlockIndex {
   #place(block: Block): void {
     this.#version += 1;
     const before = this.#blocks.findLastIndex(({ first }) => first <= block.first);
-    this.#blocks.splice(before + 1, 0, block);
-    this.#forgetOldest();
+    this.#blocks.splice(before + 1, 0, { ...block });
+    void this.#fit();
   }
 
-  /** Drops the oldest filters until the others fit into memory. */
-  #forgetOldest(): void {
-    let size = this.#blocks.reduce((sum, { filter }) => sum + (filter?.size ?? 0), 0);
-    for (let i = 0; size > this.#filterLimit_bytes && i < this.#blocks.length; i++) {
-      const { filter, ...span } = this.#blocks[i]!;
-      this.#blocks[i] = { ...span, filter: null };
-      size -= filter?.size ?? 0;
-    }
+  #fit(): Promise<void> {
+    return this.#memory.fit(() => this.#blocks);
   }
 
   /** Replaces the blocks without remaining rows by an empty one. Part of a transaction. */
@@ -266,7 +274,12 @@ export class BlockIndex {
     const block = { first: 0n, last, filter: TokenFilter.of(new TokenList()) };
     await this.#insert(connection, block);
     this.#version += 1;
-    this.#blocks = [block, ...this.#blocks.filter((one) => one.last > last)];
+    this.#blocks = [{ ...block }, ...this.#blocks.filter((one) => one.last > last)];
+    this.#memory.closeUnused(this.#blocks);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#memory[Symbol.asyncDispose]();
   }
 }
 

@@ -4,7 +4,7 @@ import type { Condition } from "../../../query/plan.ts";
 import { requiredTexts } from "../../../query/required-texts.ts";
 import type { RequiredText } from "../../../query/required-texts.ts";
 import type { Requirement } from "../../../query/requirements.ts";
-import type { TokenFilter } from "./token-filter.ts";
+import type { TokenSet } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
 import { addTokensOfNumber, addTokensOfText, addTokensOfValue, LEAST_LENGTH } from "./tokens.ts";
 
@@ -51,7 +51,7 @@ export function tokenCondition(where: Condition): TokenCondition | null {
 }
 
 /** Returns whether a block with this filter may hold events that meet the condition. */
-export function mayMeet(filter: TokenFilter, condition: TokenCondition): boolean {
+export function mayMeet(filter: TokenSet, condition: TokenCondition): boolean {
   switch (condition.kind) {
     case "all":
       return condition.parts.every((part) => mayMeet(filter, part));

@@ -9,7 +9,7 @@ const HEADER_BYTES = 12;
 /** Gives one false positive in about eleven tokens; a query usually checks several tokens. */
 const BITS_A_TOKEN = 5;
 /** Multipliers; the upper bits of the products give a token its three bits. Odd and unrelated. */
-const FACTORS = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
+export const FACTORS = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const;
 const LEAST_BITS = 64;
 /**
  * Size of the table that estimates the number of distinct tokens. It is accurate for as many as a
@@ -17,14 +17,17 @@ const LEAST_BITS = 64;
  */
 const COUNTED_BITS = 2 ** 20;
 
-/** A Bloom filter of tokens: it has no false negatives. */
-export class TokenFilter {
-  readonly #bits: number;
-  readonly #bytes: Uint8Array;
+/** A set of tokens without false negatives. */
+export type TokenSet = { mayHold(token: number): boolean };
+
+/** A Bloom filter of tokens. */
+export class TokenFilter implements TokenSet {
+  readonly bits: number;
+  readonly bytes: Uint8Array;
 
   private constructor(bits: number, bytes: Uint8Array) {
-    this.#bits = bits;
-    this.#bytes = bytes;
+    this.bits = bits;
+    this.bytes = bytes;
   }
 
   static of(...lists: readonly TokenList[]): TokenFilter {
@@ -43,18 +46,18 @@ export class TokenFilter {
 
   /** Size in memory, in bytes. */
   get size(): number {
-    return this.#bytes.length;
+    return this.bytes.length;
   }
 
   mayHold(token: number): boolean {
-    return FACTORS.every((factor) => isSet(this.#bytes, placeOf(token, factor, this.#bits)));
+    return FACTORS.every((factor) => isSet(this.bytes, placeOf(token, factor, this.bits)));
   }
 
   encode(): Buffer {
-    const encoded = Buffer.alloc(HEADER_BYTES + this.#bytes.length);
+    const encoded = Buffer.alloc(HEADER_BYTES + this.bytes.length);
     encoded.writeUInt32LE(FORMAT, 0);
-    encoded.writeUInt32LE(this.#bits, 8);
-    encoded.set(this.#bytes, HEADER_BYTES);
+    encoded.writeUInt32LE(this.bits, 8);
+    encoded.set(this.bytes, HEADER_BYTES);
     encoded.writeUInt32LE(crc32(encoded.subarray(8)), 4);
     return encoded;
   }
@@ -89,9 +92,14 @@ function countDistinct(lists: readonly TokenList[]): number {
   return Math.ceil(COUNTED_BITS * Math.log(COUNTED_BITS / free));
 }
 
-/** Returns the position of one of a token's bits. Tokens are hashes already. */
+/** Returns the hash of 32 bits that gives a token one of its bits. Tokens are hashes already. */
+export function hashOf(token: number, factor: number): number {
+  return Math.imul(token, factor) >>> 0;
+}
+
+/** Returns the position of one of a token's bits. */
 function placeOf(token: number, factor: number, bits: number): number {
-  return Math.floor((Math.imul(token, factor) >>> 0) * (bits / 2 ** 32));
+  return Math.floor(hashOf(token, factor) * (bits / 2 ** 32));
 }
 
 function set(bits: Uint8Array, place: number): void {

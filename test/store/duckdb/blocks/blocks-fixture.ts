@@ -6,6 +6,7 @@ import { pino } from "pino";
 
 import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
+import { BlockIndex } from "../../../../src/store/duckdb/blocks/block-index.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import type { DuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, groupPlan, idAt, listPlan, MORNING, row, write } from "../../../contract/store-fixture.ts";
@@ -28,6 +29,16 @@ export function open(
     memoryLimit_mb: 128,
     threads: 1,
     ...limits,
+  });
+}
+
+/** Returns the index of a store without events. */
+export function emptyBlockIndex(): BlockIndex {
+  return new BlockIndex({
+    blockRows: 8192,
+    filterLimit_bytes: Infinity,
+    filterPath: "",
+    log: pino({ level: "silent" }),
   });
 }
 

@@ -37,7 +37,14 @@ for (let round = 1; round <= ROUNDS; round++) {
     const random = randomFrom(seed);
     const files = [newFile(t), newFile(t)] as const;
     const openBoth = () =>
-      Promise.all([open(files[0], 3 + random(20), { tableBlocks: 1 + random(4) }), open(files[1], NO_BLOCKS)]);
+      Promise.all([
+        open(files[0], 3 + random(20), {
+          tableBlocks: 1 + random(4),
+          // All filters in memory, some, or none.
+          filterLimit_mb: [1, 0.002, 0][random(3)]!,
+        }),
+        open(files[1], NO_BLOCKS),
+      ]);
     const log = newLog();
     const events: StoredEvent[] = [];
     let stores = await openBoth();

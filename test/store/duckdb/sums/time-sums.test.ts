@@ -13,7 +13,6 @@ import type { Aggregate, Condition, GroupPlan, Grouping, PeriodUnit } from "../.
 import { formatNumber } from "../../../../src/api/view.ts";
 import { fixedZone, parseZone } from "../../../../src/query/zone.ts";
 import { AttributeColumns } from "../../../../src/store/duckdb/attributes.ts";
-import { BlockIndex } from "../../../../src/store/duckdb/blocks/block-index.ts";
 import { ColumnStatistics } from "../../../../src/store/duckdb/column-statistics.ts";
 import type { Statistic } from "../../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../../src/store/duckdb/logs.ts";
@@ -29,6 +28,7 @@ import { event, groupPlan, idAt, MORNING, newLog, newUser } from "../../../contr
 import { day, USUAL } from "../../../support/groups.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
+import { emptyBlockIndex } from "../blocks/blocks-fixture.ts";
 
 const DAY_MS = 86_400_000;
 const STEPS = 40;
@@ -252,7 +252,7 @@ async function openSums(t: ExecutionContext) {
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
-    blocks: new BlockIndex(8192),
+    blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
     remembered: new RememberedMoments(database),
     sums: new TimeSums(database, 0),

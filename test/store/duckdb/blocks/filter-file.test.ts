@@ -1,0 +1,41 @@
+import test from "ava";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { FilterFile } from "../../../../src/store/duckdb/blocks/filter-file.ts";
+import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
+import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
+import { randomFrom } from "./blocks-fixture.ts";
+
+test("filters in a file answer as they do in memory, whatever their sizes", async (t) => {
+  const seed = Math.trunc(Math.random() * 2 ** 31);
+  t.log(`seed ${seed}`);
+  const random = randomFrom(seed);
+  const folder = temporaryFolder(t);
+  const lists = [0, 1, 5, 200, 3_000, 3_001, 20_000].map((count) =>
+    Array.from({ length: count }, () => random(2 ** 30)),
+  );
+  const filters = lists.map((tokens) => {
+    const list = new TokenList();
+    for (const token of tokens) list.add(token);
+    return TokenFilter.of(list);
+  });
+  using file = await FilterFile.write(join(folder, "filters"), filters);
+  t.deepEqual(readdirSync(folder), [], "the file has no name");
+  const others = Array.from({ length: 2_000 }, () => random(2 ** 30));
+  for (const [place, filter] of filters.entries()) {
+    const moved = file.filter(place);
+    for (const token of lists[place]!) if (!moved.mayHold(token)) t.fail(`token ${token} of filter ${place}`);
+    t.deepEqual(
+      others.map((token) => moved.mayHold(token)),
+      others.map((token) => filter.mayHold(token)),
+    );
+    file.release();
+  }
+});
+
+test("a file that cannot be made leaves nothing behind", async (t) => {
+  const filters = [TokenFilter.of(new TokenList())];
+  await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters), { code: "ENOENT" });
+});
