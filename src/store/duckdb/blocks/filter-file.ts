@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, unlinkSync, write } from "node:fs";
+import { closeSync, openSync, readSync, rmSync, unlinkSync, write } from "node:fs";
 import { promisify } from "node:util";
 
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
@@ -38,10 +38,11 @@ export class FilterFile implements Disposable {
 
   /**
    * Writes filters to a new file.
-   * @param path where the file is made; it is unlinked at once
+   * @param path where the file is made and unlinked at once; replaces what a killed process left
    * @throws Error of the file system, such as `ENOSPC`
    */
   static async write(path: string, filters: readonly TokenFilter[]): Promise<FilterFile> {
+    rmSync(path, { force: true });
     const fd = openSync(path, "wx+", 0o600);
     try {
       unlinkSync(path);

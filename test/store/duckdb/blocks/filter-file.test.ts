@@ -1,5 +1,5 @@
 import test from "ava";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { FilterFile } from "../../../../src/store/duckdb/blocks/filter-file.ts";
@@ -35,7 +35,17 @@ test("filters in a file answer as they do in memory, whatever their sizes", asyn
   }
 });
 
-test("a file that cannot be made leaves nothing behind", async (t) => {
+test("a file that a killed process left is replaced", async (t) => {
+  const path = join(temporaryFolder(t), "filters");
+  writeFileSync(path, "left behind");
+  const list = new TokenList();
+  list.add(17);
+  using file = await FilterFile.write(path, [TokenFilter.of(list)]);
+  t.true(file.filter(0).mayHold(17));
+  t.false(existsSync(path));
+});
+
+test("a file that cannot be made is an error", async (t) => {
   const filters = [TokenFilter.of(new TokenList())];
   await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters), { code: "ENOENT" });
 });
