@@ -11,7 +11,7 @@ export type AppendWatch = Pick<Bus, "append"> & {
 };
 
 /** Replaces a reason that may contain anything, in messages for callers. */
-export const UNFORESEEN = "failed; the log of the service holds the reason";
+export const UNFORESEEN = "unexpected error; see the log of the service";
 
 /**
  * How long a failed append makes posting not ready. A listener that is not ready may receive no
@@ -47,7 +47,7 @@ export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = ()
         throw error;
       }
     },
-    fault: () => (last !== null && now_ms() < last.until_ms ? `did not take what was posted last: ${last.why}` : null),
+    fault: () => (last !== null && now_ms() < last.until_ms ? `failed the last append: ${last.why}` : null),
   };
 }
 

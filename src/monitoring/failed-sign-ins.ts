@@ -17,7 +17,7 @@ export function createFailedSignIns(log: Logger): Disposable & { note(wrong: Wro
   let unlogged = 0;
   let timer: NodeJS.Timeout | null = null;
   const end = (): void => {
-    if (unlogged > 0) log.warn({ count: unlogged }, "Authentication failed more often than is logged");
+    if (unlogged > 0) log.warn({ count: unlogged }, "Further authentication failures were not logged");
     [logged, unlogged, timer] = [0, 0, null];
   };
   return {

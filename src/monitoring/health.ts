@@ -136,7 +136,7 @@ async function look(
     return (await Promise.race([port.ping(), late])) ?? null;
   } catch (error) {
     if (error instanceof LoggiaError) return error.message;
-    log.error({ err: error, dependency: name }, "health: a dependency failed for a reason that nobody foresaw");
+    log.error({ err: error, dependency: name }, "health: the check of a dependency failed with an unexpected error");
     return UNFORESEEN;
   } finally {
     clearTimeout(timer);

@@ -68,9 +68,9 @@ export function createHolds({
       const last_ms = holds.get(hold.name)?.said_ms ?? -Infinity;
       const isDue = elapsed() - last_ms >= SAY_AGAIN_MS;
       holds.set(hold.name, { hold, said_ms: isDue ? elapsed() : last_ms });
-      if (isDue) log.error({ hold: hold.name, todo: hold.todo }, `waiting for a decision: ${hold.why}`);
+      if (isDue) log.error({ hold: hold.name, todo: hold.todo }, `waiting for an operator's decision: ${hold.why}`);
     },
-    clear: (name) => end(name, "the cause of a hold is gone; the service goes on"),
+    clear: (name) => end(name, "a hold ended because its cause is gone; the service continues"),
     list: () => [...holds.values()].map(({ hold }) => show(hold)),
     async gone(name) {
       if (!holds.has(name)) return;
@@ -80,9 +80,9 @@ export function createHolds({
     },
     async accept(name) {
       const found = holds.get(name);
-      if (found === undefined) throw new LoggiaError("conflict", `Nothing named ${name} waits for a decision here`);
+      if (found === undefined) throw new LoggiaError("conflict", `There is no hold named ${name} in this process`);
       await found.hold.accept();
-      end(name, "a person has accepted a hold; the service goes on");
+      end(name, "an operator has accepted a hold; the service continues");
       return show(found.hold);
     },
   };

@@ -7,12 +7,11 @@ import { createTally } from "./tally.ts";
 import type { Tally } from "./tally.ts";
 
 const HELP: Readonly<Record<ListenerCount, string>> = {
-  stored: "Events that came by each listener and that the bus holds",
-  cut: "Events of each listener of which something was cut to fit",
-  dropped: "Events and datagrams that each listener lost for want of room, those that the system dropped included",
-  malformed: "What came by each listener and could not be read",
-  refused:
-    "Connections, datagrams and events that each listener refused: no log or key for them, too many, or too slow",
+  stored: "Events received by each listener and stored durably on the bus",
+  cut: "Events of each listener that were truncated to the limits",
+  dropped: "Events and datagrams dropped by each listener for lack of room, including drops by the operating system",
+  malformed: "Frames and messages received by each listener that violate its protocol",
+  refused: "Connections, datagrams and events refused by each listener: no matching log or key, too many, or too slow",
 };
 
 type Listener = ListenerTally & { readonly counts: Tally<ListenerCount>; readonly dropped: () => number };
@@ -49,7 +48,7 @@ function register(registry: Registry, listeners: ReadonlyMap<ListenerName, Liste
       }),
     );
   }
-  const help = "Connections of each listener that are open";
+  const help = "Open connections of each listener";
   readGauges(registry, "loggia_listener_connections", help, "listener", () =>
     Array.from(listeners, ([name, { connections }]) => [name, connections] as const),
   );

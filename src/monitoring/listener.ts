@@ -26,7 +26,10 @@ export function createMonitoringListener(
 ): Server {
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front(request, response)) return;
-    const nothing = new LoggiaError("path_not_found", "Here are /health/live, /health/ready and /metrics");
+    const nothing = new LoggiaError(
+      "path_not_found",
+      "This address serves only /health/live, /health/ready and /metrics",
+    );
     const { status, body } = toFailure(nothing, log);
     const headers = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8", Connection: "close" };
     endAfter(request);

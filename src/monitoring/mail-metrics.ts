@@ -11,10 +11,10 @@ export type MailCounts = {
 
 /** Registers the counts of a notifier as metrics, read when metrics are collected. */
 export function mailMetrics(registry: Registry, read: () => MailCounts): void {
-  const taken = "Notices about events that somebody wants mail of, those that came again included";
+  const taken = "Notices taken from the bus about events to be mailed, including redelivered ones";
   readCounter(registry, "loggia_mail_notices_total", taken, () => read().notices);
-  const left = "Of these, those that are too old to be news, or cannot be read";
+  const left = "Notices skipped because they are too old or malformed";
   readCounter(registry, "loggia_mail_notices_skipped_total", left, () => read().skipped);
-  const help = "Attempts to mail, by what became of them";
+  const help = "Attempts to send a mail, by outcome";
   readCounters(registry, "loggia_mails_total", help, "outcome", () => Object.entries(read().mails));
 }

@@ -76,8 +76,13 @@ export function createMetrics(): Metrics {
     posts: postMetrics(registry),
     engines: engineMetrics(registry),
     http: httpMetrics(registry),
-    refused: reasons(registry, "refused", "Requests answered 429, by what they had too much of", REFUSALS),
-    cut: reasons(registry, "connections_cut", "Connections that had to leave for others, by what was short", CUTS),
+    refused: reasons(registry, "refused", "Requests refused with 429, by the limit exceeded", REFUSALS),
+    cut: reasons(
+      registry,
+      "connections_cut",
+      "Connections closed to free resources, by the resource in short supply",
+      CUTS,
+    ),
     listener: listenerMetrics(registry),
     watchPipeline(read) {
       pipelineMetrics(registry, read);
@@ -86,37 +91,45 @@ export function createMetrics(): Metrics {
     watchMails: (read) => mailMetrics(registry, read),
     watchLag(read) {
       gauge("pipeline_lag_records", "Records on the bus that are not in the store yet", () => read()?.records ?? null);
-      gauge("pipeline_lag_seconds", "How long the oldest of them waits, at the most", () => read()?.age_s ?? null);
-      gauge("pipeline_lag_events", "Events in them, by how many a record held so far", () => {
+      gauge(
+        "pipeline_lag_seconds",
+        "Upper bound of the age of the oldest of these records",
+        () => read()?.age_s ?? null,
+      );
+      gauge("pipeline_lag_events", "Events in these records, estimated from the average number per record", () => {
         const lag = read();
         return lag === null ? null : Math.ceil(lag.records * eventsPerRecord(counts?.() ?? null));
       });
     },
     watchClock: (ahead_s) =>
-      void gauge("clock_ahead_seconds", "How far the host's clock is ahead of what can be; negative: behind", ahead_s),
+      void gauge(
+        "clock_ahead_seconds",
+        "How far the host's clock is ahead of the trusted clock; negative if behind",
+        ahead_s,
+      ),
     watchHolds(read) {
-      readGauges(registry, "loggia_holds", "1 while this waits for a person's decision", "name", () => {
+      readGauges(registry, "loggia_holds", "1 while this hold waits for an operator's decision", "name", () => {
         const held = new Set(read().map(({ name }) => name));
         return HOLDS.map((name) => [name, Number(held.has(name))] as const);
       });
     },
     watchDeadLetters(read) {
-      gauge("dead_letters_open", "Dead letters that nobody has sent through again", read);
+      gauge("dead_letters_open", "Dead letters that have not been redriven", read);
     },
     watchJob: (name, isRunning) =>
-      void gauge(`${name}_running`, `Whether a ${name} is under way in this process`, () => Number(isRunning())),
+      void gauge(`${name}_running`, `1 while a ${name} job runs in this process`, () => Number(isRunning())),
     watchWals(logs) {
       if (logs.size === 0) return;
       const help = "Size of the write-ahead log of each database file";
       readGauges(registry, "loggia_wal_bytes", help, "file", () => Promise.all(Array.from(logs, sizeOfLog)));
     },
     watchQueries(read) {
-      gauge("queries_running", "Queries that are being answered", () => read().running);
-      gauge("queries_waiting", "Queries that wait for room", () => read().waiting);
+      gauge("queries_running", "Queries running", () => read().running);
+      gauge("queries_waiting", "Queries waiting for the concurrency limit", () => read().waiting);
     },
     watchAnswers(read) {
-      gauge("answers_bytes", "Memory taken for answers that are made, written or not read yet", () => read().running);
-      gauge("answers_waiting", "Questions that wait for memory for their answers", () => read().waiting);
+      gauge("answers_bytes", "Memory reserved for responses until clients have read them", () => read().running);
+      gauge("answers_waiting", "Requests waiting for memory for their responses", () => read().waiting);
     },
     text: cached(CACHE_MS, async () => {
       const texts = await Promise.all([registry.metrics(), processRegistry().metrics()]);
@@ -140,11 +153,11 @@ function postMetrics(registry: Registry): PostObserver {
   let waiting = 0;
   let accepted = 0;
   let cut = 0;
-  const help = "Requests to the posting address, by outcome: accepted, or the code of the error";
+  const help = "Requests to the posting listener, by outcome: accepted or the error code";
   readCounters(registry, "loggia_posts_total", help, "outcome", outcomes.read);
-  readCounter(registry, "loggia_post_events_total", "Events and visits that were accepted", () => accepted);
-  readCounter(registry, "loggia_post_events_cut_total", "Events of which something was cut to fit", () => cut);
-  readGauge(registry, "loggia_posts_waiting", "Requests that are being read, or wait for the bus", () => waiting);
+  readCounter(registry, "loggia_post_events_total", "Events and visits accepted", () => accepted);
+  readCounter(registry, "loggia_post_events_cut_total", "Events that were truncated to the limits", () => cut);
+  readGauge(registry, "loggia_posts_waiting", "Requests being read or waiting for the bus", () => waiting);
   return {
     began: () => void (waiting += 1),
     ended(outcome, events) {
@@ -166,14 +179,14 @@ function engineMetrics(registry: Registry): EngineObserver {
   const registers = [registry];
   const append = new Histogram({
     name: "loggia_bus_append_seconds",
-    help: "Time until the bus held what was appended durably",
+    help: "Time until the records of one append are durable on the bus",
     labelNames: ["ok"],
     buckets: SECONDS,
     registers,
   });
   const appended = new Histogram({
     name: "loggia_bus_append_records",
-    help: "Records of one append",
+    help: "Records per append",
     buckets: RECORDS,
     registers,
   });
@@ -186,14 +199,14 @@ function engineMetrics(registry: Registry): EngineObserver {
   });
   const outcomes = createTally<string>(WRITES.flatMap((what) => KINDS.map((kind) => `${what} ${kind}`)));
   for (const what of WRITES) {
-    const help = `What became of each of the ${what} that were written: done, to be tried again, or rejected`;
+    const help = `Outcomes of writing ${what} to the store: done, retry or rejected`;
     readCounters(registry, `loggia_store_${what}_total`, help, "outcome", () =>
       KINDS.map((kind) => [kind, outcomes.read().get(`${what} ${kind}`) ?? 0] as const),
     );
   }
   const question = new Histogram({
     name: "loggia_query_seconds",
-    help: "Time until the store answered, by kind of question",
+    help: "Time until the store answered, by kind of query",
     labelNames: ["kind", "ok"],
     buckets: SECONDS,
     registers,
@@ -220,14 +233,14 @@ const KINDS = ["done", "retry", "rejected"] as const satisfies readonly WriteOut
 function httpMetrics(registry: Registry): Observer {
   const duration = new Histogram({
     name: "loggia_http_request_seconds",
-    help: "Time of an answer of the API, by route",
+    help: "Duration of API requests, by route",
     labelNames: ["route", "method"],
     buckets: SECONDS,
     registers: [registry],
   });
   const answers = new Counter({
     name: "loggia_http_requests_total",
-    help: "Answers of the API, by route and status",
+    help: "API responses, by route and status",
     labelNames: ["route", "method", "status"],
     registers: [registry],
   });

@@ -82,7 +82,7 @@ async function tell(request: IncomingMessage, response: ServerResponse, ask: () 
     requireHost(request);
     if (request.method !== "GET" && request.method !== "HEAD") {
       headers = { Allow: "GET, HEAD" };
-      throw new LoggiaError("method_not_allowed", `${request.method} is not possible here; possible are GET, HEAD`);
+      throw new LoggiaError("method_not_allowed", `${request.method} is not allowed here; allowed are GET, HEAD`);
     }
     told = await ask();
   } catch (error) {

@@ -24,21 +24,26 @@ export function pipelineMetrics(registry: Registry, read: () => PipelineCounts):
   count("pipeline_records_total", "Records taken from the bus", ({ records }) => records);
   count("pipeline_events_total", "Events taken from the bus", ({ events }) => events.decoded);
   count("pipeline_stored_total", "Events that are durable in the store", ({ events }) => events.done);
-  count("pipeline_retries_total", "Tries beyond the first, of whatever is written", ({ events }) => events.retried);
+  count("pipeline_retries_total", "Items written again after a failed attempt", ({ events }) => events.retried);
   count("pipeline_alerts_total", "Alerts raised", ({ alerts }) => alerts);
   count("pipeline_visits_total", "Visits that are durable in the store", ({ visits }) => visits);
   counts(
     "pipeline_batches_total",
-    "Batches begun, acknowledged, left to come again",
+    "Batches started, acknowledged, and failed, which are redelivered",
     "state",
     ({ batches }) => batches,
   );
-  counts("dead_letters_total", "Dead letters, by the stage that refused", "stage", ({ deadLetters }) => deadLetters);
+  counts(
+    "dead_letters_total",
+    "Dead letters, by the stage that rejected them",
+    "stage",
+    ({ deadLetters }) => deadLetters,
+  );
   counts("pipeline_busy_seconds_total", "Time spent in each stage", "stage", ({ busy_ms }) =>
     Object.fromEntries(Object.entries(busy_ms).map(([stage, ms]) => [stage, ms / 1000])),
   );
   batchSizes(registry, read);
-  const help = "When the last batch was acknowledged, since the Unix epoch; 0 before the first";
+  const help = "Time of the last acknowledged batch since the Unix epoch; 0 before the first";
   readGauge(registry, "loggia_pipeline_last_ack_timestamp_seconds", help, () => (read().lastAck ?? 0) / 1000);
 }
 
@@ -60,7 +65,7 @@ function batchSizes(registry: Registry, read: () => PipelineCounts): void {
       values.push({ metricName: `${name}_count`, labels: {}, value: writeSizes.at(-1)?.count ?? 0 });
       return Promise.resolve({
         name,
-        help: "Events that went through the stages at a time",
+        help: "Events processed by the stages at once",
         type: "histogram",
         values,
       });

@@ -117,7 +117,7 @@ test("start, stop with its reason, and wrong credentials are logged, a limited n
   t.is(failed.length, 10);
   t.like(failed[0], { level: 40, wrong: "password", address: "127.0.0.1" });
   t.like(failed[1], { level: 40, wrong: "key", address: "127.0.0.1" });
-  t.is(of("Authentication failed more often than is logged")[0]?.["count"], 6);
+  t.is(of("Further authentication failures were not logged")[0]?.["count"], 6);
 });
 
 test("a failed start is logged as a line like any other", async (t) => {

@@ -24,7 +24,7 @@ test("a full disk is reported until an append succeeds, or for 10 s", async (t) 
   await t.throwsAsync(fill, { instanceOf: LoggiaError, message: /disk is full/ });
   // A bus that accepts no appends still answers.
   await bus.ping();
-  t.regex(watch.fault() ?? "", /^did not take what was posted last: .*disk is full$/);
+  t.regex(watch.fault() ?? "", /^failed the last append: .*disk is full$/);
 
   // Nothing is posted while the bus is not ready, so the next posts must show its state.
   now_ms += 9_999;
@@ -61,5 +61,5 @@ test("appends that are too large or exceed the queue do not count as failures of
 test("details of an unexpected failure are not public", async (t) => {
   const watch = watchAppends({ append: () => Promise.reject(new TypeError("password is hunter2")) });
   await t.throwsAsync(watch.append("events", RECORDS));
-  t.regex(watch.fault() ?? "", /^did not take what was posted last: failed; the log of the service holds the reason$/);
+  t.regex(watch.fault() ?? "", /^failed the last append: unexpected error; see the log of the service$/);
 });

@@ -42,7 +42,7 @@ test("details of an unexpected failure are not public", async (t) => {
     comparison: () => null,
     log,
   }).ready([]);
-  t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "failed; the log of the service holds the reason" });
+  t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "unexpected error; see the log of the service" });
 });
 
 test("an unresponsive dependency is not waited for, nor asked again meanwhile", async (t) => {
@@ -70,7 +70,7 @@ test("an unresponsive dependency is not waited for, nor asked again meanwhile", 
 });
 
 test("a bus that answers and accepts no appends is not ready for posting, and ready for others", async (t) => {
-  const why = "did not take what was posted last: its disk is full";
+  const why = "failed the last append: its disk is full";
   const health = createHealth({
     ports: { bus: well, store: well, catalog: well },
     appends: { fault: () => why },
@@ -89,7 +89,7 @@ test("a bus that answers and accepts no appends is not ready for posting, and re
 
 test("an unreachable bus is reported as such, whatever was appended before", async (t) => {
   const away = { ping: () => Promise.reject(new LoggiaError("bus_unavailable", "Nobody answers at h:1")) };
-  const appends = { fault: () => "did not take what was posted last" };
+  const appends = { fault: () => "failed the last append" };
   const health = createHealth({
     ports: { bus: away, store: well, catalog: well },
     appends,

@@ -178,8 +178,9 @@ if (realEngines) {
     t.is(api.status, "ready");
     for (const { bus } of [posting, api]) {
       t.false(bus?.ok);
-      const why = "Kafka did not store this within \\d+ ms: The timestamp of the message is out of acceptable range";
-      t.regex(bus?.why ?? "", new RegExp(`^did not take what was posted last: ${why}$`));
+      const why =
+        "Kafka did not store the records within \\d+ ms: The timestamp of the message is out of acceptable range";
+      t.regex(bus?.why ?? "", new RegExp(`^failed the last append: ${why}$`));
     }
     t.deepEqual([posting.bus?.needed, api.bus?.needed], [true, false]);
 
