@@ -69,7 +69,7 @@ export class LoggiaError extends Error {
 /** Cancels work whose client has disconnected. */
 export class ClientGone extends LoggiaError {
   constructor() {
-    super("bad_request", "The client left before it was answered");
+    super("bad_request", "The client disconnected before it was answered");
   }
 }
 
@@ -93,8 +93,8 @@ const OTHER_NAMES = /does not match certificate's altnames/;
  */
 export function certificateFault(reason: string, setting: string): string | null {
   const refused = "its certificate was refused:";
-  if (UNTRUSTED.test(reason)) return `${refused} it is of no trusted authority; ${setting} names those to trust`;
-  if (OTHER_NAMES.test(reason)) return `${refused} it is for another name than this address`;
+  if (UNTRUSTED.test(reason)) return `${refused} its issuer is not trusted; add it to ${setting}`;
+  if (OTHER_NAMES.test(reason)) return `${refused} it was issued for another name than this address`;
   if (reason.includes("certificate has expired")) return `${refused} it has expired`;
   return null;
 }

@@ -53,7 +53,9 @@ export function watchProgress({ bus, group, every_ms, now, log, seen }: Progress
 
   async function watch(): Promise<void> {
     while (!stop.signal.aborted) {
-      await look().catch((error: unknown) => log.debug({ err: error, group }, "the bus did not tell its ends"));
+      await look().catch((error: unknown) =>
+        log.debug({ err: error, group }, "the lag of the consumer group could not be read"),
+      );
       await delay(every_ms(), undefined, { signal: stop.signal }).catch(() => {});
     }
   }

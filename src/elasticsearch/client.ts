@@ -220,7 +220,7 @@ function connectionFault(error: Error): string {
   const reason = error.message.replaceAll(/\s+/g, " ").trim();
   const isTls = nodeOf(error)?.startsWith("https:") === true;
   if (isTls && reason.includes("wrong version number")) return "it speaks no TLS; http:// is without";
-  if (!isTls && reason.startsWith("other side closed")) return "it closed the connection; it may want https://";
+  if (!isTls && reason.startsWith("other side closed")) return "it closed the connection; it may require https://";
   return certificateFault(reason, "ELASTICSEARCH_CA_FILE") ?? reason;
 }
 

@@ -98,14 +98,14 @@ real("wrong credentials, and none, are one line", async (t) => {
 real("a certificate of an authority that is not trusted is one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
   const why =
-    "cannot be reached: its certificate was refused: it is of no trusted authority; ELASTICSEARCH_CA_FILE names those to trust";
+    "cannot be reached: its certificate was refused: its issuer is not trusted; add it to ELASTICSEARCH_CA_FILE";
   await refuses(t, url, user, why);
   await refuses(t, url, { ...user, ELASTICSEARCH_CA_FILE: foreign.pem }, why);
 });
 
 real("http where the node speaks TLS, and https where it does not, are one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
-  const closed = "cannot be reached: it closed the connection; it may want https://";
+  const closed = "cannot be reached: it closed the connection; it may require https://";
   await refuses(t, url.replace("https:", "http:"), user, closed);
   const bare = elasticsearchUrl().replace("http:", "https:");
   await refuses(t, bare, { ...trusted(), ...user }, "cannot be reached: it speaks no TLS; http:// is without");

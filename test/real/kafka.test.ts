@@ -112,24 +112,24 @@ real("TLS without credentials, and credentials without TLS", async (t) => {
 });
 
 real("a certificate of an authority that is not trusted is one line", async (t) => {
-  const why = "its certificate was refused: it is of no trusted authority; KAFKA_CA_FILE names those to trust";
+  const why = "its certificate was refused: its issuer is not trusted; add it to KAFKA_CA_FILE";
   await refuses(t, kafka.guarded, { KAFKA_TLS: "on", ...login("plain") }, why);
   await refuses(t, kafka.guarded, { KAFKA_TLS: "on", KAFKA_CA_FILE: foreign.pem, ...login("plain") }, why);
 });
 
 real("a listener that speaks otherwise than the settings say is one line with what may lack", async (t) => {
-  const closed = "it closed the connection; it may want";
+  const closed = "it closed the connection; it may require";
   await refuses(t, kafka.guarded, login("plain"), `${closed} TLS (KAFKA_TLS)`);
   await refuses(t, kafka.guarded, tls(), `${closed} credentials (KAFKA_SASL)`);
   await refuses(t, kafka.encrypted, {}, `${closed} TLS (KAFKA_TLS) or credentials (KAFKA_SASL)`);
-  const noTls = "it closed the connection before TLS was agreed on; it may speak no TLS (KAFKA_TLS)";
+  const noTls = "it closed the connection during the TLS handshake; it may not use TLS (KAFKA_TLS)";
   await refuses(t, kafka.bare, { ...tls(), ...login("plain") }, noTls);
 });
 
 real("credentials that nobody asks for, and a mechanism that is not offered, are one line", async (t) => {
-  const none = "it takes no credentials at this address; unset KAFKA_SASL, or name another";
+  const none = "it accepts no credentials at this address; unset KAFKA_SASL, or set another address in KAFKA_BROKERS";
   await refuses(t, kafka.encrypted, { ...tls(), ...login("plain") }, none);
-  const other = "it does not take credentials by plain; KAFKA_SASL names the mechanism";
+  const other = "it does not support the mechanism plain; KAFKA_SASL sets another one";
   await refuses(t, kafka.bare, login("plain"), other);
 });
 

@@ -80,7 +80,7 @@ export function createKafkaClient(connection: KafkaConnection): KafkaClient {
   if (connection.sasl) config.sasl = connection.sasl as SASLOptions;
   const drop = (broker: string | null) => {
     for (const [socket, to] of sockets) {
-      if (broker === null || broker === to) socket.destroy(new Error("dropped, for answers did not come"));
+      if (broker === null || broker === to) socket.destroy(new Error("connection dropped because a request timed out"));
     }
   };
   return { kafka: new Kafka(config), dropConnections: drop, dropAllConnections: () => drop(null) };

@@ -12,16 +12,16 @@ export function whyNotOpened(error: unknown, { tls, sasl }: Pick<KafkaConnection
     case "SASL_AUTHENTICATION_FAILED":
       return `it refused the credentials of user ${JSON.stringify(sasl?.username ?? "")}`;
     case "UNSUPPORTED_SASL_MECHANISM":
-      return `it does not take credentials by ${sasl?.mechanism ?? "SASL"}; KAFKA_SASL names the mechanism`;
+      return `it does not support the mechanism ${sasl?.mechanism ?? "SASL"}; KAFKA_SASL sets another one`;
     case "ILLEGAL_SASL_STATE":
-      return "it takes no credentials at this address; unset KAFKA_SASL, or name another";
+      return "it accepts no credentials at this address; unset KAFKA_SASL, or set another address in KAFKA_BROKERS";
     case "KafkaJSConnectionClosedError": {
       const lacking = [...(tls ? [] : ["TLS (KAFKA_TLS)"]), ...(sasl ? [] : ["credentials (KAFKA_SASL)"])];
-      return `it closed the connection${lacking.length > 0 ? `; it may want ${lacking.join(" or ")}` : ""}`;
+      return `it closed the connection${lacking.length > 0 ? `; it may require ${lacking.join(" or ")}` : ""}`;
     }
     default: {
       if (tls && /before secure TLS connection|wrong version number/.test(reason))
-        return "it closed the connection before TLS was agreed on; it may speak no TLS (KAFKA_TLS)";
+        return "it closed the connection during the TLS handshake; it may not use TLS (KAFKA_TLS)";
       return certificateFault(reason, "KAFKA_CA_FILE") ?? reason;
     }
   }

@@ -181,7 +181,7 @@ async function rangesOf(admin: Admin, topic: string, { since, from = [] }: ReadO
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T> {
   if (await settledWithin(work, timeout_ms)) return work;
   work.catch(() => {});
-  throw new Error(`no answer in ${Math.ceil(timeout_ms / 1000)} s`);
+  throw new Error(`no response within ${Math.ceil(timeout_ms / 1000)} s`);
 }
 
 type Parts = {

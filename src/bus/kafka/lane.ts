@@ -12,7 +12,7 @@ export class Append {
   readonly #timer: NodeJS.Timeout;
   #left: number;
   /** The last reason why Kafka did not store the records. */
-  reason = "no answer";
+  reason = "no response";
   /** Kafka's own message for that reason, which callers may see. */
   refusal: string | null = null;
   settled = false;
@@ -30,7 +30,7 @@ export class Append {
 
   /** The client's own messages are only logged: they may name files and addresses. */
   #late(deadline_ms: number): string {
-    const late = `Kafka did not store this within ${deadline_ms} ms`;
+    const late = `Kafka did not store the records within ${deadline_ms} ms`;
     return this.refusal === null ? late : `${late}: ${this.refusal}`;
   }
 
@@ -144,7 +144,7 @@ export class Lane {
         this.#note(items, error);
         if (items.every(({ append }) => append.settled)) break;
         const fields = { topic: this.topic, partition: this.partition, reason: reasonOf(error), records: items.length };
-        this.#options.log.warn({ ...fields, failures }, "Kafka did not take records; trying again");
+        this.#options.log.warn({ ...fields, failures }, "Kafka did not accept records; retrying");
         await pause(backoff_ms(failures), this.#options.closing);
       }
     }
@@ -172,12 +172,15 @@ export class Lane {
       append.refusal = refusalOf(error);
       if (isTooLarge) {
         append.fail(
-          new LoggiaError("body_too_large", "This is larger than what Kafka is configured to take", { cause: error }),
+          new LoggiaError("body_too_large", "The record is larger than Kafka is configured to accept", {
+            cause: error,
+          }),
         );
       } else if (isHopeless) {
         const why =
-          append.refusal ?? (this.#options.closing.aborted ? "the service is ending" : "it refused the credentials");
-        append.fail(new LoggiaError("bus_unavailable", `Kafka did not store this: ${why}`, { cause: error }));
+          append.refusal ??
+          (this.#options.closing.aborted ? "the service is shutting down" : "it refused the credentials");
+        append.fail(new LoggiaError("bus_unavailable", `Kafka did not store the records: ${why}`, { cause: error }));
       }
     }
   }

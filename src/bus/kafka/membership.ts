@@ -83,7 +83,7 @@ export class KafkaMembership {
     } catch (error) {
       // The member is unknown if its session has expired. With any other error, joining waits at
       // most for that.
-      this.#log.debug({ reason: reasonOf(error) }, "the last member could not be taken out of the group");
+      this.#log.debug({ reason: reasonOf(error) }, "the previous member could not be removed from the consumer group");
       return (error as { readonly retriable?: boolean }).retriable !== true;
     }
   }
@@ -91,6 +91,6 @@ export class KafkaMembership {
   /** Why no records arrive at the moment, in words for operators; null if they do. */
   fault(): string | null {
     const isAway = this.#away_ms !== null && performance.now() - this.#away_ms > BRIEF_MS;
-    return isAway ? "is there, but the consumer group has not been joined again yet: what was posted waits" : null;
+    return isAway ? "is reachable, but this process has not rejoined the consumer group yet: posted events wait" : null;
   }
 }

@@ -146,7 +146,7 @@ export class KafkaPartition {
   async #ack(next: number): Promise<void> {
     for (let failures = 1; ; failures++) {
       if (this.#aborting.signal.aborted) {
-        throw new LoggiaError("bus_unavailable", "The partition was taken away: this batch will be delivered again");
+        throw new LoggiaError("bus_unavailable", "The partition was revoked: this batch will be delivered again");
       }
       // A late acknowledgement of an earlier batch moves nothing back.
       if (next <= this.#acked) return;
@@ -156,7 +156,7 @@ export class KafkaPartition {
         return;
       } catch (error) {
         if (failures === COMMIT_ATTEMPTS) throw error;
-        this.#options.log.warn({ err: error, next, failures }, "an acknowledgement failed; trying again");
+        this.#options.log.warn({ err: error, next, failures }, "an acknowledgement failed; retrying");
         await pause(backoff_ms(failures), this.#aborting.signal);
       }
     }

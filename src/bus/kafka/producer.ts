@@ -75,7 +75,9 @@ export class KafkaProducer {
     const overflows = this.#records + records.length > QUEUE_RECORDS || this.#size_bytes + size_bytes > QUEUE_BYTES;
     // A large append is never refused for its own size: with an empty queue it is accepted alone.
     if (overflows && this.#records > 0) {
-      return Promise.reject(new LoggiaError("overloaded", "Too much is waiting for Kafka; try again in a moment"));
+      return Promise.reject(
+        new LoggiaError("overloaded", "Too many records are waiting for Kafka; try again in a moment"),
+      );
     }
     this.#records += records.length;
     this.#size_bytes += size_bytes;

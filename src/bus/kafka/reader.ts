@@ -52,7 +52,7 @@ export async function* readRanges(options: RangesOptions): AsyncGenerator<readon
     await begin(consumer, topic, left, (payload) => pass(payload, left, read, handover));
     while (left.size > 0) {
       const part = await handover.take(SILENCE_MS);
-      if (part === null) throw unavailable(connection, new Error(`nothing came for ${SILENCE_MS / 1000} s`));
+      if (part === null) throw unavailable(connection, new Error(`no records arrived for ${SILENCE_MS / 1000} s`));
       if (part.next >= left.get(part.partition)!.end) left.delete(part.partition);
       if (part.records.length > 0) yield part.records;
     }

@@ -81,7 +81,7 @@ export class KafkaSubscription implements Subscription {
       started.resolve();
       options.ended();
     });
-    this.done.catch((error: unknown) => this.#log.fatal({ err: error }, "the subscription died"));
+    this.done.catch((error: unknown) => this.#log.fatal({ err: error }, "the subscription failed permanently"));
   }
 
   fault(): string | null {
@@ -110,7 +110,7 @@ export class KafkaSubscription implements Subscription {
           { cause: reason },
         );
       }
-      this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; building it anew");
+      this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; creating a new one");
       await pause(Math.min(backoff_ms(failures), REBUILD_MOST_MS), this.#closing.signal);
     }
   }
@@ -219,7 +219,7 @@ export class KafkaSubscription implements Subscription {
       log: this.#log.child({ partition: number }),
       after: this.#endings.get(number) ?? Promise.resolve(),
       commit: async (next) => {
-        if (this.#commit === null) throw new LoggiaError("bus_unavailable", "The consumer is gone");
+        if (this.#commit === null) throw new LoggiaError("bus_unavailable", "The consumer has ended");
         await this.#commit({ topics: [{ topic, partitions: [{ partition: number, offset: String(next) }] }] });
       },
     });
@@ -248,7 +248,7 @@ export class KafkaSubscription implements Subscription {
       } catch (error) {
         this.#log.warn(
           { err: error, partition: number, failures },
-          "the first offset to deliver is not known; asking again",
+          "the first offset to deliver could not be determined; retrying",
         );
         await pause(backoff_ms(failures), this.#closing.signal);
       }

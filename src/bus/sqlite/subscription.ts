@@ -49,7 +49,7 @@ export class SqliteSubscription implements Subscription {
     this.#source = source;
     this.done = this.#run().finally(() => source.ended());
     // Whoever watches `done` still sees the failure; a process where nobody does lives on and has it in the log.
-    this.done.catch((error: unknown) => source.log.fatal({ err: error }, "the subscription died"));
+    this.done.catch((error: unknown) => source.log.fatal({ err: error }, "the subscription failed permanently"));
   }
 
   fault(): null {
