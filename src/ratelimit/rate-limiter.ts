@@ -155,7 +155,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     perCaller: rates.queries,
     total: rates.queriesTotal,
     refused: () => refused("queries"),
-    ownFault: `You have ${rates.queries} queries running and more waiting; let some end before you ask more`,
+    ownFault: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
     commonFault: "Too many queries are running; try again shortly",
     ...WAITING,
   });
@@ -163,8 +163,8 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     perCaller: (rates.answers_mb * MB) / 2,
     total: rates.answers_mb * MB,
     refused: () => refused("answers"),
-    ownFault: "Your answers under way take too much memory; read them, or ask for fewer or smaller ones at a time",
-    commonFault: "The answers under way take too much memory; try again shortly",
+    ownFault: "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
+    commonFault: "The responses in progress take too much memory; try again shortly",
     ...WAITING,
   });
 
@@ -174,10 +174,10 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
-  const tooOften = "Too many requests came from your address; send fewer a second";
-  const tooManyByCaller = "Too many requests came with these credentials; send fewer a second";
+  const tooOften = "Too many requests from your address; send fewer per second";
+  const tooManyByCaller = "Too many requests with these credentials; send fewer per second";
   const tooManyGuesses =
-    "Too many wrong passwords or keys came from your address, or for this account; wait before you try again";
+    "Too many wrong passwords or keys from your address or for this account; wait before you try again";
 
   function countCaller(caller: string): void {
     requireTokens(callers.take(caller), "caller", tooManyByCaller);

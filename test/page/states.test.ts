@@ -77,7 +77,7 @@ test.serial("a query that waits for others of the account starts by itself, or i
   const { page, problems } = await pages.open(t, { address: listOf("waits") });
   await page.locator("#list").getByText("waited for").waitFor();
   problems.allowStatus(429);
-  const message = "You have 8 queries running and more waiting; let some end before you ask more";
+  const message = "You have 8 queries running and more waiting; wait for some to finish";
   const refused = { status: 429, code: "too_many_requests", message, retryAfter_s: 1 };
   const stop = await answerQueries(page, refused);
   await page.getByRole("button", { name: "Run" }).click();

@@ -73,7 +73,7 @@ test("unread responses stay within their memory, one account's within half of it
   const refused = await ask(QUESTION, AUTHORIZATION);
   t.is(refused.status, 429, "a person's own answers are in the way");
   t.not(refused.headers.get("Retry-After"), null);
-  t.regex(await refused.text(), /answers under way/);
+  t.regex(await refused.text(), /responses in progress/);
   t.true((await metric("loggia_answers_bytes")) <= 8 * MB, "half of the memory");
   t.true((await metric('loggia_refused_total\\{reason="answers"\\}')) > 0);
   t.is((await ask(QUESTION, bobs)).status, 200, "others have their own half");

@@ -20,7 +20,7 @@ test("a fault that passes is tried again by itself, and one that stays is not", 
   t.is(helps(faultOf(502, "unknown", "")), "count down");
   t.is(helps(faultOf(500, "internal_error", "")), "count down");
   t.is(helps(faultOf(503, "overloaded", "Too many queries are running; try again shortly", 1)), "count down");
-  t.is(helps(faultOf(429, "too_many_requests", "Too many requests came from your address", 4)), "count down");
+  t.is(helps(faultOf(429, "too_many_requests", "Too many requests from your address", 4)), "count down");
   t.is(helps(faultOf(400, "bad_query", "Line 1, column 3: no")), "show query");
   t.is(helps(faultOf(401, "unauthorized", "")), "sign in");
   t.is(helps(faultOf(403, "forbidden", "")), "try");
