@@ -59,7 +59,7 @@ export function flatten(object: object, bounds: FlattenBounds = WIDEST): Flatten
 }
 
 export function tooManyAttributes(most: number): string {
-  return `there are more attributes than the ${most} that are allowed`;
+  return `there are more attributes than the ${most} allowed`;
 }
 
 /** An object being traversed, and the prefix of its names. */
@@ -77,9 +77,7 @@ function levelOf(prefix: string, object: object): Level {
 function collect(collected: Collected, name: string, value: unknown, faults: string[]): void {
   if (!isScalar(value)) {
     const isTooLarge = [value].flat().some((one) => typeof one === "number" && !Number.isFinite(one));
-    const why = isTooLarge
-      ? `a number beyond ${Number.MAX_VALUE}`
-      : "something else than strings, numbers and booleans";
+    const why = isTooLarge ? `a number beyond ${Number.MAX_VALUE}` : "values other than strings, numbers and booleans";
     faults.push(`attribute ${quote(name)} holds ${why}`);
     return;
   }

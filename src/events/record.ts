@@ -177,7 +177,7 @@ function decodeLine(log: LogKey, line: string): RecordLine {
   if (typeof id !== "string" || !isEventId(id)) return broken("id is not 24 hex digits", line);
   if (typeof created !== "number" || !Number.isSafeInteger(created))
     return broken("created is not a whole number", line);
-  if (!isMoment(created)) return broken("created is not a moment", line);
+  if (!isMoment(created)) return broken("created is not a valid time", line);
   const accepted = { id, log, created };
   if (kind === "event") return decodeEvent(accepted, fields, line);
   if (kind === "visit") return decodeVisit(accepted, fields, line);
@@ -198,7 +198,7 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
   if (value !== null && !(typeof value === "number" && Number.isFinite(value)))
     return broken("value is not a number", line);
   if (data !== null && typeof data !== "string") return broken("data is not a string", line);
-  if (!isGeo(geo)) return broken("geo is not a place", line);
+  if (!isGeo(geo)) return broken("geo is neither coordinates nor an address", line);
   const attributes = attributesOf(fields["attributes"] ?? null);
   if (attributes === undefined) return broken("attributes is not an object of strings, numbers and booleans", line);
   const { id, log, created } = accepted;
@@ -217,7 +217,7 @@ function attributesOf(given: unknown): string | null | undefined {
 
 function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: string): RecordLine {
   const { user, email = "", page = "" } = fields;
-  if (typeof user !== "string" || user.trim() === "") return broken("user is not a string that names one", line);
+  if (typeof user !== "string" || user.trim() === "") return broken("user is not a string, or is blank", line);
   if (typeof email !== "string" || typeof page !== "string") return broken("email or page is not a string", line);
   return { kind: "visit", visit: { ...accepted, user, email, page } };
 }
@@ -225,7 +225,7 @@ function decodeVisit(accepted: Accepted, fields: Record<string, unknown>, line: 
 function decodeDeletion(id: EventId, log: LogKey, fields: Record<string, unknown>, line: string): RecordLine {
   const { event, user = null } = fields;
   if (typeof event !== "string" || !isEventId(event)) return broken("event is not 24 hex digits", line);
-  if (user !== null && (typeof user !== "string" || user === "")) return broken("user is not the id of one", line);
+  if (user !== null && (typeof user !== "string" || user === "")) return broken("user is not the id of a user", line);
   return { kind: "deletion", id, deletion: { log, event, alertOf: user as UserId | null } };
 }
 

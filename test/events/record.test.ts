@@ -73,7 +73,7 @@ test("a moment outside the range of dates is broken", (t) => {
   );
   t.deepEqual(
     decodeRecord(record).map((line) => (line.kind === "broken" ? line.reason : "event")),
-    ["created is not a moment", "created is not a moment", "event", "event"],
+    ["created is not a valid time", "created is not a valid time", "event", "event"],
   );
 });
 

@@ -132,7 +132,7 @@ for (const { name, open } of PLACES) {
     t.is((await rows(house.store, log)).length, 1);
     const letters = await deadLetters(house.bus);
     const [broken, refused] = letters.toSorted((a, b) => (a.stage < b.stage ? -1 : 1));
-    t.like(broken, { stage: "decode", origin: { line: 3 }, reason: "user is not a string that names one" });
+    t.like(broken, { stage: "decode", origin: { line: 3 }, reason: "user is not a string, or is blank" });
     t.like(refused, { stage: "track", origin: { line: 2 }, reason: "not to be had" });
     t.like(pipeline.stats(), { visits: 2, deadLetters: { decode: 1, track: 1 } });
 
