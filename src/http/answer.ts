@@ -60,7 +60,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     await send(exchange, reply, format);
   } catch (error) {
     // An internal error. No error response can be sent any more, so the connection is closed.
-    exchange.log.error({ err: error }, "an answer could not be written");
+    exchange.log.error({ err: error }, "a response could not be written");
     response.destroy();
   }
   const duration_s = (performance.now() - start) / 1000;

@@ -64,7 +64,7 @@ export function createPageFront(folder: string): PageFront {
     // The unread rest of a body would be parsed as the next request.
     if (close) endAfter(request);
     if (request.method !== "GET" && request.method !== "HEAD") {
-      send(response, 405, { Allow: "GET, HEAD" }, "This address answers GET and HEAD alone.\n", close);
+      send(response, 405, { Allow: "GET, HEAD" }, "This address answers only GET and HEAD.\n", close);
     } else if (path === "/") {
       sendPage(request, response, assets.get("index.html"), close);
     } else {

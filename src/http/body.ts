@@ -46,8 +46,8 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
   const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   const zipped = encoding === "gzip" || encoding === "x-gzip";
   if (encoding !== "identity" && encoding !== "" && !(zipped && options.gzip === true)) {
-    const taken = options.gzip === true ? "gzip, or none" : "none";
-    throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; taken is ${taken}`);
+    const accepted = options.gzip === true ? "gzip, or none" : "none";
+    throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; accepted: ${accepted}`);
   }
   const sent = await receiveSent(request, options);
   const body = zipped && sent.length > 0 ? await decompress(sent, options.limit_bytes) : sent;
@@ -88,7 +88,9 @@ async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
       throw most_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes);
     }
-    throw new LoggiaError("bad_body", "The body says that it is gzip, but it cannot be decompressed", { cause: error });
+    throw new LoggiaError("bad_body", "Content-Encoding is gzip, but the body cannot be decompressed", {
+      cause: error,
+    });
   }
 }
 
@@ -156,7 +158,7 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
 }
 
 function cutOff(): LoggiaError {
-  return new LoggiaError("bad_body", "The connection ended before the body did");
+  return new LoggiaError("bad_body", "The connection closed before the body was complete");
 }
 
 function tooLarge(limit_bytes: number): LoggiaError {
@@ -165,7 +167,7 @@ function tooLarge(limit_bytes: number): LoggiaError {
 
 function tooCompressed(sent_bytes: number): LoggiaError {
   const message =
-    `The ${sent_bytes} bytes of gzip come to more than ${DECOMPRESSION_MAX_RATIO} times as many, ` +
-    "the most that is taken; send the body uncompressed";
+    `The ${sent_bytes} bytes of gzip decompress to more than ${DECOMPRESSION_MAX_RATIO} times their size, ` +
+    "the highest ratio accepted; send the body uncompressed";
   return new LoggiaError("body_too_large", message);
 }

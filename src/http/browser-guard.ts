@@ -68,11 +68,11 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
     const unknown = [host, forwarded ?? host].find((authority) => !isKnown(authority));
     if (unknown !== undefined) {
       const name = JSON.stringify(unknown.slice(0, 100));
-      const message = `The host ${name} is not known as a name of this service; LOGGIA_HOSTS names such hosts`;
+      const message = `The host ${name} is not a known name of this service; LOGGIA_HOSTS lists its names`;
       return new LoggiaError("forbidden", message);
     }
     if (isOwnPage(request, forwarded ?? host)) return null;
-    const message = "Pages of other sites may not act with a person's credentials; they may use an API key";
+    const message = "Pages of other sites may not use a person's credentials; they may use an API key";
     return new LoggiaError("forbidden", message);
   };
 
@@ -81,12 +81,12 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
     refusalOfSession(request) {
       const { headers } = request;
       if (!isFromPage(headers)) {
-        const message = "A request with a session's cookie needs the header X-Loggia: 1, or a ticket in its address";
+        const message = "A request with a session cookie needs the header X-Loggia: 1, or a ticket in its URL";
         return new LoggiaError("forbidden", message);
       }
       const site = headers["sec-fetch-site"];
       if (site === undefined || site === "same-origin") return refusalOf(request);
-      return new LoggiaError("forbidden", "Only the page of this service itself may use a session's cookie");
+      return new LoggiaError("forbidden", "Only this service's own page may use a session cookie");
     },
     cameByTls(request) {
       return forwardedHeader(request, "x-forwarded-proto", trustedProxies)?.toLowerCase() === "https";

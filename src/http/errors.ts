@@ -18,8 +18,8 @@ export type Failure = {
  */
 export function toFailure(error: unknown, log: Logger): Failure {
   if (!(error instanceof LoggiaError)) {
-    log.error({ err: error }, "a request failed for a reason that nobody foresaw");
-    return describe(new LoggiaError("internal_error", "The service failed to answer; its log holds the reason"));
+    log.error({ err: error }, "a request failed with an unexpected error");
+    return describe(new LoggiaError("internal_error", "The service failed to answer; see its log for the reason"));
   }
   if (error.status >= 500) log.error({ err: error }, "a request failed");
   return describe(error);

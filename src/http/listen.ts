@@ -127,7 +127,7 @@ function reason(error: unknown): string {
     case "EADDRINUSE":
       return "another process listens there";
     case "EACCES":
-      return "this process may not (ports below 1024 are the system's)";
+      return "permission denied (ports below 1024 are reserved by the system)";
     case "EADDRNOTAVAIL":
       return "the host is not an address of this machine";
     case "ENOTFOUND":

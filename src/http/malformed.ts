@@ -35,7 +35,7 @@ export function answerMalformed(server: Server): void {
     else if (connection.writableLength === 0) connection.destroy();
   });
   server.on("connect", (_request, connection) => {
-    refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not possible here; this is no proxy"));
+    refuse(connection, new LoggiaError("method_not_allowed", "CONNECT is not allowed here; this is not a proxy"));
   });
   // Node's own check would answer with a bare status line; `requireHost` replaces it.
   (server as Server & { requireHostHeader: boolean }).requireHostHeader = false;
@@ -48,7 +48,7 @@ export function answerMalformed(server: Server): void {
  */
 export function requireHost({ headers, headersDistinct, httpVersion }: IncomingMessage): void {
   if ((headersDistinct["host"]?.length ?? 0) > 1)
-    throw new LoggiaError("bad_request", "The header Host comes twice; a request is for one host");
+    throw new LoggiaError("bad_request", "The header Host occurs twice; a request must have one");
   if (headers.host !== undefined || httpVersion === "1.0") return;
   throw new LoggiaError("bad_request", "The header Host is missing; every request of HTTP/1.1 needs it");
 }
@@ -103,12 +103,12 @@ function describe({ code }: NodeJS.ErrnoException, limits: HeaderLimits): Loggia
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
       return new LoggiaError("body_too_large", "The extensions of a chunk may hold at most 16 KB");
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new LoggiaError("request_timeout", "The request did not arrive in time; send it anew");
+      return new LoggiaError("request_timeout", "The request did not arrive in time; send it again");
     case "HPE_INVALID_EOF_STATE":
-      return new LoggiaError("bad_request", "The connection ended before the request did");
+      return new LoggiaError("bad_request", "The connection closed before the request was complete");
     case undefined:
     default:
-      return new LoggiaError("bad_request", "This is no HTTP request; one begins as in: GET /1/logs HTTP/1.1");
+      return new LoggiaError("bad_request", "This is not an HTTP request; one begins like this: GET /1/logs HTTP/1.1");
   }
 }
 

@@ -173,16 +173,11 @@ function tellMethods(allow: string): Handler {
 
 function refuseMethod(allow: string): Handler {
   return ({ request, log }) => {
-    const error = new LoggiaError(
-      "method_not_allowed",
-      `${request.method} is not possible here; possible are ${allow}`,
-    );
+    const error = new LoggiaError("method_not_allowed", `${request.method} is not allowed here; allowed are ${allow}`);
     const failure = toFailure(error, log);
     return Promise.resolve({ ...failure, headers: { ...failure.headers, Allow: allow } });
   };
 }
 
 const refusePath: Handler = () =>
-  Promise.reject(
-    new LoggiaError("path_not_found", "There is nothing at this address; /openapi.json describes those that there are"),
-  );
+  Promise.reject(new LoggiaError("path_not_found", "There is no such path; /openapi.json describes all of them"));

@@ -224,6 +224,6 @@ test("a request with two Host headers is refused", async (t) => {
   const ports = [service.post!.port, service.api!.port];
   for (const port of ports) {
     const heard = await exchange(port, `GET ${EVENTS} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n`);
-    t.regex(heard.text, /^HTTP\/1\.1 400 [^]*The header Host comes twice/);
+    t.regex(heard.text, /^HTTP\/1\.1 400 [^]*The header Host occurs twice/);
   }
 });

@@ -66,7 +66,7 @@ export function addFastPath<Route>(
   { keepAlive_ms, first_ms }: { readonly keepAlive_ms: number; readonly first_ms: number },
 ): { readonly isAnswering: (socket: Socket) => boolean } {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
-  if (accept === undefined) throw new TypeError("the server takes no connections");
+  if (accept === undefined) throw new TypeError("the server has no listener for connections");
   const heads = new Map<string, Known<Route> | null>();
   const open = new Map<Socket, FastConnection<Route>>();
   const lane: Lane<Route> = {
@@ -283,7 +283,7 @@ function keepAliveOf(keepAlive_ms: number): string {
 
 /** Returns the server's error for a missing or incomplete request. */
 function failure(code: "ERR_HTTP_REQUEST_TIMEOUT" | "HPE_INVALID_EOF_STATE"): Error {
-  return Object.assign(new Error("No whole request came"), { code });
+  return Object.assign(new Error("No complete request arrived"), { code });
 }
 
 /** A response head. All but its date is fixed, and the date changes once a second. */

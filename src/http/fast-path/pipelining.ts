@@ -19,7 +19,7 @@ const PARTS_MOST = 16;
  */
 export function limitPipelining(server: Server, atOnce: number): void {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
-  if (accept === undefined) throw new TypeError("the server takes no connections");
+  if (accept === undefined) throw new TypeError("the server has no listener for connections");
   const turns = new Turns();
   const inputs = new WeakMap<Socket, Input>();
   server.off("connection", accept).on("connection", (socket: Socket) => {

@@ -27,7 +27,7 @@ export function shareDescriptors<Name extends string>(
   openFiles: number = readOpenFilesLimit(),
 ): Readonly<Record<Name, ConnectionLimits>> {
   if (openFiles < LEAST) {
-    const remedy = "raise it by ulimit -n, LimitNOFILE= of systemd or --ulimit nofile= of a container";
+    const remedy = "raise it with ulimit -n, LimitNOFILE= of systemd or --ulimit nofile= of a container";
     throw new StartError(
       `ulimit -n allows ${openFiles} open files, and the service needs at least ${LEAST}; ${remedy}`,
     );
@@ -46,7 +46,7 @@ export function shareDescriptors<Name extends string>(
       needed,
       connections: Object.fromEntries(connections.filter(([, most]) => most > 0)),
     };
-    log.warn(lowered, `connections are limited to what ulimit -n allows; ${needed} open files allow all`);
+    log.warn(lowered, `connections are limited to what ulimit -n allows; set it to ${needed} to allow all`);
   }
   // A part of the reserve stays free even if other code takes more descriptors than planned.
   const descriptors = openFiles - Math.floor(reserve / 4);

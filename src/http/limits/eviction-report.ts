@@ -5,10 +5,9 @@ import type { Cut } from "./connections.ts";
 const INTERVAL_MS = 60_000;
 
 const WHY: Readonly<Record<Cut, string>> = {
-  crowd: "has as many connections as it may; the oldest that were idle were closed for new ones",
-  descriptors:
-    "is short of file descriptors (ulimit -n); the oldest connections that were idle were closed for new ones",
-  unread: "holds more answers than it may that clients do not read; connections of such were closed",
+  crowd: "has reached its connection limit; the oldest idle connections were closed for new ones",
+  descriptors: "is short of file descriptors (ulimit -n); the oldest idle connections were closed for new ones",
+  unread: "has reached its limit of unread responses; connections of clients that do not read were closed",
 };
 
 /**

@@ -266,7 +266,7 @@ test("an incomplete request gets 400, and silent and idle connections are closed
   await using hasty = await serve(true, { first_ms: 100 });
   const half = await open(fast.port);
   half.end(request("hello").slice(0, -2));
-  t.regex((await hear(half)).text, /^HTTP\/1\.1 400 [^]*The connection ended before the request did/);
+  t.regex((await hear(half)).text, /^HTTP\/1\.1 400 [^]*The connection closed before the request was complete/);
   t.regex((await hear(await open(hasty.port))).text, /^HTTP\/1\.1 408 /);
   const idle = await open(fast.port);
   idle.write(request("hello"));
