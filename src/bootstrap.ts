@@ -83,7 +83,9 @@ async function makeLog(
 ): Promise<void> {
   const owner = made ?? catalog.accounts().find((account) => account.admin);
   if (owner === undefined)
-    throw new StartError("The first log needs an admin to own it, and there is none; make one with loggia admin reset");
+    throw new StartError(
+      "The first log needs an admin to own it, and there is none; create one with loggia admin reset",
+    );
   try {
     await catalog.createLog({ key, display: key, owner: owner.id, apiKey });
   } catch (error) {
@@ -104,7 +106,7 @@ function sayIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "ad
   log.info(
     { ignored },
     `${ignored.join(" and ")} ignored: the store has accounts already. ` +
-      "`loggia admin reset` sets a forgotten password, `loggia log add` makes a log",
+      "`loggia admin reset` sets a forgotten password, `loggia log add` creates a log",
   );
 }
 
@@ -112,8 +114,8 @@ function asStartError(name: string, error: unknown): unknown {
   if (!(error instanceof LoggiaError)) return error;
   if (error.code === "account_exists" || error.code === "log_exists")
     return new StartError(
-      `Another process made the first records meanwhile, so those shown above do not count: ${error.message}`,
+      `Another process created the first records meanwhile, so those shown above are not valid: ${error.message}`,
       { cause: error },
     );
-  return new StartError(`${name} can't be carried out: ${error.message}`, { cause: error });
+  return new StartError(`${name} cannot be applied: ${error.message}`, { cause: error });
 }

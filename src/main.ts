@@ -241,7 +241,7 @@ async function startPipelines(
     ...ports,
     store: measureStore(ports.store, metrics.engines),
     now: clock.now,
-    onExpired: (count) => log.debug({ count }, "retention: left out what has expired"),
+    onExpired: (count) => log.debug({ count }, "retention: skipped expired events"),
   });
   const pipeline = await startPipeline({
     ...ports,
