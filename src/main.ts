@@ -20,7 +20,7 @@ import type { FirstStart, ShowFirstStart } from "./bootstrap.ts";
 import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
 import { personOf } from "./ratelimit/person.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
-import { reportCuts } from "./http/limits/eviction-report.ts";
+import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
@@ -216,8 +216,8 @@ async function listenForMonitoring(
 ): Promise<Address | null> {
   if (address === null) return null;
   const { connections, metrics } = watch;
-  const cut = reportCuts("monitoring", log, metrics.cut);
-  const server = watch.listener({ connections: connections.monitoring, cut });
+  const evicted = reportEvictions("monitoring", log, metrics.evicted);
+  const server = watch.listener({ connections: connections.monitoring, evicted });
   const listening = await listenOn(server, address, { name: "monitoring", setting: "LOGGIA_OPS" });
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return listening;
@@ -340,7 +340,7 @@ async function startApi(
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     observe: metrics.http,
-    cut: reportCuts("the API", log, metrics.cut),
+    evicted: reportEvictions("the API", log, metrics.evicted),
     front: (request, response) => answerOps(request, response) || answerPage(request, response),
   });
   const listening = await api.listen(address);
@@ -385,7 +385,7 @@ async function startPost(
     limiter,
     observe: metrics.posts,
     connections: connections.post,
-    onEvicted: reportCuts("posting", log, metrics.cut),
+    onEvicted: reportEvictions("posting", log, metrics.evicted),
     opsEndpoints: front("post"),
   });
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });

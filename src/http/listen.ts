@@ -4,7 +4,7 @@ import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
 import { limitUnread, shedConnections } from "./limits/connections.ts";
-import type { SheddingLimits, Cut } from "./limits/connections.ts";
+import type { SheddingLimits, EvictionReason } from "./limits/connections.ts";
 import { isAnswering, trackResponses } from "./fast-path/last-answer.ts";
 import { answerMalformed } from "./malformed.ts";
 
@@ -49,13 +49,13 @@ const CHECK_MS = 1_000;
 /**
  * Applies connection limits to a server. A client that exceeds them, or does not speak HTTP, gets
  * an error response.
- * @param cut called for each evicted connection
+ * @param evicted called for each evicted connection
  * @param isBusy whether a request of the connection is in progress that `server` does not know of
  */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
-  cut: (reason: Cut) => void = () => {},
+  evicted: (reason: EvictionReason) => void = () => {},
   isBusy: (socket: Socket) => boolean = () => false,
 ): void {
   server.maxHeadersCount = limits.headers;
@@ -76,10 +76,10 @@ export function limitConnections(
   // Code that replaces the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);
-    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), cut);
+    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), evicted);
     // Emitted if a connection could not be accepted. Without a listener this would end the process.
-    server.on("error", () => cut("descriptors"));
-    limitUnread(server, limits.unread_bytes, cut);
+    server.on("error", () => evicted("descriptors"));
+    limitUnread(server, limits.unread_bytes, evicted);
   });
 }
 
@@ -153,8 +153,8 @@ export async function closeGracefully(server: Server, drain_ms: number): Promise
   server.close();
   // A connection that becomes idle after `close` would stay open until its keep-alive timeout.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), drain_ms);
+  const deadline = setTimeout(() => server.closeAllConnections(), drain_ms);
   await closed;
   clearInterval(sweep);
-  clearTimeout(cut);
+  clearTimeout(deadline);
 }

@@ -9,7 +9,7 @@ import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
 import { restify } from "./restify.ts";
-import type { Cut } from "./limits/connections.ts";
+import type { EvictionReason } from "./limits/connections.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
 import { limitPipelining } from "./fast-path/pipelining.ts";
@@ -30,7 +30,7 @@ export type HttpServerOptions = {
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   /** Called when a connection is evicted. */
-  readonly cut?: ((reason: Cut) => void) | undefined;
+  readonly evicted?: ((reason: EvictionReason) => void) | undefined;
   readonly observe?: Observer | undefined;
   /** Rate limiter applied to each request. Default: one of its own. */
   readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
@@ -76,7 +76,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
     maxParamLength: PATH_LENGTH,
   });
   const server = restifyServer.server as Server;
-  limitConnections(server, limits, given.cut);
+  limitConnections(server, limits, given.evicted);
   restifyServer.on("error", (error: Error) => {
     // Before the server listens, `listen` reports the error. A lack of file descriptors is counted
     // and logged like evicted connections.

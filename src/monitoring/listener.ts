@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
-import type { Cut } from "../http/limits/connections.ts";
+import type { EvictionReason } from "../http/limits/connections.ts";
 import { endAfter } from "../http/fast-path/last-answer.ts";
 import { limitConnections } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
@@ -15,14 +15,14 @@ import type { OpsEndpoints } from "./ops-endpoints.ts";
 export type MonitoringListenerOptions = {
   readonly connections: ConnectionLimits;
   /** Called for each evicted connection. */
-  readonly cut: (reason: Cut) => void;
+  readonly evicted: (reason: EvictionReason) => void;
 };
 
 /** Creates the monitoring listener, which serves the ops endpoints only. */
 export function createMonitoringListener(
   front: OpsEndpoints,
   log: Logger,
-  { connections, cut }: MonitoringListenerOptions,
+  { connections, evicted }: MonitoringListenerOptions,
 ): Server {
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || front(request, response)) return;
@@ -35,6 +35,6 @@ export function createMonitoringListener(
     endAfter(request);
     response.writeHead(status, headers).end(body.json());
   });
-  limitConnections(server, connections, cut);
+  limitConnections(server, connections, evicted);
   return server;
 }

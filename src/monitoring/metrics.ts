@@ -5,8 +5,8 @@ import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { REFUSALS } from "../ratelimit/rate-limiter.ts";
 import type { Refusal } from "../ratelimit/rate-limiter.ts";
-import { CUTS } from "../http/limits/connections.ts";
-import type { Cut } from "../http/limits/connections.ts";
+import { EVICTION_REASONS } from "../http/limits/connections.ts";
+import type { EvictionReason } from "../http/limits/connections.ts";
 import type { Observer } from "../http/route.ts";
 import { cached } from "./cached.ts";
 import { readCounter, readCounters, readGauge, readGauges } from "./families.ts";
@@ -30,7 +30,7 @@ export type Metrics = {
   readonly engines: EngineObserver;
   readonly http: Observer;
   readonly refused: (reason: Refusal) => void;
-  readonly cut: (reason: Cut) => void;
+  readonly evicted: (reason: EvictionReason) => void;
   /** Returns the counts of a listener of another protocol. */
   readonly listener: (name: ListenerName) => ListenerTally;
   /** Starts reading the counts of a pipeline. */
@@ -77,11 +77,11 @@ export function createMetrics(): Metrics {
     engines: engineMetrics(registry),
     http: httpMetrics(registry),
     refused: reasons(registry, "refused", "Requests refused with 429, by the limit exceeded", REFUSALS),
-    cut: reasons(
+    evicted: reasons(
       registry,
       "connections_cut",
       "Connections closed to free resources, by the resource in short supply",
-      CUTS,
+      EVICTION_REASONS,
     ),
     listener: listenerMetrics(registry),
     watchPipeline(read) {
@@ -152,11 +152,11 @@ function postMetrics(registry: Registry): PostObserver {
   const outcomes = createTally(OUTCOMES);
   let waiting = 0;
   let accepted = 0;
-  let cut = 0;
+  let truncated = 0;
   const help = "Requests to the posting listener, by outcome: accepted or the error code";
   readCounters(registry, "loggia_posts_total", help, "outcome", outcomes.read);
   readCounter(registry, "loggia_post_events_total", "Events and visits accepted", () => accepted);
-  readCounter(registry, "loggia_post_events_cut_total", "Events that were truncated to the limits", () => cut);
+  readCounter(registry, "loggia_post_events_cut_total", "Events that were truncated to the limits", () => truncated);
   readGauge(registry, "loggia_posts_waiting", "Requests being read or waiting for the bus", () => waiting);
   return {
     began: () => void (waiting += 1),
@@ -165,7 +165,7 @@ function postMetrics(registry: Registry): PostObserver {
       accepted += events;
       outcomes.add(outcome);
     },
-    eventsCut: (events) => void (cut += events),
+    eventsCut: (events) => void (truncated += events),
   };
 }
 

@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SocketServer, Socket } from "node:net";
 
 /** Reasons why a well-behaved connection is evicted to make room for others. */
-export const CUTS = ["crowd", "descriptors", "unread"] as const;
-export type Cut = (typeof CUTS)[number];
+export const EVICTION_REASONS = ["crowd", "descriptors", "unread"] as const;
+export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
 export type SheddingLimits = {
   /** Maximum number of open connections of a listener. */
@@ -25,14 +25,14 @@ const YOUNG_MS = 5_000;
 const SWEEP_MS = 1_000;
 
 /** Maximum number of connections examined in search of one that can be closed. */
-const LOOKS = 64;
+const EXAMINED_MAX = 64;
 /** Connections without a response so far count as many if they are at least one in this number. */
 const SILENT_SHARE = 4;
 
 /**
  * Last observed state of a connection: response bytes that have left the process, and since when.
  */
-type Seen = { readonly sent_bytes: number; readonly since_ms: number };
+type Observation = { readonly sent_bytes: number; readonly since_ms: number };
 
 /**
  * Makes room when a listener is full, or the process short of descriptors. If it refused new
@@ -47,17 +47,17 @@ export function shedConnections(
   server: SocketServer,
   { connections: most, descriptors }: Pick<SheddingLimits, "connections" | "descriptors">,
   isAnswering: (socket: Socket) => boolean,
-  cut: (reason: Cut) => void,
+  evicted: (reason: EvictionReason) => void,
 ): void {
   // Both in order of arrival.
-  const open = new Map<Socket, Seen>();
-  const silent = new Map<Socket, Seen>();
+  const open = new Map<Socket, Observation>();
+  const silent = new Map<Socket, Observation>();
   const forget = (socket: Socket): void => {
     open.delete(socket);
     silent.delete(socket);
   };
-  const firstIdle = (sockets: Map<Socket, Seen>): Socket | undefined => {
-    let looks = 0;
+  const firstIdle = (sockets: Map<Socket, Observation>): Socket | undefined => {
+    let examined = 0;
     for (const [socket, before] of sockets) {
       if (sockets === silent && socket.bytesWritten > 0) {
         // Each is examined only once, so that the cost per connection is constant.
@@ -65,16 +65,16 @@ export function shedConnections(
         continue;
       }
       if (!isAnswering(socket)) return socket;
-      const seen = lookAgain(socket, before);
+      const seen = observe(socket, before);
       if (socket.writableLength > 0 && performance.now() - seen.since_ms >= YOUNG_MS) return socket;
-      if (++looks === LOOKS) return undefined;
+      if (++examined === EXAMINED_MAX) return undefined;
       // Moves it to the end, so that the next search does not begin with it.
       sockets.delete(socket);
       sockets.set(socket, seen);
     }
     return undefined;
   };
-  const firstToLeave = (): Socket | undefined => {
+  const nextToEvict = (): Socket | undefined => {
     const quiet = firstIdle(silent);
     // If few are silent, they have just arrived, and their requests are about to.
     return silent.size * SILENT_SHARE >= open.size ? (quiet ?? firstIdle(open)) : (firstIdle(open) ?? quiet);
@@ -82,13 +82,13 @@ export function shedConnections(
   server.on("connection", (socket: Socket) => {
     const isFull = open.size >= most;
     if (isFull || descriptorOf(socket) >= descriptors) {
-      const leaver = firstToLeave() ?? socket;
-      forget(leaver);
-      leaver.destroy();
-      cut(isFull ? "crowd" : "descriptors");
-      if (leaver === socket) return;
+      const victim = nextToEvict() ?? socket;
+      forget(victim);
+      victim.destroy();
+      evicted(isFull ? "crowd" : "descriptors");
+      if (victim === socket) return;
     }
-    const seen: Seen = { sent_bytes: 0, since_ms: performance.now() };
+    const seen: Observation = { sent_bytes: 0, since_ms: performance.now() };
     open.set(socket, seen);
     silent.set(socket, seen);
     socket.once("close", () => forget(socket));
@@ -102,7 +102,7 @@ function handleOf(socket: Socket): Handle {
   return (socket as Socket & { readonly _handle?: Handle })._handle ?? null;
 }
 
-function lookAgain(socket: Socket, before: Seen): Seen {
+function observe(socket: Socket, before: Observation): Observation {
   const sent_bytes = socket.bytesWritten - (handleOf(socket)?.writeQueueSize ?? socket.writableLength);
   return sent_bytes === before.sent_bytes ? before : { sent_bytes, since_ms: performance.now() };
 }
@@ -120,7 +120,7 @@ function descriptorOf(socket: Socket): number {
  * until the total is within the limit. A response is buffered until the system has taken all of it,
  * so clients could otherwise fill the memory.
  */
-export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cut) => void): void {
+export function limitUnread(server: Server, most_bytes: number, evicted: (reason: EvictionReason) => void): void {
   /** When each response was first seen unread. */
   const answers = new Map<ServerResponse, { since_ms: number | null }>();
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
@@ -149,7 +149,7 @@ export function limitUnread(server: Server, most_bytes: number, cut: (reason: Cu
       if (sum_bytes <= most_bytes) return;
       sum_bytes -= size_bytes;
       socket.destroy();
-      cut("unread");
+      evicted("unread");
     }
   };
   const timer = setInterval(sweep, SWEEP_MS).unref();

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 
-import type { Cut } from "./connections.ts";
+import type { EvictionReason } from "./connections.ts";
 
 const INTERVAL_MS = 60_000;
 
-const WHY: Readonly<Record<Cut, string>> = {
+const MESSAGES: Readonly<Record<EvictionReason, string>> = {
   crowd: "has reached its connection limit; the oldest idle connections were closed for new ones",
   descriptors: "is short of file descriptors (ulimit -n); the oldest idle connections were closed for new ones",
   unread: "has reached its limit of unread responses; connections of clients that do not read were closed",
@@ -15,23 +15,23 @@ const WHY: Readonly<Record<Cut, string>> = {
  * minute.
  * @param listener as in "the API", for the log
  */
-export function reportCuts(
+export function reportEvictions(
   listener: string,
   log: Pick<Logger, "warn">,
-  count: (reason: Cut) => void,
+  count: (reason: EvictionReason) => void,
   now: () => number = () => performance.now(),
-): (reason: Cut) => void {
-  const last = new Map<Cut, { at_ms: number; unsaid: number }>();
+): (reason: EvictionReason) => void {
+  const last = new Map<EvictionReason, { at_ms: number; unlogged: number }>();
   return (reason) => {
     count(reason);
     const at_ms = now();
-    const said = last.get(reason);
-    const closed = (said?.unsaid ?? 0) + 1;
-    if (said !== undefined && at_ms - said.at_ms < INTERVAL_MS) {
-      said.unsaid = closed;
+    const previous = last.get(reason);
+    const closed = (previous?.unlogged ?? 0) + 1;
+    if (previous !== undefined && at_ms - previous.at_ms < INTERVAL_MS) {
+      previous.unlogged = closed;
       return;
     }
-    last.set(reason, { at_ms, unsaid: 0 });
-    log.warn({ reason, closed }, `${listener} ${WHY[reason]}`);
+    last.set(reason, { at_ms, unlogged: 0 });
+    log.warn({ reason, closed }, `${listener} ${MESSAGES[reason]}`);
   };
 }

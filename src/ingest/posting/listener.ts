@@ -21,7 +21,7 @@ import { toFailure } from "../../http/errors.ts";
 import { addFastPath } from "../../http/fast-path/fast-path.ts";
 import type { FastPath } from "../../http/fast-path/fast-path.ts";
 import { parseForm } from "../../http/form.ts";
-import type { Cut } from "../../http/limits/connections.ts";
+import type { EvictionReason } from "../../http/limits/connections.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../http/listen.ts";
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/fast-path/pipelining.ts";
@@ -69,7 +69,7 @@ export type PostListenerOptions = {
   /** Elasticsearch version reported to clients of its protocol. */
   readonly elasticsearchVersion?: string;
   /** Called when a connection is evicted. */
-  readonly onEvicted?: (reason: Cut) => void;
+  readonly onEvicted?: (reason: EvictionReason) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
   readonly opsEndpoints?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };

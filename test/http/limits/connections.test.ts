@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Socket } from "node:net";
 
-import type { Cut } from "../../../src/http/limits/connections.ts";
+import type { EvictionReason } from "../../../src/http/limits/connections.ts";
 import { addFastPath } from "../../../src/http/fast-path/fast-path.ts";
 import {
   type ConnectionLimits,
@@ -20,9 +20,9 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
 
 /** Starts a listener that answers each request with this many bytes. */
 async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
-  const cuts: Cut[] = [];
+  const evictions: EvictionReason[] = [];
   const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
-  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, ...limits }, (reason) => void cuts.push(reason));
+  limitConnections(server, { ...DEFAULT_CONNECTION_LIMITS, ...limits }, (reason) => void evictions.push(reason));
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
   t.teardown(() => {
     server.closeAllConnections();
@@ -31,7 +31,7 @@ async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, siz
   let [ended, asked] = [0, 0];
   server.on("connection", (socket: Socket) => socket.on("close", () => (ended += 1)));
   server.on("request", () => (asked += 1));
-  return { port, cuts, ended: () => Promise.resolve(ended), asked: () => Promise.resolve(asked) };
+  return { port, evictions, ended: () => Promise.resolve(ended), asked: () => Promise.resolve(asked) };
 }
 
 /** Opens a connection that sends this many requests and reads no response. */
@@ -43,7 +43,7 @@ async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): 
 }
 
 test("a full listener closes connections without a response first, not new or active ones", async (t) => {
-  const { port, cuts } = await start(t, { connections: 20 });
+  const { port, evictions } = await start(t, { connections: 20 });
   const worker = await open(port);
   const answers = hear(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
   worker.write(`${GET}\r\n`);
@@ -58,7 +58,7 @@ test("a full listener closes connections without a response first, not new or ac
     idle.slice(10).every(({ closed }) => !closed),
     "and the oldest left first",
   );
-  t.deepEqual([...new Set(cuts)], ["crowd"]);
+  t.deepEqual([...new Set(evictions)], ["crowd"]);
 });
 
 test("a full listener of answered connections closes the oldest", async (t) => {
@@ -94,37 +94,37 @@ test("a flood of answered connections leaves a new one time for its request", as
 });
 
 test("connections that have read nothing for 5 s are closed to make room", async (t) => {
-  const { port, cuts, asked } = await start(t, { connections: 5 }, 20 * MB);
+  const { port, evictions, asked } = await start(t, { connections: 5 }, 20 * MB);
   for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
   await until(async () => (await asked()) === 5, { what: "five requests" });
   const ask = async () => (await exchange(port, "GET / HTTP/1.0\r\n\r\n")).text.startsWith("HTTP/1.1 200 ");
   t.false(await ask());
   await until(() => ask().catch(() => false), { what: "an answer to another" });
-  t.true(cuts.includes("crowd"));
+  t.true(evictions.includes("crowd"));
 });
 
 test("unread responses are limited in total: the oldest connections are closed", async (t) => {
-  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  const { port, evictions, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   for (let i = 0; i < 5; i++) await askAndLeaveUnread(t, port);
   await until(async () => (await ended()) === 3, { what: "three that left" });
-  t.deepEqual(cuts, ["unread", "unread", "unread"]);
+  t.deepEqual(evictions, ["unread", "unread", "unread"]);
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /, "others are answered");
 });
 
 test("a connection with many unread responses is closed, and no other", async (t) => {
-  const { port, cuts, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
+  const { port, evictions, ended } = await start(t, { unread_bytes: 50 * MB }, 20 * MB);
   await askAndLeaveUnread(t, port, 3);
   await askAndLeaveUnread(t, port);
   await until(async () => (await ended()) > 0, { what: "the one that left" });
   t.is(await ended(), 1);
-  t.deepEqual(cuts, ["unread"]);
+  t.deepEqual(evictions, ["unread"]);
 });
 
 test("a response of which nothing is read is dropped after a timeout", async (t) => {
-  const { port, cuts, ended } = await start(t, { stalled_ms: 300 }, 20 * MB);
+  const { port, evictions, ended } = await start(t, { stalled_ms: 300 }, 20 * MB);
   await askAndLeaveUnread(t, port);
   await until(async () => (await ended()) === 1, { what: "the end of the connection" });
-  t.deepEqual(cuts, [], "which is not for others");
+  t.deepEqual(evictions, [], "which is not for others");
 });
 
 test("headers that arrive byte by byte must arrive within the timeout", async (t) => {
@@ -142,7 +142,7 @@ const FORM = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
  */
 async function startHeld(t: ExecutionContext, isFast: boolean) {
   const held: (() => void)[] = [];
-  const cuts: Cut[] = [];
+  const evictions: EvictionReason[] = [];
   const server = createServer((request, response) => {
     request.resume();
     held.push(() => response.end("x"));
@@ -161,19 +161,19 @@ async function startHeld(t: ExecutionContext, isFast: boolean) {
       ).isAnswering
     : () => false;
   const limits = { ...DEFAULT_CONNECTION_LIMITS, connections: 10 };
-  limitConnections(server, limits, (reason) => void cuts.push(reason), isBusy);
+  limitConnections(server, limits, (reason) => void evictions.push(reason), isBusy);
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { port, held, cuts, release: () => held.forEach((answer) => answer()) };
+  return { port, held, evictions, release: () => held.forEach((answer) => answer()) };
 }
 
 for (const isFast of [true, false]) {
   const way = isFast ? "the fast path" : "node:http";
   test(`a connection whose request ${way} is handling is not closed for new ones`, async (t) => {
-    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const { port, held, evictions, release } = await startHeld(t, isFast);
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 9; i++) {
       const socket = await open(port);
@@ -185,14 +185,14 @@ for (const isFast of [true, false]) {
     half.resume().write(FORM);
     await until(() => Promise.resolve(held.length === 9 + (isFast ? 0 : 1)), { what: "all requests" });
     for (let i = 0; i < 30; i++) (await open(port)).resume();
-    await until(() => Promise.resolve(cuts.length === 30), { what: "thirty that left" });
+    await until(() => Promise.resolve(evictions.length === 30), { what: "thirty that left" });
     t.true(half.closed);
     release();
     for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
   });
 
   test(`a new connection is closed while ${way} is handling requests of all others`, async (t) => {
-    const { port, held, cuts, release } = await startHeld(t, isFast);
+    const { port, held, evictions, release } = await startHeld(t, isFast);
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 10; i++) {
       const socket = await open(port);
@@ -201,25 +201,25 @@ for (const isFast of [true, false]) {
     }
     await until(() => Promise.resolve(held.length === 10), { what: "all requests" });
     t.true((await exchange(port, `${GET}\r\n`)).closed);
-    t.deepEqual(cuts, ["crowd"]);
+    t.deepEqual(evictions, ["crowd"]);
     release();
     for (const { text } of await Promise.all(answers)) t.regex(text, /^HTTP\/1\.1 200 /);
   });
 }
 
 test("if descriptors run out, the oldest idle connection is closed, however few there are", async (t) => {
-  const { port, cuts } = await start(t, { descriptors: 1 });
+  const { port, evictions } = await start(t, { descriptors: 1 });
   for (let i = 0; i < 3; i++) t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^$/);
-  t.deepEqual(cuts, ["descriptors", "descriptors", "descriptors"]);
+  t.deepEqual(evictions, ["descriptors", "descriptors", "descriptors"]);
 });
 
 test("a connection that cannot be accepted is counted and affects no other", async (t) => {
-  const cuts: Cut[] = [];
+  const evictions: EvictionReason[] = [];
   const server = createServer((_, response) => response.end("x"));
-  limitConnections(server, DEFAULT_CONNECTION_LIMITS, (reason) => void cuts.push(reason));
+  limitConnections(server, DEFAULT_CONNECTION_LIMITS, (reason) => void evictions.push(reason));
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
   t.teardown(() => void server.close());
   server.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
-  t.deepEqual(cuts, ["descriptors"]);
+  t.deepEqual(evictions, ["descriptors"]);
   t.regex((await exchange(port, `${GET}Connection: close\r\n\r\n`)).text, /^HTTP\/1\.1 200 /);
 });

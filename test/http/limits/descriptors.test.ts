@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { StartError } from "../../../src/errors.ts";
-import { reportCuts } from "../../../src/http/limits/eviction-report.ts";
+import { reportEvictions } from "../../../src/http/limits/eviction-report.ts";
 import { readOpenFilesLimit, shareDescriptors } from "../../../src/http/limits/descriptors.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 
@@ -65,18 +65,18 @@ test("all closed connections are counted, and logged once a minute", (t) => {
   let now_ms = 5;
   let counted = 0;
   const lines: unknown[] = [];
-  const cut = reportCuts(
+  const evicted = reportEvictions(
     "posting",
     { warn: (object: unknown, message?: string) => void lines.push([object, message]) },
     () => (counted += 1),
     () => now_ms,
   );
-  for (let i = 0; i < 10; i++) cut("crowd");
+  for (let i = 0; i < 10; i++) evicted("crowd");
   t.like(lines, [[{ reason: "crowd", closed: 1 }]]);
-  cut("descriptors");
+  evicted("descriptors");
   t.is(lines.length, 2);
   now_ms += 60_000;
-  cut("crowd");
+  evicted("crowd");
   t.like(lines[2], [{ reason: "crowd", closed: 10 }]);
   t.is(counted, 12);
 });
