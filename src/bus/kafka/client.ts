@@ -57,7 +57,7 @@ export const CLIENT_RETRY: RetryOptions = { initialRetryTime: 100, maxRetryTime:
  * `REQUEST_TIMEOUT`.
  */
 export function createKafkaClient(connection: KafkaConnection): KafkaClient {
-  restWhereNothingWaits();
+  stopIdlePolling();
   const sockets = new Map<Socket, string>();
   const factory = connection.socketFactory ?? connectSocket;
   const config: KafkaConfig = {
@@ -101,7 +101,7 @@ const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
  * everything else is at debug level. Only fields known to hold no secrets are logged.
  */
 function createLogWriter(log: Logger): (entry: LogEntry) => void {
-  const told = new Map<string, number>();
+  const logged_ms = new Map<string, number>();
   return ({ level, namespace, log: entry }) => {
     const { message, error, broker, groupId, topic, partition, retryCount } = entry as Record<string, unknown> & {
       message: string;
@@ -109,15 +109,15 @@ function createLogWriter(log: Logger): (entry: LogEntry) => void {
     const reason = error instanceof Error ? error.message : error;
     const fields = { client: namespace, error: reason, broker, groupId, topic, partition, retryCount };
     const now = performance.now();
-    const isNew = now - (told.get(message) ?? -Infinity) > TELL_AGAIN_MS;
+    const isNew = now - (logged_ms.get(message) ?? -Infinity) > LOG_AGAIN_MS;
     if (level > logLevel.WARN || EXPECTED.test(message) || !isNew) return log.debug(fields, message);
-    if (told.size > 100) told.clear();
-    told.set(message, now);
+    if (logged_ms.size > 100) logged_ms.clear();
+    logged_ms.set(message, now);
     log.warn(fields, message);
   };
 }
 
-const TELL_AGAIN_MS = 30_000;
+const LOG_AGAIN_MS = 30_000;
 
 /**
  * Messages of every rebalance and broker restart. If the cause persists, it is reported elsewhere.
@@ -129,16 +129,16 @@ type RequestQueue = {
   readonly pending: readonly unknown[];
   scheduleCheckPendingRequests: (this: RequestQueue) => void;
 };
-let rests = false;
+let isPatched = false;
 
 /**
  * Stops the polling of kafkajs for connections without waiting requests. kafkajs checks the queue
  * of each connection every millisecond, as it computes a timeout in the past (and Node warns). A
  * check is needed only if a request waits, and each one that has to wait schedules it itself.
  */
-function restWhereNothingWaits(): void {
-  if (rests) return;
-  rests = true;
+function stopIdlePolling(): void {
+  if (isPatched) return;
+  isPatched = true;
   const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue") as {
     prototype: RequestQueue;
   };

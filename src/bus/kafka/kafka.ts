@@ -37,7 +37,7 @@ export type KafkaBusOptions = KafkaConnection & {
 
 const DEFAULT_PARTITIONS = 6;
 const OPEN_TIMEOUT_MS = 20_000;
-const ASK_TIMEOUT_MS = 5000;
+const ADMIN_TIMEOUT_MS = 5000;
 
 type TopicInfo = { readonly name: string; readonly partitions: number };
 
@@ -76,10 +76,10 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
   const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
   if (missing.length > 0) await createTopics(admin, options, missing);
   // A broker may learn of a new topic a moment after the one that created it.
-  const topics = await askUntilSettled(() => readTopics(admin, options));
-  await askUntilSettled(() => askLeaders(admin, options, missing)).catch((error: unknown) => {
+  const topics = await retryWhileElecting(() => readTopics(admin, options));
+  await retryWhileElecting(() => requireLeaders(admin, options, missing)).catch((error: unknown) => {
     // A partition that still has no leader is not waited for; appending retries.
-    if (!isUnsettled(error)) throw error;
+    if (!isElecting(error)) throw error;
   });
   return topics;
 }
@@ -89,29 +89,29 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
  * offsets. Before that, a broker refuses records for a partition, and the retry of the request
  * appends its records for other partitions twice.
  */
-async function askLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
+async function requireLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
   await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
 }
 
 /** Retries for a few seconds while the cluster elects leaders and coordinators. */
-async function askUntilSettled<T>(question: () => Promise<T>): Promise<T> {
+async function retryWhileElecting<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await question();
+      return await request();
     } catch (error) {
-      if (attempt === METADATA_ATTEMPTS || !isUnsettled(error)) throw error;
+      if (attempt === METADATA_ATTEMPTS || !isElecting(error)) throw error;
       await sleep(METADATA_WAIT_MS);
     }
   }
 }
 
-function isUnsettled(error: unknown): boolean {
-  return UNSETTLED.has(kindOf(error));
+function isElecting(error: unknown): boolean {
+  return ELECTING.has(kindOf(error));
 }
 
 const METADATA_ATTEMPTS = 40;
 const METADATA_WAIT_MS = 100;
-const UNSETTLED: ReadonlySet<string> = new Set([
+const ELECTING: ReadonlySet<string> = new Set([
   "UNKNOWN_TOPIC_OR_PARTITION",
   "LEADER_NOT_AVAILABLE",
   "NOT_LEADER_FOR_PARTITION",
@@ -224,7 +224,7 @@ class KafkaBus implements Bus {
 
   async *read(read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     const { admin, options } = this.#parts;
-    const ranges = await this.#ask(() => rangesOf(admin, topicName(options, read.topic), read));
+    const ranges = await this.#request(() => rangesOf(admin, topicName(options, read.topic), read));
     yield* this.#readRanges(ranges, read);
   }
 
@@ -234,7 +234,7 @@ class KafkaBus implements Bus {
     const topic = topicName(options, read.topic);
     const group = `${options.namespace}.reader.${randomBytes(8).toString("hex")}`;
     // The reader itself does not retry while the group has no coordinator.
-    await this.#ask(() => admin.describeGroups([group]));
+    await this.#request(() => admin.describeGroups([group]));
     try {
       yield* readRanges({ connection: options, topic, group, ranges, read });
     } finally {
@@ -246,7 +246,7 @@ class KafkaBus implements Bus {
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
     const { admin, options } = this.#parts;
     const name = topicName(options, topic);
-    const [ends, committed] = await this.#ask(() =>
+    const [ends, committed] = await this.#request(() =>
       Promise.all([
         admin.fetchTopicOffsets(name),
         admin.fetchOffsets({ groupId: groupId(options, topic, group), topics: [name] }),
@@ -265,13 +265,13 @@ class KafkaBus implements Bus {
 
   async offsetsAt(topic: Topic, moment: number): Promise<ReadonlyMap<number, number>> {
     const { admin, options } = this.#parts;
-    const found = await this.#ask(() => admin.fetchTopicOffsetsByTimestamp(topicName(options, topic), moment));
+    const found = await this.#request(() => admin.fetchTopicOffsetsByTimestamp(topicName(options, topic), moment));
     return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
   }
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {
     const { admin, options } = this.#parts;
-    const bounds = await this.#ask(() => admin.fetchTopicOffsets(topicName(options, topic)));
+    const bounds = await this.#request(() => admin.fetchTopicOffsets(topicName(options, topic)));
     const ranges = bounds
       .map(({ partition, low, high }) => ({
         partition,
@@ -286,7 +286,7 @@ class KafkaBus implements Bus {
 
   async ping(): Promise<void> {
     const { admin, options } = this.#parts;
-    await this.#ask(() => admin.fetchTopicMetadata({ topics: [topicName(options, "events")] }));
+    await this.#request(() => admin.fetchTopicMetadata({ topics: [topicName(options, "events")] }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -298,15 +298,15 @@ class KafkaBus implements Bus {
   }
 
   /** Retries for a while if the cluster is electing leaders; then fails with `bus_unavailable`. */
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
+  async #request<T>(send: () => Promise<T>): Promise<T> {
     const { options, dropConnections } = this.#parts;
     if (this.#closed) throw new LoggiaError("bus_unavailable", "The bus is closed");
-    const deadline_ms = performance.now() + ASK_TIMEOUT_MS;
+    const deadline_ms = performance.now() + ADMIN_TIMEOUT_MS;
     for (;;) {
       try {
-        return await withTimeout(question(), deadline_ms - performance.now());
+        return await withTimeout(send(), deadline_ms - performance.now());
       } catch (error) {
-        if (isUnsettled(error) && performance.now() + METADATA_WAIT_MS < deadline_ms) {
+        if (isElecting(error) && performance.now() + METADATA_WAIT_MS < deadline_ms) {
           await sleep(METADATA_WAIT_MS);
           continue;
         }

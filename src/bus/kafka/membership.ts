@@ -31,7 +31,7 @@ export class KafkaMembership {
   readonly #log: Logger;
   #cluster: Cluster | null = null;
   #memberId: string | null = null;
-  #away_ms: number | null = performance.now();
+  #lost_ms: number | null = performance.now();
 
   constructor(group: string, log: Logger) {
     this.#group = group;
@@ -48,14 +48,14 @@ export class KafkaMembership {
     const { events } = consumer;
     consumer.on(events.GROUP_JOIN, ({ payload }) => {
       this.#memberId = payload.memberId;
-      this.#away_ms = null;
+      this.#lost_ms = null;
     });
     consumer.on(events.REBALANCING, () => this.lost());
   }
 
   /** Called when the consumer has ended or must rejoin. */
   lost(): void {
-    this.#away_ms ??= performance.now();
+    this.#lost_ms ??= performance.now();
   }
 
   /**
@@ -63,16 +63,16 @@ export class KafkaMembership {
    *
    * @param session_ms session timeout, after which the broker removes the member itself
    */
-  async leaveLast(session_ms: number, signal: AbortSignal): Promise<void> {
+  async removePrevious(session_ms: number, signal: AbortSignal): Promise<void> {
     const start_ms = performance.now();
     while (!signal.aborted && performance.now() - start_ms < session_ms) {
-      if (await this.#tryToLeave()) return;
+      if (await this.#tryToRemove()) return;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }
 
   /** Returns false if the coordinator is not ready yet. */
-  async #tryToLeave(): Promise<boolean> {
+  async #tryToRemove(): Promise<boolean> {
     const [cluster, memberId, groupId] = [this.#cluster, this.#memberId, this.#group];
     if (cluster === null || memberId === null) return true;
     try {
@@ -90,7 +90,7 @@ export class KafkaMembership {
 
   /** Why no records arrive at the moment, in words for operators; null if they do. */
   fault(): string | null {
-    const isAway = this.#away_ms !== null && performance.now() - this.#away_ms > BRIEF_MS;
-    return isAway ? "is reachable, but this process has not rejoined the consumer group yet: posted events wait" : null;
+    const isLost = this.#lost_ms !== null && performance.now() - this.#lost_ms > BRIEF_MS;
+    return isLost ? "is reachable, but this process has not rejoined the consumer group yet: posted events wait" : null;
   }
 }

@@ -2,7 +2,7 @@ import { Partitioners, type Producer } from "kafkajs";
 import { LoggiaError } from "../../errors.ts";
 import type { NewRecord, Topic } from "../bus.ts";
 import { CLIENT_RETRY, createKafkaClient, REQUEST_TIMEOUT_MS, type KafkaConnection } from "./client.ts";
-import { Append, Lane, type Item } from "./lane.ts";
+import { Append, PartitionQueue, type Item } from "./partition-queue.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
@@ -14,14 +14,14 @@ const SHARED_REQUESTS = 2;
 const SHARED_REQUEST_BYTES = 8 * 1024 * 1024;
 const DISCONNECT_TIMEOUT_MS = 2000;
 
-/** The items that a {@link Lane} contributes to a request. */
-type Load = { readonly lane: Lane; readonly items: readonly Item[] };
+/** The items that a {@link PartitionQueue} contributes to a request. */
+type QueueItems = { readonly queue: PartitionQueue; readonly items: readonly Item[] };
 
 /**
- * Appends to Kafka. Each partition has a lane with at most one request in flight, which preserves
- * the order of each key. Lanes share requests, because the client's cost is per request: records
+ * Appends to Kafka. Each partition has a queue with at most one request in flight, which preserves
+ * the order of each key. Queues share requests, because the client's cost is per request: records
  * that arrive meanwhile are batched, so requests grow with the load. If a shared request fails,
- * each of its lanes retries alone, so that a partition without a leader does not block the others.
+ * each of its queues retries alone, so that a partition without a leader does not block the others.
  *
  * The producer is deliberately not idempotent: kafkajs would then retry without end, and with
  * limited retries a gap in the sequence makes every later request fail. The store removes
@@ -30,8 +30,8 @@ type Load = { readonly lane: Lane; readonly items: readonly Item[] };
 export class KafkaProducer {
   readonly #producer: Producer;
   readonly #dropConnections: () => void;
-  readonly #lanes = new Map<Topic, readonly Lane[]>();
-  readonly #allLanes: readonly Lane[];
+  readonly #queues = new Map<Topic, readonly PartitionQueue[]>();
+  readonly #allQueues: readonly PartitionQueue[];
   readonly #partitionOf = new Map<string, number>();
   readonly #closing = new AbortController();
   #records = 0;
@@ -55,12 +55,12 @@ export class KafkaProducer {
     });
     this.#producer.on(this.#producer.events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
     for (const [topic, { name, partitions }] of topics) {
-      this.#lanes.set(
+      this.#queues.set(
         topic,
-        Array.from({ length: partitions }, (_, partition) => this.#createLane(connection, name, partition)),
+        Array.from({ length: partitions }, (_, partition) => this.#createQueue(connection, name, partition)),
       );
     }
-    this.#allLanes = [...this.#lanes.values()].flat();
+    this.#allQueues = [...this.#queues.values()].flat();
   }
 
   connect(): Promise<void> {
@@ -81,10 +81,10 @@ export class KafkaProducer {
     }
     this.#records += records.length;
     this.#size_bytes += size_bytes;
-    const lanes = this.#lanes.get(topic) ?? [];
+    const queues = this.#queues.get(topic) ?? [];
     return new Promise((resolve, reject) => {
       const append = new Append(records.length, deadline_ms, resolve, reject);
-      for (const record of records) lanes[this.#partition(topic, record.key, lanes.length)]?.push({ record, append });
+      for (const record of records) queues[this.#partition(topic, record.key, queues.length)]?.push({ record, append });
       this.#schedule();
     });
   }
@@ -100,19 +100,19 @@ export class KafkaProducer {
     if (!(await settledWithin(this.#producer.disconnect(), DISCONNECT_TIMEOUT_MS))) this.#dropConnections();
   }
 
-  #createLane(connection: KafkaConnection, topic: string, partition: number): Lane {
-    const lane: Lane = new Lane({
+  #createQueue(connection: KafkaConnection, topic: string, partition: number): PartitionQueue {
+    const queue: PartitionQueue = new PartitionQueue({
       topic,
       partition,
       log: connection.log,
       closing: this.#closing.signal,
-      send: (items) => this.#send([{ lane, items }]),
-      left: (items) => {
+      send: (items) => this.#send([{ queue, items }]),
+      released: (items) => {
         this.#records -= items.length;
         for (const { record } of items) this.#size_bytes -= sizeOf(record);
       },
     });
-    return lane;
+    return queue;
   }
 
   /** Batches the appends of one turn of the event loop. */
@@ -121,46 +121,46 @@ export class KafkaProducer {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#depart();
+      this.#sendQueued();
     });
   }
 
-  #depart(): void {
+  #sendQueued(): void {
     while (this.#requests < SHARED_REQUESTS) {
-      const loads = this.#load();
-      if (loads.length === 0) break;
+      const taken = this.#takeItems();
+      if (taken.length === 0) break;
       this.#requests += 1;
-      void this.#sendTogether(loads);
+      void this.#sendTogether(taken);
     }
-    if (this.#idle !== null && this.#allLanes.every((lane) => lane.isIdle)) this.#idle();
+    if (this.#idle !== null && this.#allQueues.every((queue) => queue.isIdle)) this.#idle();
   }
 
-  #load(): Load[] {
-    const loads: Load[] = [];
+  #takeItems(): QueueItems[] {
+    const taken: QueueItems[] = [];
     let size_bytes = 0;
-    for (const lane of this.#allLanes) {
+    for (const queue of this.#allQueues) {
       if (size_bytes > SHARED_REQUEST_BYTES) break;
-      if (lane.isBusy || lane.isIdle) continue;
-      const items = lane.take();
-      if (items.length > 0) loads.push({ lane, items });
+      if (queue.isBusy || queue.isIdle) continue;
+      const items = queue.take();
+      if (items.length > 0) taken.push({ queue, items });
       for (const { record } of items) size_bytes += sizeOf(record);
     }
-    return loads;
+    return taken;
   }
 
-  async #sendTogether(loads: readonly Load[]): Promise<void> {
+  async #sendTogether(taken: readonly QueueItems[]): Promise<void> {
     try {
-      await this.#send(loads);
-      for (const { lane, items } of loads) lane.sent(items);
+      await this.#send(taken);
+      for (const { queue, items } of taken) queue.sent(items);
     } catch {
-      for (const { lane, items } of loads) void lane.sendAlone(items).finally(() => this.#schedule());
+      for (const { queue, items } of taken) void queue.sendAlone(items).finally(() => this.#schedule());
     }
     this.#requests -= 1;
-    this.#depart();
+    this.#sendQueued();
   }
 
-  async #send(loads: readonly Load[]): Promise<void> {
-    const topicMessages = loads.map(({ lane: { topic, partition }, items }) => ({
+  async #send(taken: readonly QueueItems[]): Promise<void> {
+    const topicMessages = taken.map(({ queue: { topic, partition }, items }) => ({
       topic,
       messages: items.map(({ record: { key, value } }) => ({ key, value, partition })),
     }));

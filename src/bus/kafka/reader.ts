@@ -41,7 +41,7 @@ export async function* readRanges(options: RangesOptions): AsyncGenerator<readon
     allowAutoTopicCreation: false,
     retry: { ...CLIENT_RETRY, retries: 8, restartOnFailure: async () => false },
   });
-  const left: Left = new Map(ranges.map(({ partition, next, end }) => [partition, { next, end }]));
+  const remaining: Remaining = new Map(ranges.map(({ partition, next, end }) => [partition, { next, end }]));
   const handover = new Handover();
   const abort = () => handover.fail(read.signal?.reason);
   read.signal?.addEventListener("abort", abort, { once: true });
@@ -49,11 +49,11 @@ export async function* readRanges(options: RangesOptions): AsyncGenerator<readon
   consumer.on(consumer.events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
   try {
     read.signal?.throwIfAborted();
-    await begin(consumer, topic, left, (payload) => pass(payload, left, read, handover));
-    while (left.size > 0) {
+    await begin(consumer, topic, remaining, (payload) => pass(payload, remaining, read, handover));
+    while (remaining.size > 0) {
       const part = await handover.take(SILENCE_MS);
       if (part === null) throw unavailable(connection, new Error(`no records arrived for ${SILENCE_MS / 1000} s`));
-      if (part.next >= left.get(part.partition)!.end) left.delete(part.partition);
+      if (part.next >= remaining.get(part.partition)!.end) remaining.delete(part.partition);
       if (part.records.length > 0) yield part.records;
     }
   } finally {
@@ -64,21 +64,21 @@ export async function* readRanges(options: RangesOptions): AsyncGenerator<readon
 }
 
 /** The ranges still to be read, by partition. */
-type Left = Map<number, { next: number; readonly end: number }>;
+type Remaining = Map<number, { next: number; readonly end: number }>;
 
 async function begin(
   consumer: Consumer,
   topic: string,
-  left: Left,
+  remaining: Remaining,
   eachBatch: (payload: EachBatchPayload) => Promise<void>,
 ): Promise<void> {
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: true });
   // Each generation starts at the committed offsets, and there are none.
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    const others = (payload.memberAssignment[topic] ?? []).filter((partition) => !left.has(partition));
+    const others = (payload.memberAssignment[topic] ?? []).filter((partition) => !remaining.has(partition));
     if (others.length > 0) consumer.pause([{ topic, partitions: others }]);
-    for (const [partition, { next }] of left) consumer.seek({ topic, partition, offset: String(next) });
+    for (const [partition, { next }] of remaining) consumer.seek({ topic, partition, offset: String(next) });
   });
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch });
 }
@@ -87,17 +87,22 @@ async function begin(
  * Passes the new records of a fetched batch to the reader, within its bounds, and waits until it
  * has taken them.
  */
-async function pass(payload: EachBatchPayload, left: Left, read: ReadOptions, handover: Handover): Promise<void> {
+async function pass(
+  payload: EachBatchPayload,
+  remaining: Remaining,
+  read: ReadOptions,
+  handover: Handover,
+): Promise<void> {
   const { partition } = payload.batch;
   const lastOffset = Number(payload.batch.lastOffset());
-  const range = left.get(partition);
+  const range = remaining.get(partition);
   if (range !== undefined) {
     const fresh = payload.batch.messages
       .map((message) => toRecord(read, partition, message))
       .filter(({ position }) => position.offset >= range.next && position.offset < range.end);
-    const beat = setInterval(() => void payload.heartbeat().catch(() => {}), HEARTBEAT_MS);
+    const heartbeat = setInterval(() => void payload.heartbeat().catch(() => {}), HEARTBEAT_MS);
     try {
-      for (const records of cut(fresh, read)) {
+      for (const records of batchesOf(fresh, read)) {
         range.next = records.at(-1)!.position.offset + 1;
         if (!(await handover.give({ partition, records, next: range.next }))) return;
       }
@@ -107,7 +112,7 @@ async function pass(payload: EachBatchPayload, left: Left, read: ReadOptions, ha
         if (!(await handover.give({ partition, records: [], next: range.next }))) return;
       }
     } finally {
-      clearInterval(beat);
+      clearInterval(heartbeat);
     }
   }
   payload.resolveOffset(payload.batch.lastOffset());
@@ -126,7 +131,10 @@ function toRecord(
   };
 }
 
-function* cut(records: readonly BusRecord[], { maxRecords, maxBytes }: ReadOptions): Generator<readonly BusRecord[]> {
+function* batchesOf(
+  records: readonly BusRecord[],
+  { maxRecords, maxBytes }: ReadOptions,
+): Generator<readonly BusRecord[]> {
   let batch: BusRecord[] = [];
   let size_bytes = 0;
   for (const record of records) {

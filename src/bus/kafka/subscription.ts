@@ -24,10 +24,10 @@ const FETCH_WAIT_MS = 100;
  * and the others continue.
  */
 const INLINE_MS = 50;
-const FETCH_BYTES_LEAST = 256 * 1024;
-const FETCH_BYTES_MOST = 4 * 1024 * 1024;
+const FETCH_MIN_BYTES = 256 * 1024;
+const FETCH_MAX_BYTES = 4 * 1024 * 1024;
 /** Longest wait before a consumer is rebuilt, so that a returning broker is noticed soon. */
-const REBUILD_MOST_MS = 1_000;
+const REBUILD_WAIT_MAX_MS = 1_000;
 /** Silence without heartbeats after which the consumer's loop counts as hung. */
 const SILENCE_MS = 6 * SESSION_TIMEOUT_MS;
 const WATCH_MS = 5000;
@@ -62,7 +62,7 @@ export class KafkaSubscription implements Subscription {
   /** Resolves, by partition, when its last holder in this process has released it. */
   readonly #endings = new Map<number, Promise<void>>();
   readonly #leave: PromiseWithResolvers<void> = Promise.withResolvers();
-  #timeOfClose_ms = CLOSE_TIMEOUT_MS;
+  #closeTimeout_ms = CLOSE_TIMEOUT_MS;
   /**
    * Commits through the current consumer, without kafkajs's retries, which do not check whether the
    * partition is still assigned.
@@ -89,7 +89,7 @@ export class KafkaSubscription implements Subscription {
   }
 
   async close(timeout_ms: number = CLOSE_TIMEOUT_MS): Promise<void> {
-    this.#timeOfClose_ms = timeout_ms;
+    this.#closeTimeout_ms = timeout_ms;
     this.#closing.abort();
     this.#leave.resolve();
     await settledWithin(this.done, timeout_ms + 2 * DISCONNECT_TIMEOUT_MS);
@@ -99,7 +99,7 @@ export class KafkaSubscription implements Subscription {
     this.#joined_ms = performance.now();
     for (let failures = 1; !this.#closing.signal.aborted; failures++) {
       const before_ms = this.#joined_ms;
-      const reason = await this.#live(started);
+      const reason = await this.#runConsumer(started);
       started();
       if (this.#closing.signal.aborted) return;
       if (this.#joined_ms > before_ms) failures = 1;
@@ -111,17 +111,17 @@ export class KafkaSubscription implements Subscription {
         );
       }
       this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; creating a new one");
-      await pause(Math.min(backoff_ms(failures), REBUILD_MOST_MS), this.#closing.signal);
+      await pause(Math.min(backoff_ms(failures), REBUILD_WAIT_MAX_MS), this.#closing.signal);
     }
   }
 
   /**
    * Runs one consumer until it ends. Returns the reason, or null if the subscription was closed.
    */
-  async #live(started: () => void): Promise<unknown> {
+  async #runConsumer(started: () => void): Promise<unknown> {
     const { connection, group, topic, subscription } = this.#options;
     const client = createKafkaClient({ ...connection, log: this.#log });
-    const perPartition = Math.min(Math.max(subscription.maxBytes, FETCH_BYTES_LEAST), FETCH_BYTES_MOST);
+    const perPartition = Math.min(Math.max(subscription.maxBytes, FETCH_MIN_BYTES), FETCH_MAX_BYTES);
     const consumer = client.kafka.consumer({
       groupId: group,
       sessionTimeout: SESSION_TIMEOUT_MS,
@@ -136,10 +136,10 @@ export class KafkaSubscription implements Subscription {
       // old one to expire.
       retry: { ...CLIENT_RETRY, retries: 8, restartOnFailure: async () => false },
     });
-    const died = this.#watch(consumer, client);
+    const watched = this.#watch(consumer, client);
     try {
       await consumer.connect();
-      await this.#membership.leaveLast(SESSION_TIMEOUT_MS, this.#closing.signal);
+      await this.#membership.removePrevious(SESSION_TIMEOUT_MS, this.#closing.signal);
       await consumer.subscribe({ topic, fromBeginning: true });
       await consumer.run({
         autoCommit: false,
@@ -148,16 +148,16 @@ export class KafkaSubscription implements Subscription {
         eachBatch: (payload) => this.#take(payload),
       });
       started();
-      const reason = await Promise.race([died.reason, this.#leave.promise]);
+      const reason = await Promise.race([watched.reason, this.#leave.promise]);
       if (this.#closing.signal.aborted) {
-        await Promise.all([...this.#partitions.values()].map((partition) => partition.close(this.#timeOfClose_ms)));
+        await Promise.all([...this.#partitions.values()].map((partition) => partition.close(this.#closeTimeout_ms)));
         return null;
       }
       return reason;
     } catch (error) {
       return error;
     } finally {
-      died.stop();
+      watched.stop();
       this.#membership.lost();
       this.#assign(consumer, []);
       this.#commit = null;
@@ -169,7 +169,7 @@ export class KafkaSubscription implements Subscription {
    * Follows the events of a consumer. `reason` resolves with an error once it has crashed or hung.
    */
   #watch(consumer: Consumer, client: KafkaClient): { reason: Promise<unknown>; stop(): void } {
-    const { promise: reason, resolve: die } = Promise.withResolvers<unknown>();
+    const { promise: reason, resolve: fail } = Promise.withResolvers<unknown>();
     const { events } = consumer;
     let heartbeat_ms = performance.now();
     this.#membership.follow(consumer);
@@ -181,10 +181,10 @@ export class KafkaSubscription implements Subscription {
       this.#joined_ms = heartbeat_ms;
       this.#assign(consumer, payload.memberAssignment[this.#options.topic] ?? []);
     });
-    consumer.on(events.CRASH, ({ payload }) => die(payload.error));
+    consumer.on(events.CRASH, ({ payload }) => fail(payload.error));
     consumer.on(events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
     const timer = setInterval(() => {
-      if (performance.now() - heartbeat_ms > SILENCE_MS) die(new Error(`no heartbeat for ${SILENCE_MS / 1000} s`));
+      if (performance.now() - heartbeat_ms > SILENCE_MS) fail(new Error(`no heartbeat for ${SILENCE_MS / 1000} s`));
     }, WATCH_MS);
     return { reason, stop: () => clearInterval(timer) };
   }
@@ -202,7 +202,7 @@ export class KafkaSubscription implements Subscription {
     for (const number of assigned) {
       const kept = this.#partitions.get(number);
       if (kept === undefined) {
-        this.#adopt(consumer, number);
+        this.#startPartition(consumer, number);
       } else if (kept.position !== null) {
         // Each generation starts at the committed offsets, before the records already fetched.
         consumer.seek({ topic, partition: number, offset: String(kept.position) });
@@ -210,7 +210,7 @@ export class KafkaSubscription implements Subscription {
     }
   }
 
-  #adopt(consumer: Consumer, number: number): void {
+  #startPartition(consumer: Consumer, number: number): void {
     const { topic, subscription, handler } = this.#options;
     const partition = new KafkaPartition({
       partition: number,

@@ -31,19 +31,19 @@ const { signal } = new AbortController();
 
 test("a member leaves once the returned broker has loaded the group", async (t) => {
   const { membership, left } = joined([loading(), loading()]);
-  await membership.leaveLast(60_000, signal);
+  await membership.removePrevious(60_000, signal);
   t.deepEqual(left, ["m1", "m1", "m1"]);
-  await membership.leaveLast(60_000, signal);
+  await membership.removePrevious(60_000, signal);
   t.is(left.length, 3, "it has left");
 });
 
 test("leaving is retried at most for the session timeout, and only if a retry can help", async (t) => {
   const busy = joined(Array.from({ length: 100 }, loading));
-  await busy.membership.leaveLast(300, signal);
+  await busy.membership.removePrevious(300, signal);
   t.true(busy.left.length >= 1 && busy.left.length <= 2, String(busy.left.length));
   const unknown = joined([refusal(false)]);
-  await unknown.membership.leaveLast(60_000, signal);
+  await unknown.membership.removePrevious(60_000, signal);
   t.is(unknown.left.length, 1);
-  await busy.membership.leaveLast(60_000, AbortSignal.abort());
+  await busy.membership.removePrevious(60_000, AbortSignal.abort());
   t.true(busy.left.length <= 2, "closing");
 });

@@ -10,7 +10,7 @@ export class Append {
   readonly #resolve: () => void;
   readonly #reject: (error: LoggiaError) => void;
   readonly #timer: NodeJS.Timeout;
-  #left: number;
+  #remaining: number;
   /** The last reason why Kafka did not store the records. */
   reason = "no response";
   /** Kafka's own message for that reason, which callers may see. */
@@ -18,25 +18,27 @@ export class Append {
   settled = false;
 
   constructor(records: number, deadline_ms: number, resolve: () => void, reject: (error: LoggiaError) => void) {
-    this.#left = records;
+    this.#remaining = records;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(
-        new LoggiaError("bus_unavailable", this.#late(Math.round(deadline_ms)), { cause: new Error(this.reason) }),
+        new LoggiaError("bus_unavailable", this.#timeoutMessage(Math.round(deadline_ms)), {
+          cause: new Error(this.reason),
+        }),
       );
     }, deadline_ms);
   }
 
   /** The client's own messages are only logged: they may name files and addresses. */
-  #late(deadline_ms: number): string {
-    const late = `Kafka did not store the records within ${deadline_ms} ms`;
-    return this.refusal === null ? late : `${late}: ${this.refusal}`;
+  #timeoutMessage(deadline_ms: number): string {
+    const message = `Kafka did not store the records within ${deadline_ms} ms`;
+    return this.refusal === null ? message : `${message}: ${this.refusal}`;
   }
 
   recordDone(): void {
-    this.#left -= 1;
-    if (this.#left > 0 || this.settled) return;
+    this.#remaining -= 1;
+    if (this.#remaining > 0 || this.settled) return;
     this.settled = true;
     clearTimeout(this.#timer);
     this.#resolve();
@@ -52,15 +54,15 @@ export class Append {
 
 export type Item = { readonly record: NewRecord; readonly append: Append };
 
-export type LaneOptions = {
+export type PartitionQueueOptions = {
   readonly topic: string;
   readonly partition: number;
   readonly log: Logger;
   readonly closing: AbortSignal;
-  /** Sends records of this lane only. */
+  /** Sends records of this queue only. */
   send(items: readonly Item[]): Promise<void>;
   /** Called when items are no longer queued or in flight. */
-  left(items: readonly Item[]): void;
+  released(items: readonly Item[]): void;
 };
 
 /**
@@ -72,7 +74,7 @@ const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
 
 /** Errors that last until an operator acts. Appends fail at once. */
-const NEVER: ReadonlySet<string> = new Set([
+const PERMANENT_ERRORS: ReadonlySet<string> = new Set([
   "TOPIC_AUTHORIZATION_FAILED",
   "CLUSTER_AUTHORIZATION_FAILED",
   "SASL_AUTHENTICATION_FAILED",
@@ -80,16 +82,16 @@ const NEVER: ReadonlySet<string> = new Set([
 ]);
 
 /** Queue of one partition. At most one of its requests is in flight, which preserves the order. */
-export class Lane {
+export class PartitionQueue {
   readonly topic: string;
   readonly partition: number;
-  readonly #options: LaneOptions;
+  readonly #options: PartitionQueueOptions;
   #queue: Item[] = [];
   #request_bytes = REQUEST_BYTES;
   /** Whether a request is in flight or being retried. */
   isBusy = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: PartitionQueueOptions) {
     this.#options = options;
     this.topic = options.topic;
     this.partition = options.partition;
@@ -105,23 +107,23 @@ export class Lane {
 
   /**
    * Returns the items of the next request: in order, within its limits, without appends that have
-   * timed out. The lane is busy until {@link sent} or {@link sendAlone} is finished.
+   * timed out. The queue is busy until {@link sent} or {@link sendAlone} is finished.
    */
   take(): Item[] {
     const items: Item[] = [];
-    const givenUp: Item[] = [];
+    const timedOut: Item[] = [];
     let size_bytes = 0;
     for (const item of this.#queue) {
       if (item.append.settled) {
-        givenUp.push(item);
+        timedOut.push(item);
         continue;
       }
       size_bytes += sizeOf(item.record) + RECORD_OVERHEAD_BYTES;
       if (items.length > 0 && (size_bytes > this.#request_bytes || items.length === REQUEST_RECORDS)) break;
       items.push(item);
     }
-    this.#queue.splice(0, items.length + givenUp.length);
-    this.#options.left(givenUp);
+    this.#queue.splice(0, items.length + timedOut.length);
+    this.#options.released(timedOut);
     this.isBusy = items.length > 0;
     return items;
   }
@@ -129,7 +131,7 @@ export class Lane {
   /** Completes a request: all of `items` are durable. */
   sent(items: readonly Item[]): void {
     for (const { append } of items) append.recordDone();
-    this.#options.left(items);
+    this.#options.released(items);
     this.isBusy = false;
   }
 
@@ -140,20 +142,20 @@ export class Lane {
         await this.#options.send(items);
         return this.sent(items);
       } catch (error) {
-        if (this.#splits(items, error)) return;
-        this.#note(items, error);
+        if (this.#splitIfTooLarge(items, error)) return;
+        this.#noteError(items, error);
         if (items.every(({ append }) => append.settled)) break;
         const fields = { topic: this.topic, partition: this.partition, reason: reasonOf(error), records: items.length };
         this.#options.log.warn({ ...fields, failures }, "Kafka did not accept records; retrying");
         await pause(backoff_ms(failures), this.#options.closing);
       }
     }
-    this.#options.left(items);
+    this.#options.released(items);
     this.isBusy = false;
   }
 
   /** Halves the size of requests if the broker's limit is lower than its default. */
-  #splits(items: readonly Item[], error: unknown): boolean {
+  #splitIfTooLarge(items: readonly Item[], error: unknown): boolean {
     if (kindOf(error) !== "MESSAGE_TOO_LARGE" || items.length === 1) return false;
     const size_bytes = items.reduce((sum, { record }) => sum + sizeOf(record) + RECORD_OVERHEAD_BYTES, 0);
     this.#request_bytes = Math.floor(size_bytes / 2);
@@ -163,10 +165,10 @@ export class Lane {
   }
 
   /** Notes the error for the deadline's message. Fails appends that cannot succeed. */
-  #note(items: readonly Item[], error: unknown): void {
+  #noteError(items: readonly Item[], error: unknown): void {
     const reason = reasonOf(error);
     const isTooLarge = kindOf(error) === "MESSAGE_TOO_LARGE";
-    const isHopeless = this.#options.closing.aborted || NEVER.has(kindOf(error));
+    const isPermanent = this.#options.closing.aborted || PERMANENT_ERRORS.has(kindOf(error));
     for (const { append } of items) {
       append.reason = reason;
       append.refusal = refusalOf(error);
@@ -176,7 +178,7 @@ export class Lane {
             cause: error,
           }),
         );
-      } else if (isHopeless) {
+      } else if (isPermanent) {
         const why =
           append.refusal ??
           (this.#options.closing.aborted ? "the service is shutting down" : "it refused the credentials");
