@@ -172,9 +172,9 @@ function startWatch(
   const { roles, trustedProxies } = settings;
   const rates = { ...settings.rates, answers_mb: answersOf(settings) };
   const deadLetters = createDeadLetters({ ...ports, deletions });
-  const apart = settings.monitoring !== null;
+  const separateMetrics = settings.monitoring !== null;
   const monitoring = closing.use(
-    createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, apart, log }),
+    createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, separateMetrics, log }),
   );
   const failures = closing.use(createFailedSignIns(log));
   const limiter = createRateLimiter({
@@ -297,7 +297,7 @@ type ApiWatch = Watch & {
 async function startApi(
   settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
-  { metrics, limiter, front, holds, connections, continuity, postPort }: ApiWatch,
+  { metrics, limiter, opsEndpoints, holds, connections, continuity, postPort }: ApiWatch,
   locating: Locating,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -323,9 +323,9 @@ async function startApi(
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
   closing.use(startSessionRemoval({ catalog, clock, log }));
   const { createApi } = await import("./api/api.ts");
-  const { createPageFront } = await import("./http/assets.ts");
-  const answerOps = front("api");
-  const answerPage = createPageFront(PAGE_FOLDER);
+  const { createPageHandler } = await import("./http/assets.ts");
+  const answerOps = opsEndpoints("api");
+  const answerPage = createPageHandler(PAGE_FOLDER);
   const api = createApi({
     catalog,
     store,
@@ -341,7 +341,7 @@ async function startApi(
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     observe: metrics.http,
     evicted: reportEvictions("the API", log, metrics.evicted),
-    front: (request, response) => answerOps(request, response) || answerPage(request, response),
+    answerFirst: (request, response) => answerOps(request, response) || answerPage(request, response),
   });
   const listening = await api.listen(address);
   closing.defer(() => api.close());
@@ -351,7 +351,7 @@ async function startApi(
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog, store }, clock, batches, watermarks, accepted, deletions }: Opened,
-  { metrics, appends, limiter, front, connections }: Watch,
+  { metrics, appends, limiter, opsEndpoints, connections }: Watch,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
@@ -386,7 +386,7 @@ async function startPost(
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),
-    opsEndpoints: front("post"),
+    opsEndpoints: opsEndpoints("post"),
   });
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());

@@ -54,7 +54,7 @@ export type ApiOptions = {
   /** Default: a guard that allows only loopback names and the machine's own names. */
   readonly browsers?: BrowserGuard;
   /** Handles some requests before routing; returns true if it did. */
-  readonly front?: NonNullable<HttpServerOptions["front"]>;
+  readonly answerFirst?: NonNullable<HttpServerOptions["answerFirst"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in order. */
   readonly readWatermark?: ReadWatermark | null;
   /** Default: the standard port. */
@@ -107,7 +107,7 @@ export function createApi(options: ApiOptions): HttpServer {
     evicted,
     limiter = createRateLimiter(),
     browsers = createBrowserGuard(),
-    front,
+    answerFirst,
     readWatermark = null,
     posting = () => ({ url: null, port: 8081 }),
     operations,
@@ -133,6 +133,6 @@ export function createApi(options: ApiOptions): HttpServer {
     observe,
     evicted,
     limiter,
-    front,
+    answerFirst,
   });
 }

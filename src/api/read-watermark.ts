@@ -97,7 +97,7 @@ export function watchReadWatermark(options: ReadWatermarkOptions): ReadWatermark
     every_ms: () => LOOK_EVERY_MS[isFollowed() ? "followed" : "idle"],
     now: onBus,
     log,
-    seen: (_, passed_ms) => {
+    sampled: (_, passed_ms) => {
       show(performance.now() - refresh_ms);
       if (passed_ms !== null) indexed.push({ before_ms: passed_ms, seen_ms: performance.now() });
       void makeVisible();

@@ -15,7 +15,7 @@ export type ProgressOptions = {
    * Called after each read of the lag, with the group's lags. `passed_ms` is the latest time, by
    * `now`, whose records the group has passed since the previous call, or null if there is none.
    */
-  readonly seen: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
+  readonly sampled: (lags: readonly PartitionLag[], passed_ms: number | null) => void;
 };
 
 /** The ends of the topic's partitions at one time. */
@@ -33,11 +33,11 @@ const MAX_SAMPLES = 512;
  * to which everything is processed is known without reading a record. It reports nothing while the
  * bus is away.
  */
-export function watchProgress({ bus, group, every_ms, now, log, seen }: ProgressOptions): AsyncDisposable {
+export function watchProgress({ bus, group, every_ms, now, log, sampled }: ProgressOptions): AsyncDisposable {
   const stop = new AbortController();
   let samples: Sample[] = [];
 
-  async function look(): Promise<void> {
+  async function sample(): Promise<void> {
     const taken_ms = await now();
     const lags = await bus.lag("events", group);
     samples.push({ taken_ms, ends: new Map(lags.map(({ partition, end }) => [partition, end])) });
@@ -48,12 +48,12 @@ export function watchProgress({ bus, group, every_ms, now, log, seen }: Progress
     const passed = samples[last];
     samples = samples.slice(last + 1);
     if (samples.length > MAX_SAMPLES) samples = samples.filter((_, i) => i % 2 === 0);
-    seen(lags, passed?.taken_ms ?? null);
+    sampled(lags, passed?.taken_ms ?? null);
   }
 
   async function watch(): Promise<void> {
     while (!stop.signal.aborted) {
-      await look().catch((error: unknown) =>
+      await sample().catch((error: unknown) =>
         log.debug({ err: error, group }, "the lag of the consumer group could not be read"),
       );
       await delay(every_ms(), undefined, { signal: stop.signal }).catch(() => {});

@@ -7,7 +7,7 @@ import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter } from "./fast-path/last-answer.ts";
 
 /** Answers requests for the page and its assets. Returns whether the request was one of them. */
-export type PageFront = (request: IncomingMessage, response: ServerResponse) => boolean;
+export type PageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A file of the page with its precompressed encodings. */
 type Asset = {
@@ -55,7 +55,7 @@ const ASSETS = "/assets/";
  * `/assets/…` never changes, because the names contain a hash of the content. All files are read
  * once, at startup. Without a built page, `/` answers 503 and says how to build it.
  */
-export function createPageFront(folder: string): PageFront {
+export function createPageHandler(folder: string): PageHandler {
   const assets = readAssets(folder);
   return (request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1);

@@ -35,7 +35,7 @@ export type HttpServerOptions = {
   /** Rate limiter applied to each request. Default: one of its own. */
   readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
   /** Answers some requests before routing. Returns whether it did. */
-  readonly front?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  readonly answerFirst?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
 type Options = HttpServerOptions & Pick<Exchange, "limiter">;
@@ -97,7 +97,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
 function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    if (refuseAmbiguous(request, response) || options.front?.(request, response) === true) return;
+    if (refuseAmbiguous(request, response) || options.answerFirst?.(request, response) === true) return;
     const refuse = findFault(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {

@@ -11,14 +11,14 @@ export type AppendWatch = Pick<Bus, "append"> & {
 };
 
 /** Replaces a reason that may contain anything, in messages for callers. */
-export const UNFORESEEN = "unexpected error; see the log of the service";
+export const UNEXPECTED_ERROR = "unexpected error; see the log of the service";
 
 /**
  * How long a failed append makes posting not ready. A listener that is not ready may receive no
  * posts, so nothing would show a recovery. After this time the first posts act as the probe; an
  * artificial record would pollute a log.
  */
-const VERDICT_MS = 10_000;
+const OUTCOME_LIFE_MS = 10_000;
 
 /**
  * Watches the appends to a bus. A bus may answer pings and still refuse appends: its disk is full,
@@ -26,24 +26,24 @@ const VERDICT_MS = 10_000;
  */
 export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = () => performance.now()): AppendWatch {
   let last: { readonly why: string; readonly until_ms: number } | null = null;
-  let begun = 0;
+  let started = 0;
   let newest = 0;
   return {
     async append(topic, records, options) {
-      begun += 1;
-      const number = begun;
-      const tell = (verdict: typeof last): void => {
+      started += 1;
+      const number = started;
+      const note = (outcome: typeof last): void => {
         // A newer append has ended already, so this outcome is outdated.
         if (number < newest) return;
         newest = number;
-        last = verdict;
+        last = outcome;
       };
       try {
         await bus.append(topic, records, options);
-        tell(null);
+        note(null);
       } catch (error) {
         const why = faultOf(error);
-        if (why !== null) tell({ why, until_ms: now_ms() + VERDICT_MS });
+        if (why !== null) note({ why, until_ms: now_ms() + OUTCOME_LIFE_MS });
         throw error;
       }
     },
@@ -56,6 +56,6 @@ export function watchAppends(bus: Pick<Bus, "append">, now_ms: () => number = ()
  * full queue.
  */
 function faultOf(error: unknown): string | null {
-  if (!(error instanceof LoggiaError)) return UNFORESEEN;
+  if (!(error instanceof LoggiaError)) return UNEXPECTED_ERROR;
   return error.code === "bus_unavailable" ? error.message : null;
 }

@@ -7,11 +7,11 @@ export function cached<T>(life_ms: number, produce: () => Promise<T>): () => Pro
   return () => {
     if (last === null || performance.now() >= last.until_ms) {
       const answer = produce();
-      const asked = { answer, until_ms: Infinity };
-      last = asked;
+      const entry = { answer, until_ms: Infinity };
+      last = entry;
       answer.then(
-        () => (asked.until_ms = performance.now() + life_ms),
-        () => (asked.until_ms = 0),
+        () => (entry.until_ms = performance.now() + life_ms),
+        () => (entry.until_ms = 0),
       );
     }
     return last.answer;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 export type Wrong = "password" | "key";
 
 /** Maximum number of lines a minute. Further failures are only counted. */
-const MOST = 10;
+const LINES_MAX = 10;
 const MINUTE_MS = 60_000;
 
 /**
@@ -23,7 +23,7 @@ export function createFailedSignIns(log: Logger): Disposable & { note(wrong: Wro
   return {
     note(wrong, address) {
       timer ??= setTimeout(end, MINUTE_MS).unref();
-      if (logged === MOST) unlogged += 1;
+      if (logged === LINES_MAX) unlogged += 1;
       else {
         logged += 1;
         log.warn({ wrong, address }, "Authentication failed");

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
 import type { Role } from "../settings.ts";
-import { UNFORESEEN } from "./appends.ts";
+import { UNEXPECTED_ERROR } from "./appends.ts";
 import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";
 import { DEPENDENCIES } from "./dependencies.ts";
@@ -87,14 +87,14 @@ export function createHealth({
   log,
   timeout_ms = TIMEOUT_MS,
 }: HealthOptions): Health {
-  const looks = Object.fromEntries(
-    DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => look(name, ports[name], timeout_ms, log))]),
+  const checks = Object.fromEntries(
+    DEPENDENCIES.map((name) => [name, cached(CACHE_MS, () => check(name, ports[name], timeout_ms, log))]),
   ) as Record<Dependency, () => Promise<string | null>>;
   return {
     async ready(needed) {
-      const faults = await Promise.all(DEPENDENCIES.map((name) => looks[name]()));
+      const faults = await Promise.all(DEPENDENCIES.map((name) => checks[name]()));
       const states = DEPENDENCIES.map((name, i): [Dependency, DependencyState] => {
-        const away: Fault = { need: name, why: faults[i] ?? null };
+        const unreachable: Fault = { need: name, why: faults[i] ?? null };
         // A reachable bus may refuse appends or deliver nothing. Listeners that do not need the
         // failing condition stay ready.
         const conditions: Partial<Record<Dependency, readonly Fault[]>> = {
@@ -104,8 +104,8 @@ export function createHealth({
           ],
           store: [{ need: "comparison", why: comparison() }],
         };
-        const found = [away, ...(conditions[name] ?? [])].filter(({ why }) => why !== null);
-        const { need, why } = found.find((fault) => needed.includes(fault.need)) ?? found[0] ?? away;
+        const found = [unreachable, ...(conditions[name] ?? [])].filter(({ why }) => why !== null);
+        const { need, why } = found.find((fault) => needed.includes(fault.need)) ?? found[0] ?? unreachable;
         const isNeeded = needed.includes(need);
         return [name, why === null ? { ok: true, needed: isNeeded } : { ok: false, needed: isNeeded, why }];
       });
@@ -124,20 +124,20 @@ export function createHealth({
 type Fault = { readonly need: Need; readonly why: string | null };
 
 /** Returns why a dependency cannot be used, or null. */
-async function look(
+async function check(
   name: Dependency,
   port: { ping(): Promise<void> },
   timeout_ms: number,
   log: Logger,
 ): Promise<string | null> {
-  const { promise: late, resolve } = Promise.withResolvers<string>();
+  const { promise: timedOut, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(() => resolve(`did not answer within ${timeout_ms} ms`), timeout_ms);
   try {
-    return (await Promise.race([port.ping(), late])) ?? null;
+    return (await Promise.race([port.ping(), timedOut])) ?? null;
   } catch (error) {
     if (error instanceof LoggiaError) return error.message;
     log.error({ err: error, dependency: name }, "health: the check of a dependency failed with an unexpected error");
-    return UNFORESEEN;
+    return UNEXPECTED_ERROR;
   } finally {
     clearTimeout(timer);
   }

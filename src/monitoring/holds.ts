@@ -39,7 +39,7 @@ export type Holds = {
   accept(name: HoldName): Promise<Hold>;
 };
 
-const SAY_AGAIN_MS = 3_600_000;
+const LOG_AGAIN_MS = 3_600_000;
 
 /**
  * Creates the holds of a process. A hold is logged when it begins, and then once an hour while
@@ -53,7 +53,7 @@ export function createHolds({
   readonly log: Logger;
   readonly elapsed?: () => number;
 }): Holds {
-  const holds = new Map<HoldName, { readonly hold: NewHold; readonly said_ms: number }>();
+  const holds = new Map<HoldName, { readonly hold: NewHold; readonly logged_ms: number }>();
   const gone = new Map<HoldName, PromiseWithResolvers<void>>();
 
   function end(name: HoldName, message: string): void {
@@ -65,9 +65,9 @@ export function createHolds({
 
   return {
     set(hold) {
-      const last_ms = holds.get(hold.name)?.said_ms ?? -Infinity;
-      const isDue = elapsed() - last_ms >= SAY_AGAIN_MS;
-      holds.set(hold.name, { hold, said_ms: isDue ? elapsed() : last_ms });
+      const last_ms = holds.get(hold.name)?.logged_ms ?? -Infinity;
+      const isDue = elapsed() - last_ms >= LOG_AGAIN_MS;
+      holds.set(hold.name, { hold, logged_ms: isDue ? elapsed() : last_ms });
       if (isDue) log.error({ hold: hold.name, todo: hold.todo }, `waiting for an operator's decision: ${hold.why}`);
     },
     clear: (name) => end(name, "a hold ended because its cause is gone; the service continues"),

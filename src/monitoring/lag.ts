@@ -21,7 +21,7 @@ export type LagOptions = {
   readonly log: Logger;
 };
 
-const LOOK_EVERY_MS = 1_000;
+const SAMPLE_INTERVAL_MS = 1_000;
 
 /**
  * Watches how far the pipeline is behind the bus. Everything on the bus at a time is stored once
@@ -34,10 +34,10 @@ export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   const progress = watchProgress({
     bus,
     group,
-    every_ms: () => LOOK_EVERY_MS,
+    every_ms: () => SAMPLE_INTERVAL_MS,
     now: () => performance.now(),
     log,
-    seen: (lags, passed_ms) => {
+    sampled: (lags, passed_ms) => {
       done_ms = passed_ms ?? done_ms;
       records = lags.reduce((sum, { end, next }) => sum + Math.max(0, end - next), 0);
     },

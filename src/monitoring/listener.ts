@@ -20,12 +20,12 @@ export type MonitoringListenerOptions = {
 
 /** Creates the monitoring listener, which serves the ops endpoints only. */
 export function createMonitoringListener(
-  front: OpsEndpoints,
+  opsEndpoints: OpsEndpoints,
   log: Logger,
   { connections, evicted }: MonitoringListenerOptions,
 ): Server {
   const server = createServer((request, response) => {
-    if (refuseAmbiguous(request, response) || front(request, response)) return;
+    if (refuseAmbiguous(request, response) || opsEndpoints(request, response)) return;
     const nothing = new LoggiaError(
       "path_not_found",
       "This address serves only /health/live, /health/ready and /metrics",

@@ -1,35 +1,35 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Store, WriteOutcome } from "../store/store.ts";
 
-export type Question = "list" | "group" | "users" | "find" | "data" | "marks";
+export type QueryKind = "list" | "group" | "users" | "find" | "data" | "marks";
 export type Write = "events" | "alerts" | "visits";
 
 /** Receives the durations of calls to the engines. */
 export type EngineObserver = {
   append(records: number, duration_s: number, ok: boolean): void;
   write(what: Write, outcomes: readonly WriteOutcome[], duration_s: number): void;
-  question(kind: Question, duration_s: number, ok: boolean): void;
+  query(kind: QueryKind, duration_s: number, ok: boolean): void;
 };
 
 /** Wraps a store so that the durations of writes and reads are observed. */
 export function measureStore(store: Store, observe: EngineObserver): Store {
-  const asked = <Input extends readonly unknown[], Answer>(
-    kind: Question,
-    ask: (...input: Input) => Promise<Answer>,
+  const timed = <Input extends readonly unknown[], Answer>(
+    kind: QueryKind,
+    read: (...input: Input) => Promise<Answer>,
   ): ((...input: Input) => Promise<Answer>) => {
     return async (...input) => {
       const start_ms = performance.now();
       let ok = false;
       try {
-        const answer = await ask(...input);
+        const answer = await read(...input);
         ok = true;
         return answer;
       } finally {
-        observe.question(kind, secondsSince(start_ms), ok);
+        observe.query(kind, secondsSince(start_ms), ok);
       }
     };
   };
-  const written = async (what: Write, write: () => Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
+  const timedWrite = async (what: Write, write: () => Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
     const start_ms = performance.now();
     const outcomes = await write();
     if (outcomes.length > 0) observe.write(what, outcomes, secondsSince(start_ms));
@@ -37,16 +37,16 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
   };
   return {
     ...store,
-    writeEvents: (events, position) => written("events", () => store.writeEvents(events, position)),
-    writeAlerts: (alerts) => written("alerts", () => store.writeAlerts(alerts)),
-    writeVisits: (visits) => written("visits", () => store.writeVisits(visits)),
-    list: asked("list", (plan, options) => store.list(plan, options)),
-    rows: asked("list", (plan) => store.rows(plan)),
-    group: asked("group", (plan) => store.group(plan)),
-    users: asked("users", (plan) => store.users(plan)),
-    find: asked("find", (from, log, id) => store.find(from, log, id)),
-    data: asked("data", (log, id) => store.data(log, id)),
-    annotations: asked("marks", (ids) => store.annotations(ids)),
+    writeEvents: (events, position) => timedWrite("events", () => store.writeEvents(events, position)),
+    writeAlerts: (alerts) => timedWrite("alerts", () => store.writeAlerts(alerts)),
+    writeVisits: (visits) => timedWrite("visits", () => store.writeVisits(visits)),
+    list: timed("list", (plan, options) => store.list(plan, options)),
+    rows: timed("list", (plan) => store.rows(plan)),
+    group: timed("group", (plan) => store.group(plan)),
+    users: timed("users", (plan) => store.users(plan)),
+    find: timed("find", (from, log, id) => store.find(from, log, id)),
+    data: timed("data", (log, id) => store.data(log, id)),
+    annotations: timed("marks", (ids) => store.annotations(ids)),
   };
 }
 

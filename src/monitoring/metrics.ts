@@ -76,8 +76,8 @@ export function createMetrics(): Metrics {
     posts: postMetrics(registry),
     engines: engineMetrics(registry),
     http: httpMetrics(registry),
-    refused: reasons(registry, "refused", "Requests refused with 429, by the limit exceeded", REFUSALS),
-    evicted: reasons(
+    refused: countByReason(registry, "refused", "Requests refused with 429, by the limit exceeded", REFUSALS),
+    evicted: countByReason(
       registry,
       "connections_cut",
       "Connections closed to free resources, by the resource in short supply",
@@ -169,7 +169,7 @@ function postMetrics(registry: Registry): PostObserver {
   };
 }
 
-function reasons<Reason extends string>(registry: Registry, name: string, help: string, all: readonly Reason[]) {
+function countByReason<Reason extends string>(registry: Registry, name: string, help: string, all: readonly Reason[]) {
   const counts = createTally(all);
   readCounters(registry, `loggia_${name}_total`, help, "reason", counts.read);
   return (reason: Reason): void => counts.add(reason);
@@ -204,7 +204,7 @@ function engineMetrics(registry: Registry): EngineObserver {
       KINDS.map((kind) => [kind, outcomes.read().get(`${what} ${kind}`) ?? 0] as const),
     );
   }
-  const question = new Histogram({
+  const query = new Histogram({
     name: "loggia_query_seconds",
     help: "Time until the store answered, by kind of query",
     labelNames: ["kind", "ok"],
@@ -223,7 +223,7 @@ function engineMetrics(registry: Registry): EngineObserver {
       // Names are built once per kind rather than for each of thousands of outcomes.
       for (const kind of KINDS) outcomes.add(`${what} ${kind}`, counts[kind]);
     },
-    question: (kind, duration_s, ok) => question.observe({ kind, ok: String(ok) }, duration_s),
+    query: (kind, duration_s, ok) => query.observe({ kind, ok: String(ok) }, duration_s),
   };
 }
 

@@ -28,7 +28,7 @@ export type MonitoringOptions = {
   /** Roles of this process. The monitoring listener is ready when all of them can work. */
   readonly roles: ReadonlySet<Role>;
   /** Whether only the monitoring listener serves metrics. */
-  readonly apart: boolean;
+  readonly separateMetrics: boolean;
   readonly log: Logger;
 };
 
@@ -38,7 +38,7 @@ export type Monitoring = AsyncDisposable & {
   /** The bus for posts, with its appends observed for readiness and metrics. */
   readonly appends: Pick<Bus, "append">;
   /** Returns the ops endpoints for the listener of one role. */
-  readonly front: (role: Role) => OpsEndpoints;
+  readonly opsEndpoints: (role: Role) => OpsEndpoints;
   /** Sets the readiness condition of the pipeline: why the bus delivers nothing, or null. */
   watchDeliveries(fault: () => string | null): void;
   /** Sets the readiness condition of the comparison: why it has not been made yet, or null. */
@@ -53,7 +53,7 @@ export function createMonitoring({
   holds,
   group,
   roles,
-  apart,
+  separateMetrics,
   log,
 }: MonitoringOptions): Monitoring {
   const metrics = createMetrics();
@@ -71,7 +71,8 @@ export function createMonitoring({
     appends: measureAppend(appends, metrics.engines),
     watchDeliveries: (fault) => (deliveries = fault),
     watchComparison: (fault) => (comparison = fault),
-    front: (role) => createOpsEndpoints({ health, needed: needsOf([role]), metrics: apart ? null : metrics, log }),
+    opsEndpoints: (role) =>
+      createOpsEndpoints({ health, needed: needsOf([role]), metrics: separateMetrics ? null : metrics, log }),
     listener: (options) =>
       createMonitoringListener(createOpsEndpoints({ health, needed: needsOf(roles), metrics, log }), log, options),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),

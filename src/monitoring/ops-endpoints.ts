@@ -23,18 +23,18 @@ export type OpsEndpointsOptions = {
   readonly log: Logger;
 };
 
-type Told = { readonly status: number; readonly type: string; readonly payload: Buffer };
+type OpsAnswer = { readonly status: number; readonly type: string; readonly payload: Buffer };
 
 const JSON_TYPE = "application/json; charset=utf-8";
-const LIVE: Told = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSON.stringify({ status: "live" })) };
+const LIVE: OpsAnswer = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSON.stringify({ status: "live" })) };
 
 /**
  * Creates the endpoints `/health/live`, `/health/ready` and `/metrics`. Their cost does not grow
  * with the rate of requests.
  */
 export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpointsOptions): OpsEndpoints {
-  const bytesOf = lastBytes();
-  const answers: Readonly<Record<string, () => Promise<Told>>> = {
+  const encode = createCachedEncoder();
+  const answers: Readonly<Record<string, () => Promise<OpsAnswer>>> = {
     "/health/live": () => Promise.resolve(LIVE),
     "/health/ready": async () => {
       const readiness = await health.ready(needed);
@@ -45,7 +45,7 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
       };
     },
     ...(metrics && {
-      "/metrics": async () => ({ status: 200, type: METRICS_CONTENT_TYPE, payload: bytesOf(await metrics.text()) }),
+      "/metrics": async () => ({ status: 200, type: METRICS_CONTENT_TYPE, payload: encode(await metrics.text()) }),
     }),
   };
   return (request, response) => {
@@ -53,9 +53,9 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
     // Quick exit for posts: hardly any other URL begins with these letters.
     if (!url.startsWith("/h") && !url.startsWith("/m")) return false;
     const [path = ""] = url.split("?", 1);
-    const ask = Object.hasOwn(answers, path) ? answers[path] : undefined;
-    if (ask === undefined) return false;
-    void tell(request, response, ask, log);
+    const produce = Object.hasOwn(answers, path) ? answers[path] : undefined;
+    if (produce === undefined) return false;
+    void respond(request, response, produce, log);
     return true;
   };
 }
@@ -64,7 +64,7 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
  * Returns a function that encodes a text and reuses the last buffer for an equal text, so that slow
  * readers hold no copies.
  */
-function lastBytes(): (text: string) => Buffer {
+function createCachedEncoder(): (text: string) => Buffer {
   let last = { text: "", bytes: Buffer.alloc(0) };
   return (text) => {
     if (text !== last.text) last = { text, bytes: Buffer.from(text) };
@@ -72,11 +72,16 @@ function lastBytes(): (text: string) => Buffer {
   };
 }
 
-async function tell(request: IncomingMessage, response: ServerResponse, ask: () => Promise<Told>, log: Logger) {
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  produce: () => Promise<OpsAnswer>,
+  log: Logger,
+) {
   // The unread rest of a body would be parsed as the next request.
   const isLast = hasBody(request);
   if (isLast) endAfter(request);
-  let told: Told;
+  let answer: OpsAnswer;
   let headers: Readonly<Record<string, string>> = {};
   try {
     requireHost(request);
@@ -84,19 +89,19 @@ async function tell(request: IncomingMessage, response: ServerResponse, ask: () 
       headers = { Allow: "GET, HEAD" };
       throw new LoggiaError("method_not_allowed", `${request.method} is not allowed here; allowed are GET, HEAD`);
     }
-    told = await ask();
+    answer = await produce();
   } catch (error) {
     const failure = toFailure(error, log);
     headers = { ...headers, ...failure.headers };
-    told = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
+    answer = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
   }
-  if (told.status === 503) headers = { ...headers, "Retry-After": "1" };
+  if (answer.status === 503) headers = { ...headers, "Retry-After": "1" };
   if (isLast) headers = { ...headers, Connection: "close" };
-  response.writeHead(told.status, {
+  response.writeHead(answer.status, {
     ...COMMON_HEADERS,
     ...headers,
-    "Content-Type": told.type,
-    "Content-Length": told.payload.length,
+    "Content-Type": answer.type,
+    "Content-Length": answer.payload.length,
   });
-  response.end(told.payload);
+  response.end(answer.payload);
 }

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
-import { UNFORESEEN } from "../monitoring/appends.ts";
+import { UNEXPECTED_ERROR } from "../monitoring/appends.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
 import { faultsOf } from "./faults.ts";
@@ -160,7 +160,7 @@ class Watch {
       this.#fault = null;
       this.#compared.resolve();
     } catch (error) {
-      const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNFORESEEN}`;
+      const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNEXPECTED_ERROR}`;
       // Comparisons are retried soon, so each reason is logged once.
       if (this.#fault !== why)
         log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");

@@ -37,7 +37,7 @@ test("a measured store forwards every call and counts it", async (t) => {
   const observer: EngineObserver = {
     append: () => {},
     write: () => {},
-    question: (kind, _, ok) => asked.push(`${kind} ${ok}`),
+    query: (kind, _, ok) => asked.push(`${kind} ${ok}`),
   };
   const measured = measureStore(recording(store, calls), observer);
   const plan = listPlan(log);

@@ -6,7 +6,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { buildPage } from "../../infra/page.ts";
-import { createPageFront } from "../../src/http/assets.ts";
+import { createPageHandler } from "../../src/http/assets.ts";
 import { get } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { shareService } from "../support/shared-service.ts";
@@ -24,9 +24,9 @@ const POLICY =
 
 /** Serves a folder as the page's assets alone. */
 async function serve(t: ExecutionContext, folder: string): Promise<string> {
-  const front = createPageFront(folder);
+  const handler = createPageHandler(folder);
   const server = createServer((request, response) => {
-    if (!front(request, response)) response.writeHead(418).end();
+    if (!handler(request, response)) response.writeHead(418).end();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
