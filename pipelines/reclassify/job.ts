@@ -5,7 +5,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import type { Turns } from "../../src/scheduling/turns.ts";
+import type { SerialQueue } from "../../src/scheduling/serial-queue.ts";
 import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Condition } from "../../src/query/plan.ts";
 import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts";
@@ -31,7 +31,7 @@ export type ReclassifyingOptions = {
 type JobOptions = ReclassifyingOptions & {
   readonly claim: Claim;
   /** Runs the pieces of all jobs of the process one at a time. */
-  readonly inTurn: Turns;
+  readonly inTurn: SerialQueue;
   /** Ends the job between two steps, with the signal's reason. */
   readonly signal: AbortSignal;
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { createTurns } from "../../src/scheduling/turns.ts";
+import { createSerialQueue } from "../../src/scheduling/serial-queue.ts";
 import { isUnderWay, reclassificationOf } from "../../src/operations/reclassification.ts";
 import type {
   OrderCursor,
@@ -39,7 +39,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
   const { documents, log, poll_ms = POLL_MS, takeOver_ms = LEASE_MS } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const inTurn = createTurns();
+  const inTurn = createSerialQueue();
   const seen = new Map<string, Seen>();
   const running = new Map<string, Promise<void>>();
   let cursor: OrderCursor | null = null;

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
-import { createTurns } from "../scheduling/turns.ts";
+import { createSerialQueue } from "../scheduling/serial-queue.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
 
@@ -33,7 +33,7 @@ const PIECE = 250;
 /** Lists of up to this many records do not queue behind others. */
 const SHORT = 1000;
 
-const inTurn = createTurns();
+const inTurn = createSerialQueue();
 
 /**
  * Writes a long list in pieces, and long lists one after the other, so that other requests are

@@ -1,7 +1,7 @@
 /** Longest turn of the event loop that counts as idle. A single request takes longer. */
 const EMPTY_TURN_MS = 0.01;
 
-let awake_ms = 0;
+let polled_ms = 0;
 
 /**
  * Keeps this thread awake while `isWanted` returns true. If work is about to arrive, sleeping and
@@ -11,7 +11,7 @@ export function busyPoll(isWanted: () => boolean): void {
   const before_ms = performance.now();
   setImmediate(() => {
     const turn_ms = performance.now() - before_ms;
-    if (turn_ms < EMPTY_TURN_MS) awake_ms += turn_ms;
+    if (turn_ms < EMPTY_TURN_MS) polled_ms += turn_ms;
     if (isWanted()) busyPoll(isWanted);
   });
 }
@@ -21,5 +21,5 @@ export function busyPoll(isWanted: () => boolean): void {
  * utilization counts as work.
  */
 export function busyPolled_ms(): number {
-  return awake_ms;
+  return polled_ms;
 }

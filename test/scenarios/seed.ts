@@ -5,7 +5,7 @@ import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
-import { createTurns } from "../../src/scheduling/turns.ts";
+import { createSerialQueue } from "../../src/scheduling/serial-queue.ts";
 import { uniqueName } from "../support/temporary.ts";
 import type { Service } from "./engines.ts";
 import { fill } from "./names.ts";
@@ -14,7 +14,7 @@ import type { Scenario, SeedEvent } from "./scenario.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 /** All scenarios start at once, and only so many passwords may wait for their hash. */
-const inTurn = createTurns();
+const inTurn = createSerialQueue();
 
 /** The password of all accounts in scenarios. */
 export const PASSWORD = "correct horse battery staple";

@@ -1,6 +1,6 @@
 import test from "ava";
 import { setImmediate as turn } from "node:timers/promises";
-import { yieldToRequests, hurryUntil, underLoad, noteRequest } from "../../src/scheduling/cooperative.ts";
+import { yieldToRequests, prioritizeUntil, underLoad, noteRequest } from "../../src/scheduling/cooperative.ts";
 import { until } from "../support/until.ts";
 
 // A process has one scheduler, so these tests run in sequence.
@@ -80,7 +80,7 @@ test.serial("after a request has arrived, the next slice starts after twice the 
 test.serial("if the work itself is awaited, other work gets no more than a turn", async (t) => {
   await using others = countTurns();
   const waited = Promise.withResolvers<void>();
-  hurryUntil(waited.promise);
+  prioritizeUntil(waited.promise);
   await yieldToRequests();
   work(50);
   noteRequest();

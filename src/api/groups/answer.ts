@@ -2,7 +2,7 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, GroupQuestion } from "../../query/question.ts";
 import { rangeOf } from "../../query/span.ts";
-import { mapGently, sortGently } from "../../scheduling/pacer.ts";
+import { mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { earlier } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
@@ -41,7 +41,7 @@ async function arranged(
 ): Promise<Group[]> {
   const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
   const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
-  const sorted = await sortGently(await mapGently(kept, rank), compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
 
@@ -52,7 +52,7 @@ async function withPrevious(
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;
   if (compare === null || groups.length === 0)
-    return await mapGently(groups, (group) => ({ ...group, previous: null }));
+    return await mapYielding(groups, (group) => ({ ...group, previous: null }));
   const { plan: before, finder } = earlier(plan, compare, zone, now_ms, groups);
   const found = await withRates(
     await store.group(before),
@@ -61,5 +61,5 @@ async function withPrevious(
   );
   const find = await finder(found);
   const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
-  return await mapGently(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
+  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
 }

@@ -7,7 +7,7 @@ import { rangeOf } from "../../query/span.ts";
 import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
-import { mapGently } from "../../scheduling/pacer.ts";
+import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /** Up to this many groups are queried by key, instead of querying all earlier groups. */
@@ -48,7 +48,7 @@ export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number,
     },
     finder: async (groups) => {
       const byKeys = new Map<string, Group>();
-      await mapGently(groups, (group) => byKeys.set(JSON.stringify(group.keys), group));
+      await mapYielding(groups, (group) => byKeys.set(JSON.stringify(group.keys), group));
       const keysOf = earlierKeys(plan.by, step);
       return (keys) => byKeys.get(JSON.stringify(keysOf(keys)));
     },

@@ -3,7 +3,7 @@ import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calenda
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { rangeOf } from "../../query/span.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
-import { mapGently } from "../../scheduling/pacer.ts";
+import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**
@@ -20,16 +20,16 @@ export async function filled(
 ): Promise<Group[]> {
   const { from_ms, to_ms } = keysToFill(groups, plan, place, now_ms);
   const keys = [...keysOfPeriod(plan.by[place] as Period, from_ms, to_ms)];
-  const present = new Set(await mapGently(groups, (group) => JSON.stringify(group.keys)));
+  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys)));
   const others = new Map<string, readonly GroupValue[]>();
-  await mapGently(groups, (group) => {
+  await mapYielding(groups, (group) => {
     const rest = group.keys.toSpliced(place, 1);
     others.set(JSON.stringify(rest), rest);
   });
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
-  await mapGently(combined([...others.values()], keys, place), (added) => {
+  await mapYielding(combined([...others.values()], keys, place), (added) => {
     if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
   });
   return all;

@@ -1,7 +1,7 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
 import type { GroupQuestion } from "../../query/question.ts";
-import { mapGently } from "../../scheduling/pacer.ts";
+import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group } from "../../store/store.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function withRates(
 ): Promise<readonly Group[]> {
   if (rates.length === 0) return groups;
   const periods = plan.by.flatMap((by, i) => (by.kind === "period" ? [{ by, i }] : []));
-  return await mapGently(groups, ({ keys, values }) => {
+  return await mapYielding(groups, ({ keys, values }) => {
     const length_ms = Math.min(...periods.map(({ by, i }) => lengthOfKey(by, keys[i]!)));
     const over_ms = periods.length === 0 ? range_ms : length_ms;
     return {

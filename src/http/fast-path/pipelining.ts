@@ -20,7 +20,7 @@ const PARTS_MOST = 16;
 export function limitPipelining(server: Server, atOnce: number): void {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (accept === undefined) throw new TypeError("the server has no listener for connections");
-  const turns = new Turns();
+  const turns = new ResumeQueue();
   const inputs = new WeakMap<Socket, Input>();
   server.off("connection", accept).on("connection", (socket: Socket) => {
     accept.call(server, socket);
@@ -35,7 +35,7 @@ export function limitPipelining(server: Server, atOnce: number): void {
 type Parse = (chunk: Buffer) => void;
 
 /** Resumes inputs in the order in which they were queued. */
-class Turns {
+class ResumeQueue {
   #waiting: Input[] = [];
 
   add(input: Input): void {
@@ -56,7 +56,7 @@ class Turns {
 class Input {
   readonly #socket: Socket;
   readonly #parse: Parse;
-  readonly #turns: Turns;
+  readonly #turns: ResumeQueue;
   readonly #atOnce: number;
   /** Input that is not parsed yet. */
   #rest: Buffer | null = null;
@@ -65,7 +65,7 @@ class Input {
   #isQueued = false;
   #isPaused = false;
 
-  constructor(socket: Socket, parse: Parse, turns: Turns, atOnce: number) {
+  constructor(socket: Socket, parse: Parse, turns: ResumeQueue, atOnce: number) {
     this.#socket = socket;
     this.#parse = parse;
     this.#turns = turns;

@@ -5,7 +5,7 @@ import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
 import { wellFormed } from "../../events/text.ts";
-import { createTurns } from "../../scheduling/turns.ts";
+import { createSerialQueue } from "../../scheduling/serial-queue.ts";
 import { readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
@@ -27,7 +27,7 @@ const FREE_EVENTS = 100;
 
 /** Batches up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
-const inTurn = createTurns();
+const inTurn = createSerialQueue();
 
 /** Body of a batch. `sent_bytes` is its size as sent, before decompression. */
 export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };

@@ -5,7 +5,7 @@ import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { createTurns } from "../../scheduling/turns.ts";
+import { createSerialQueue } from "../../scheduling/serial-queue.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { postTimesBy } from "../posting/created.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
@@ -52,7 +52,7 @@ const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
 const RETRY_AFTER_S = 2;
 
-const inTurn = createTurns();
+const inTurn = createSerialQueue();
 
 /**
  * Stores the events of a body. Resolves once all of them are durable. A body of several appends is

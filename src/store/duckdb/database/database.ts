@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 
 import { asker, askerGone, askerLeft_ms } from "../../../asker.ts";
 import { ClientGone } from "../../../errors.ts";
-import { hurryUntil } from "../../../scheduling/cooperative.ts";
+import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
 import { isFatal, isHalfWritten, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./errors.ts";
 import { closeFile, copyFile, openFile } from "./file.ts";
 import type { FileOptions, OpenFile } from "./file.ts";
@@ -219,7 +219,7 @@ export class Database implements AsyncDisposable {
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);
     // Earlier writes yield between their steps; a waiting write shortens these pauses.
-    if (this.#pendingWrites > 0) hurryUntil(turn);
+    if (this.#pendingWrites > 0) prioritizeUntil(turn);
     this.#pendingWrites += 1;
     this.#writeVersion += 1;
     this.#writing = turn.catch(() => undefined).finally(() => (this.#pendingWrites -= 1));

@@ -29,7 +29,7 @@ import { rangeOf } from "../search/seek.ts";
 import { slicesOf } from "../search/slices.ts";
 import type { Slice, Span } from "../search/slices.ts";
 import { topGroups } from "./top-groups.ts";
-import { sortGently } from "../../../scheduling/pacer.ts";
+import { sortYielding } from "../../../scheduling/yielding.ts";
 
 /** Number of groups sorted at once. */
 const PAGE = 10_000;
@@ -90,12 +90,12 @@ function collectorOf(plan: GroupPlan): Collector {
       // More groups may be added during the sort.
       const some = ranked;
       ranked = [];
-      ranked = (await sortGently(some, compare)).slice(0, wanted).concat(ranked);
+      ranked = (await sortYielding(some, compare)).slice(0, wanted).concat(ranked);
     },
     async finish() {
       // Without keys there always is one group.
       if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
-      const sorted = await sortGently(ranked, compare);
+      const sorted = await sortYielding(ranked, compare);
       return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
     },
   };

@@ -17,7 +17,7 @@ import { marksAmong } from "../annotations.ts";
 import { orderOfRows } from "./order.ts";
 import { ANY_ORDER, atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
-import { sortGently } from "../../../scheduling/pacer.ts";
+import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
 
 /** Answers a list plan, for any page up to the end. */
@@ -198,9 +198,9 @@ async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<Ev
   let total = 0;
   for await (const row of rows) {
     total += 1;
-    if (kept.push(row) >= (skip + take) * 2 + KEPT) kept = (await sortGently(kept, order)).slice(0, skip + take);
+    if (kept.push(row) >= (skip + take) * 2 + KEPT) kept = (await sortYielding(kept, order)).slice(0, skip + take);
   }
-  return { rows: (await sortGently(kept, order)).slice(skip, skip + take), total };
+  return { rows: (await sortYielding(kept, order)).slice(skip, skip + take), total };
 }
 
 /** Number of extra rows at which rows are sorted and cut. */

@@ -1,11 +1,11 @@
 import { throwIfGivenUp } from "../../../elasticsearch/client.ts";
-import { Pacer } from "../../../scheduling/pacer.ts";
+import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
 
 /** Tests records one by one, and yields the thread in between. */
 export class Look<Row> {
   readonly #test: RecordTest<Row>;
-  readonly #pacer = new Pacer(throwIfGivenUp);
+  readonly #yielder = new Yielder(throwIfGivenUp);
 
   constructor(test: RecordTest<Row>) {
     this.#test = test;
@@ -17,14 +17,14 @@ export class Look<Row> {
    */
   at(row: Row): boolean | Promise<boolean> {
     const steps = this.#test.prepare(row);
-    return steps !== null || this.#pacer.isDue ? this.#inTurns(row, steps) : this.#test.holds(row);
+    return steps !== null || this.#yielder.isDue ? this.#inTurns(row, steps) : this.#test.holds(row);
   }
 
   async #inTurns(row: Row, steps: ReturnType<RecordTest<Row>["prepare"]>): Promise<boolean> {
     for (let isDone = steps === null; !isDone; isDone = steps!.next().done === true) {
-      if (this.#pacer.isDue) await this.#pacer.turn();
+      if (this.#yielder.isDue) await this.#yielder.turn();
     }
-    if (this.#pacer.isDue) await this.#pacer.turn();
+    if (this.#yielder.isDue) await this.#yielder.turn();
     return this.#test.holds(row);
   }
 }

@@ -3,14 +3,14 @@ import { setImmediate as turn } from "node:timers/promises";
 type Compare<T> = (a: T, b: T) => number;
 
 /** Items sorted or merged between two turns: a few milliseconds of work. */
-const RUN = 2_000;
+const RUN_ITEMS = 2_000;
 
 /** How long work may hold the thread between turns. */
-const HELD_MS = 10;
+const HOLD_MAX_MS = 10;
 
 let last: Promise<void> = Promise.resolve();
 
-/** Waits for the next turn of the event loop that no other {@link Pacer} uses. */
+/** Waits for the next turn of the event loop that no other {@link Yielder} uses. */
 function nextTurn(): Promise<void> {
   last = last.then(() => turn());
   return last;
@@ -20,7 +20,7 @@ function nextTurn(): Promise<void> {
  * Yields between steps of unpredictable length: a regular expression may take a hundred
  * milliseconds for one text. One piece of all paced work runs in each turn.
  */
-export class Pacer {
+export class Yielder {
   readonly #check: () => void;
   #began_ms = performance.now();
 
@@ -31,7 +31,7 @@ export class Pacer {
 
   /** Whether it is time for a {@link turn}. */
   get isDue(): boolean {
-    return performance.now() - this.#began_ms > HELD_MS;
+    return performance.now() - this.#began_ms > HOLD_MAX_MS;
   }
 
   async turn(): Promise<void> {
@@ -45,11 +45,11 @@ export class Pacer {
  * Sorts stably, yielding in between: sorts runs, then merges them. Sorting a hundred thousand long
  * texts at once would block the process for a second.
  */
-export async function sortGently<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
+export async function sortYielding<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
   let runs: T[][] = [];
-  for (let from = 0; from < items.length; from += RUN) {
+  for (let from = 0; from < items.length; from += RUN_ITEMS) {
     if (from > 0) await turn();
-    runs.push(items.slice(from, from + RUN).sort(compare));
+    runs.push(items.slice(from, from + RUN_ITEMS).sort(compare));
   }
   while (runs.length > 1) {
     const merged: T[][] = [];
@@ -64,7 +64,7 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
-    if (merged.length % RUN === RUN - 1) await turn();
+    if (merged.length % RUN_ITEMS === RUN_ITEMS - 1) await turn();
     const isLeft = j === right.length || (i < left.length && compare(left[i]!, right[j]!) <= 0);
     merged.push(isLeft ? left[i++]! : right[j++]!);
   }
@@ -72,10 +72,10 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
 }
 
 /** Maps each item, yielding in between. */
-export async function mapGently<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
+export async function mapYielding<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
   const made: U[] = [];
   for (const item of items) {
-    if (made.push(of(item)) % RUN === 0) await turn();
+    if (made.push(of(item)) % RUN_ITEMS === 0) await turn();
   }
   return made;
 }

@@ -1,18 +1,18 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { mapGently, Pacer, sortGently } from "../../src/scheduling/pacer.ts";
+import { mapYielding, Yielder, sortYielding } from "../../src/scheduling/yielding.ts";
 import { turnsDuring } from "../support/turns.ts";
 
 type Item = { readonly key: number; readonly place: number };
 const byKey = (a: Item, b: Item): number => a.key - b.key;
 
 test("sorts like the language's own sort, and is stable", async (t) => {
-  t.deepEqual(await sortGently([], byKey), []);
+  t.deepEqual(await sortYielding([], byKey), []);
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 1, max: 5_000 }), async (length, spread) => {
       const items = Array.from({ length }, (_, place) => ({ key: (place * 7_919) % spread, place }));
-      t.deepEqual(await sortGently(items, byKey), items.toSorted(byKey));
+      t.deepEqual(await sortYielding(items, byKey), items.toSorted(byKey));
     }),
     { numRuns: 20 },
   );
@@ -20,7 +20,7 @@ test("sorts like the language's own sort, and is stable", async (t) => {
 
 test("sorting yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
-  const turns = await turnsDuring(() => sortGently(items, byKey));
+  const turns = await turnsDuring(() => sortYielding(items, byKey));
   t.true(turns >= 20, `${turns} turns`);
 });
 
@@ -28,7 +28,7 @@ test("mapping keeps the order of items and yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, i) => i);
   let made: readonly number[] = [];
   const turns = await turnsDuring(async () => {
-    made = await mapGently(items, (item) => item * 2);
+    made = await mapYielding(items, (item) => item * 2);
   });
   t.deepEqual(
     made,
@@ -38,24 +38,24 @@ test("mapping keeps the order of items and yields to other work", async (t) => {
 });
 
 /** Runs steps of a millisecond each. */
-async function paced(pacer: Pacer, steps: number): Promise<void> {
+async function paced(yielder: Yielder, steps: number): Promise<void> {
   for (let step = 0; step < steps; step++) {
-    if (pacer.isDue) await pacer.turn();
+    if (yielder.isDue) await yielder.turn();
     const begin_ms = performance.now();
     while (performance.now() - begin_ms < 1);
   }
 }
 
 test("paced work of unknown length yields to other work, and ends when it is cancelled", async (t) => {
-  const turns = await turnsDuring(() => paced(new Pacer(), 200));
+  const turns = await turnsDuring(() => paced(new Yielder(), 200));
   t.true(turns >= 5, `${turns} turns`);
-  const unwanted = new Pacer(() => {
+  const unwanted = new Yielder(() => {
     throw new Error("not wanted");
   });
   await t.throwsAsync(paced(unwanted, 200), { message: "not wanted" });
 });
 
 test("of several paced works one slice runs between two turns of other work", async (t) => {
-  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Pacer(), 100))));
+  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Yielder(), 100))));
   t.true(turns >= 20, `${turns} turns`);
 });
