@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { BlockList } from "node:net";
 
-import { askedBy } from "../asker.ts";
+import { runForCaller } from "../caller-context.ts";
 import { LoggiaError } from "../errors.ts";
 import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
@@ -234,7 +234,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       guesses.rightKey(place, secret, id);
       return true;
     },
-    query: (caller, work, gone) => budget.run(caller, () => askedBy(caller, work, gone), gone),
+    query: (caller, work, gone) => budget.run(caller, () => runForCaller(caller, work, gone), gone),
     queries: budget,
     takeAnswer: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
     answers,

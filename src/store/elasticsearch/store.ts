@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
-import { askerGone } from "../../asker.ts";
+import { callerGone } from "../../caller-context.ts";
 import {
   inTime,
   outlastSilence,
@@ -149,7 +149,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
 /** Runs a query of a caller within the time limit, however many requests it takes. */
 function question<T>(ask: () => Promise<T>): Promise<T> {
-  return translated(() => inTime(QUESTION_MS, ask, askerGone()));
+  return translated(() => inTime(QUESTION_MS, ask, callerGone()));
 }
 
 /** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */

@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import { pino } from "pino";
 
-import { askedBy } from "../../../src/asker.ts";
+import { runForCaller } from "../../../src/caller-context.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { ClientGone } from "../../../src/errors.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
@@ -55,7 +55,7 @@ if (realEngines) {
   test("an expression is abandoned when its client disconnects", async (t) => {
     const gone = new AbortController();
     // Each value takes some twenty milliseconds.
-    const asked = askedBy("ann", () => store.list(heavy("@trace", "a[ab]{990}c")), gone.signal);
+    const asked = runForCaller("ann", () => store.list(heavy("@trace", "a[ab]{990}c")), gone.signal);
     setTimeout(() => gone.abort(), 300);
     await t.throwsAsync(asked, { instanceOf: ClientGone });
   });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 
-import { asker, askerGone, askerLeft_ms } from "../../../asker.ts";
+import { currentCaller, callerGone, timeLeft_ms } from "../../../caller-context.ts";
 import { ClientGone } from "../../../errors.ts";
 import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
 import { isFatal, isHalfWritten, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./errors.ts";
@@ -101,17 +101,17 @@ export class Database implements AsyncDisposable {
         // Reads share one memory: only the earliest is blamed for exhausting it, others wait and
         // run again.
         const earlier = [...this.#running].filter(([other]) => other < number).map(([, { ended }]) => ended);
-        if (earlier.length === 0 || askerLeft_ms() <= 0) throw tooLarge(error);
+        if (earlier.length === 0 || timeLeft_ms() <= 0) throw tooLarge(error);
         await Promise.all(earlier);
       }
     }
   }
 
   async #read<T>(work: (connection: DuckDBConnection) => Promise<T>, number: number): Promise<T> {
-    const caller = asker();
-    const gone = askerGone();
+    const caller = currentCaller();
+    const gone = callerGone();
     const { open, connection } = await this.#takeReader(caller, gone);
-    const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, askerLeft_ms()));
+    const readTimeout_ms = Math.max(0, Math.min(this.#options.readTimeout_ms, timeLeft_ms()));
     const ended = Promise.withResolvers<void>();
     this.#running.set(number, { connection, ended: ended.promise });
     let isInterrupted = false;
@@ -155,7 +155,7 @@ export class Database implements AsyncDisposable {
         this.#requestReopen();
         throw new Error(`The store ${this.file} failed and is being reopened`);
       }
-      const longest_ms = caller === undefined ? Infinity : Math.min(READER_WAIT_MS, askerLeft_ms());
+      const longest_ms = caller === undefined ? Infinity : Math.min(READER_WAIT_MS, timeLeft_ms());
       const connection = await open.readers.take(caller, gone, longest_ms);
       if (open === this.#open) return { open, connection };
       // The file was closed meanwhile and is being reopened.

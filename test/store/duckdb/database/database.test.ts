@@ -5,7 +5,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { askedBy } from "../../../../src/asker.ts";
+import { runForCaller } from "../../../../src/caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
 import { Database, transaction } from "../../../../src/store/duckdb/database/database.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
@@ -36,7 +36,7 @@ test("a read is interrupted when its client disconnects, and waits for no other 
   const leaving = new AbortController();
   const started = Promise.withResolvers<void>();
   const read = (work: () => void) =>
-    askedBy(
+    runForCaller(
       "ann",
       () =>
         database.read(async (connection) => {
@@ -59,7 +59,7 @@ test("a read is interrupted when its client disconnects, and waits for no other 
     { instanceOf: ClientGone },
   );
   t.false(isServed);
-  const rows = await askedBy("ann", () => database.read((connection) => connection.runAndReadAll("select 1")));
+  const rows = await runForCaller("ann", () => database.read((connection) => connection.runAndReadAll("select 1")));
   t.deepEqual(rows.getRows(), [[1]]);
 });
 
@@ -71,7 +71,7 @@ test("a query that runs out of memory beside an earlier one is retried when that
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
   const leaving = new AbortController();
-  const large = askedBy(
+  const large = runForCaller(
     "ann",
     () =>
       database.read((connection) =>
@@ -87,7 +87,7 @@ test("a query that runs out of memory beside an earlier one is retried when that
     });
   await until(async () => (await used()) > 20_000_000, { what: "the memory to be taken" });
   let attempts = 0;
-  const small = askedBy("bob", () =>
+  const small = runForCaller("bob", () =>
     database.read(async (connection) => {
       attempts += 1;
       return (await connection.runAndReadAll(`select len(list)::integer from (${listOf(400_000)})`)).getRows();
@@ -109,7 +109,7 @@ test("no checkpoint runs while a query may fill the memory that it needs", async
   await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
   const logSize = (): number => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
   const leaving = new AbortController();
-  const large = askedBy(
+  const large = runForCaller(
     "ann",
     () =>
       database.read((connection) => connection.run("select count(*) from range(1000000000000) where range % 7 = 8")),

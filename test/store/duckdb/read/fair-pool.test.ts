@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { asker } from "../../../../src/asker.ts";
+import { currentCaller } from "../../../../src/caller-context.ts";
 import { LoggiaError } from "../../../../src/errors.ts";
 import { createRateLimiter } from "../../../../src/ratelimit/rate-limiter.ts";
 import { FairPool } from "../../../../src/store/duckdb/read/fair-pool.ts";
@@ -58,8 +58,8 @@ test("draining waits until all items are returned", async (t) => {
 
 test("a query runs for the person whose limits it counts against", async (t) => {
   const limiter = createRateLimiter();
-  t.is(await limiter.query("ann", async () => asker()), "ann");
-  t.is(asker(), undefined);
+  t.is(await limiter.query("ann", async () => currentCaller()), "ann");
+  t.is(currentCaller(), undefined);
 });
 
 test("an error after waiting too long says whether the caller's own queries or others caused it", async (t) => {
