@@ -216,8 +216,8 @@ async function listenForMonitoring(
 ): Promise<Address | null> {
   if (address === null) return null;
   const { connections, metrics } = watch;
-  const evicted = reportEvictions("monitoring", log, metrics.evicted);
-  const server = watch.listener({ connections: connections.monitoring, evicted });
+  const onEvicted = reportEvictions("monitoring", log, metrics.evicted);
+  const server = watch.listener({ connections: connections.monitoring, onEvicted });
   const listening = await listenOn(server, address, { name: "monitoring", setting: "LOGGIA_OPS" });
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return listening;
@@ -340,7 +340,7 @@ async function startApi(
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     observe: metrics.http,
-    evicted: reportEvictions("the API", log, metrics.evicted),
+    onEvicted: reportEvictions("the API", log, metrics.evicted),
     answerFirst: (request, response) => answerOps(request, response) || answerPage(request, response),
   });
   const listening = await api.listen(address);

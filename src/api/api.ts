@@ -48,7 +48,7 @@ export type ApiOptions = {
   readonly now?: () => number;
   readonly limits?: ConnectionLimits;
   readonly observe?: Observer;
-  readonly evicted?: NonNullable<HttpServerOptions["evicted"]>;
+  readonly onEvicted?: NonNullable<HttpServerOptions["onEvicted"]>;
   /** Applied to every request. Default: a new limiter */
   readonly limiter?: RateLimiter;
   /** Default: a guard that allows only loopback names and the machine's own names. */
@@ -104,7 +104,7 @@ export function createApi(options: ApiOptions): HttpServer {
     now = Date.now,
     limits = DEFAULT_CONNECTION_LIMITS,
     observe,
-    evicted,
+    onEvicted,
     limiter = createRateLimiter(),
     browsers = createBrowserGuard(),
     answerFirst,
@@ -131,7 +131,7 @@ export function createApi(options: ApiOptions): HttpServer {
     limits,
     listener: { name: "the API", setting: "LOGGIA_API" },
     observe,
-    evicted,
+    onEvicted,
     limiter,
     answerFirst,
   });

@@ -49,13 +49,13 @@ const CHECK_MS = 1_000;
 /**
  * Applies connection limits to a server. A client that exceeds them, or does not speak HTTP, gets
  * an error response.
- * @param evicted called for each evicted connection
+ * @param onEvicted called for each evicted connection
  * @param isBusy whether a request of the connection is in progress that `server` does not know of
  */
 export function limitConnections(
   server: Server,
   limits: ConnectionLimits,
-  evicted: (reason: EvictionReason) => void = () => {},
+  onEvicted: (reason: EvictionReason) => void = () => {},
   isBusy: (socket: Socket) => boolean = () => false,
 ): void {
   server.maxHeadersCount = limits.headers;
@@ -76,10 +76,10 @@ export function limitConnections(
   // Code that replaces the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);
-    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), evicted);
+    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), onEvicted);
     // Emitted if a connection could not be accepted. Without a listener this would end the process.
-    server.on("error", () => evicted("descriptors"));
-    limitUnread(server, limits.unread_bytes, evicted);
+    server.on("error", () => onEvicted("descriptors"));
+    limitUnread(server, limits.unread_bytes, onEvicted);
   });
 }
 

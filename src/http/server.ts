@@ -30,7 +30,7 @@ export type HttpServerOptions = {
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   /** Called when a connection is evicted. */
-  readonly evicted?: ((reason: EvictionReason) => void) | undefined;
+  readonly onEvicted?: ((reason: EvictionReason) => void) | undefined;
   readonly observe?: Observer | undefined;
   /** Rate limiter applied to each request. Default: one of its own. */
   readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
@@ -76,7 +76,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
     maxParamLength: PATH_LENGTH,
   });
   const server = restifyServer.server as Server;
-  limitConnections(server, limits, given.evicted);
+  limitConnections(server, limits, given.onEvicted);
   restifyServer.on("error", (error: Error) => {
     // Before the server listens, `listen` reports the error. A lack of file descriptors is counted
     // and logged like evicted connections.

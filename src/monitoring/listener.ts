@@ -15,14 +15,14 @@ import type { OpsEndpoints } from "./ops-endpoints.ts";
 export type MonitoringListenerOptions = {
   readonly connections: ConnectionLimits;
   /** Called for each evicted connection. */
-  readonly evicted: (reason: EvictionReason) => void;
+  readonly onEvicted: (reason: EvictionReason) => void;
 };
 
 /** Creates the monitoring listener, which serves the ops endpoints only. */
 export function createMonitoringListener(
   opsEndpoints: OpsEndpoints,
   log: Logger,
-  { connections, evicted }: MonitoringListenerOptions,
+  { connections, onEvicted }: MonitoringListenerOptions,
 ): Server {
   const server = createServer((request, response) => {
     if (refuseAmbiguous(request, response) || opsEndpoints(request, response)) return;
@@ -35,6 +35,6 @@ export function createMonitoringListener(
     endAfter(request);
     response.writeHead(status, headers).end(body.json());
   });
-  limitConnections(server, connections, evicted);
+  limitConnections(server, connections, onEvicted);
   return server;
 }

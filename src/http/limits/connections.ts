@@ -47,7 +47,7 @@ export function shedConnections(
   server: SocketServer,
   { connections: most, descriptors }: Pick<SheddingLimits, "connections" | "descriptors">,
   isAnswering: (socket: Socket) => boolean,
-  evicted: (reason: EvictionReason) => void,
+  onEvicted: (reason: EvictionReason) => void,
 ): void {
   // Both in order of arrival.
   const open = new Map<Socket, Observation>();
@@ -85,7 +85,7 @@ export function shedConnections(
       const victim = nextToEvict() ?? socket;
       forget(victim);
       victim.destroy();
-      evicted(isFull ? "crowd" : "descriptors");
+      onEvicted(isFull ? "crowd" : "descriptors");
       if (victim === socket) return;
     }
     const seen: Observation = { sent_bytes: 0, since_ms: performance.now() };
@@ -120,7 +120,7 @@ function descriptorOf(socket: Socket): number {
  * until the total is within the limit. A response is buffered until the system has taken all of it,
  * so clients could otherwise fill the memory.
  */
-export function limitUnread(server: Server, most_bytes: number, evicted: (reason: EvictionReason) => void): void {
+export function limitUnread(server: Server, most_bytes: number, onEvicted: (reason: EvictionReason) => void): void {
   /** When each response was first seen unread. */
   const answers = new Map<ServerResponse, { since_ms: number | null }>();
   server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
@@ -149,7 +149,7 @@ export function limitUnread(server: Server, most_bytes: number, evicted: (reason
       if (sum_bytes <= most_bytes) return;
       sum_bytes -= size_bytes;
       socket.destroy();
-      evicted("unread");
+      onEvicted("unread");
     }
   };
   const timer = setInterval(sweep, SWEEP_MS).unref();
