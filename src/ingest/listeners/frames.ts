@@ -1,11 +1,11 @@
 const [NUL, LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x00, 0x0a, 0x0d, 0x20];
 const [LESS, GREATER, ZERO, NINE] = [0x3c, 0x3e, 0x30, 0x39];
 /** Maximum number of digits of a length. */
-const MOST_DIGITS = 10;
+const MAX_DIGITS = 10;
 /** End of a message, followed by the priority that begins the next one. */
 const NEXT_LINE = "\n<";
 const NEXT_NUL = "\0<";
-const MOST_PRIORITY_DIGITS = 3;
+const MAX_PRIORITY_DIGITS = 3;
 const NOTHING = Buffer.alloc(0);
 
 /** Bytes between two delimiters of a stream, or one datagram. */
@@ -92,7 +92,7 @@ export class Frames {
   /** Returns whether the incomplete frame ends, or becomes too long, with these bytes. */
   #isDone(bytes: Buffer): boolean {
     const size_bytes = this.#held_bytes + bytes.length;
-    if (this.#held_bytes <= MOST_DIGITS + 1 || size_bytes > this.#options.most_bytes) return true;
+    if (this.#held_bytes <= MAX_DIGITS + 1 || size_bytes > this.#options.most_bytes) return true;
     if (this.#wanted_bytes > 0) return size_bytes >= this.#wanted_bytes;
     return bytes.includes(NUL) || (!this.#nulOnly && bytes.includes(LINE_FEED));
   }
@@ -179,7 +179,7 @@ function endsByNul(bytes: Buffer): boolean {
 function messageAt(bytes: Buffer, end: string, from = 0): boolean {
   for (let at = bytes.indexOf(end, from); at !== -1; at = bytes.indexOf(end, at + 1)) {
     let i = at + end.length;
-    while (i - at - end.length < MOST_PRIORITY_DIGITS && bytes[i]! >= ZERO && bytes[i]! <= NINE) i += 1;
+    while (i - at - end.length < MAX_PRIORITY_DIGITS && bytes[i]! >= ZERO && bytes[i]! <= NINE) i += 1;
     if (i > at + end.length && bytes[i] === GREATER) return true;
   }
   return false;
@@ -195,13 +195,13 @@ type Length = { readonly start: number; readonly size_bytes: number } | typeof N
 function lengthAt(bytes: Buffer, at: number): Length {
   let size_bytes = 0;
   let i = at;
-  for (; i < bytes.length && i - at <= MOST_DIGITS; i++) {
+  for (; i < bytes.length && i - at <= MAX_DIGITS; i++) {
     const byte = bytes[i]!;
     if (byte < ZERO || byte > NINE) break;
     size_bytes = 10 * size_bytes + byte - ZERO;
   }
   if (i === at && i < bytes.length) return NOT_COUNTED;
-  if (i - at > MOST_DIGITS) return NOT_COUNTED;
+  if (i - at > MAX_DIGITS) return NOT_COUNTED;
   if (i < bytes.length && bytes[i] !== SPACE) return NOT_COUNTED;
   if (i + 1 >= bytes.length) return UNKNOWN;
   if (bytes[i + 1] !== LESS || size_bytes === 0) return NOT_COUNTED;

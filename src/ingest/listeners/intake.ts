@@ -12,8 +12,8 @@ import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
 
 /** Limits of queued lines and bytes of one connection for one log. */
-const MOST_LINES = 5_000;
-const MOST_BYTES = 2 * 1024 * 1024;
+const MAX_LINES = 5_000;
+const MAX_BYTES = 2 * 1024 * 1024;
 /** Line limit of one append. It lets the appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
 const PAUSE_MS = 50;
@@ -61,7 +61,7 @@ export class Intake {
 
   /** Returns whether there is room for more events. */
   hasRoom(): boolean {
-    if (this.#held_lines >= MOST_LINES || this.#held_bytes >= MOST_BYTES) return false;
+    if (this.#held_lines >= MAX_LINES || this.#held_bytes >= MAX_BYTES) return false;
     try {
       this.#share.reserve(this.#held_bytes);
       return true;

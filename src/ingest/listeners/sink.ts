@@ -9,7 +9,7 @@ import type { ListenerContext } from "./listener.ts";
 import type { ListenerTally } from "./tally.ts";
 
 /** Maximum number of logs that one connection may post to with API keys. */
-const MOST_LOGS = 100;
+const MAX_LOGS = 100;
 
 /** Destination of the events of one connection, or of one sender of datagrams. */
 export class Sink {
@@ -85,7 +85,7 @@ export class Sink {
   #add(log: LogKey, event: ProducerEvent): void {
     let intake = this.#intakes.get(log);
     if (intake === undefined) {
-      if (this.#intakes.size >= MOST_LOGS) return this.#tally.add("refused");
+      if (this.#intakes.size >= MAX_LOGS) return this.#tally.add("refused");
       this.#intakes.set(log, (intake = new Intake(this.#context, this.#tally, log, this.#route.tags)));
     }
     if (this.#drops && !intake.hasRoom()) this.#tally.add("dropped");

@@ -74,14 +74,14 @@ function flattened(given: object, limits: FieldLimits, faults: string[]): Attrib
 function checked(attributes: Attributes, limits: FieldLimits, faults: string[]): string | null {
   if (attributes.size === 0) return null;
   if (attributes.has("")) faults.push("an attribute has no name");
-  let mostBytes = 0;
+  let maxBytes = 0;
   let longName: string | null = null;
   let longValue: readonly [name: string, value: string] | null = null;
   for (const [name, value] of attributes) {
-    mostBytes += MOST_BYTES_OF_UNIT * name.length;
+    maxBytes += MAX_BYTES_OF_UNIT * name.length;
     if (isLonger(name, limits.attributeName)) longName ??= name;
     for (const one of valuesOf(value)) {
-      mostBytes += typeof one === "string" ? MOST_BYTES_OF_UNIT * one.length + 1 : MOST_BYTES_OF_NUMBER;
+      maxBytes += typeof one === "string" ? MAX_BYTES_OF_UNIT * one.length + 1 : MAX_BYTES_OF_NUMBER;
       if (typeof one === "string" && isLonger(one, limits.attributeValue)) longValue ??= [name, one];
     }
   }
@@ -92,7 +92,7 @@ function checked(attributes: Attributes, limits: FieldLimits, faults: string[]):
     const [name, value] = longValue;
     faults.push(tooLong(`attribute ${quote(name)}`, value, limits.attributeValue));
   }
-  const size_bytes = mostBytes <= limits.attributesBytes ? 0 : sizeOf(attributes);
+  const size_bytes = maxBytes <= limits.attributesBytes ? 0 : sizeOf(attributes);
   if (size_bytes > limits.attributesBytes) {
     faults.push(`attributes have ${size_bytes} bytes in all, at most ${limits.attributesBytes} are allowed`);
   }
@@ -125,5 +125,5 @@ function valuesOf(value: AttributeValue | readonly AttributeValue[]): readonly A
 }
 
 /** A character of two UTF-16 units has four bytes, all others have at most three. */
-const MOST_BYTES_OF_UNIT = 3;
-const MOST_BYTES_OF_NUMBER = 25;
+const MAX_BYTES_OF_UNIT = 3;
+const MAX_BYTES_OF_NUMBER = 25;

@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 
 /** Memory limits of the bodies being processed, overall and per person. */
-const MOST_BYTES = 256 * 1024 * 1024;
-const MOST_OF_PERSON_BYTES = 128 * 1024 * 1024;
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_BYTES_OF_PERSON = 128 * 1024 * 1024;
 
 /** Memory reserved by one request. */
 export type MemoryShare = {
@@ -22,8 +22,8 @@ export type MemoryBounds = {
 };
 
 const BOUNDS: MemoryBounds = Object.freeze({
-  most_bytes: MOST_BYTES,
-  ofPerson_bytes: MOST_OF_PERSON_BYTES,
+  most_bytes: MAX_BYTES,
+  ofPerson_bytes: MAX_BYTES_OF_PERSON,
   who: "for the owner of this log",
 });
 

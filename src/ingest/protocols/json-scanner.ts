@@ -10,7 +10,7 @@ const NOT_YET = -1;
 /** Bytes scanned between two pauses: some milliseconds' work at most, for many empty objects. */
 export const STEP_BYTES = 16 * 1024;
 /** Limit of consecutive white space. JSON in use has less. */
-const MOST_BLANK = 64 * 1024;
+const MAX_BLANK = 64 * 1024;
 const LONGEST_NAME = 256;
 
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
@@ -101,7 +101,7 @@ export class JsonScanner {
   skipBlank(start: number): number {
     let at = start;
     while (isBlank(this.bytes[at])) at += 1;
-    if (at - start > MOST_BLANK) throw malformedJson("there is too much white space");
+    if (at - start > MAX_BLANK) throw malformedJson("there is too much white space");
     return at;
   }
 

@@ -126,17 +126,17 @@ function surelyFit(given: ProducerEvent["attributes"], limits: FieldLimits): boo
     if (name === "" || name.length > limits.attributeName || !name.isWellFormed()) return false;
     if (typeof value === "string") {
       if (value.length > limits.attributeValue || !value.isWellFormed()) return false;
-      most_bytes += MOST_BYTES_OF_UNIT * value.length;
+      most_bytes += MAX_BYTES_OF_UNIT * value.length;
     } else if (typeof value === "object") return false;
-    else most_bytes += MOST_BYTES_OF_NUMBER;
-    most_bytes += MOST_BYTES_OF_UNIT * name.length;
+    else most_bytes += MAX_BYTES_OF_NUMBER;
+    most_bytes += MAX_BYTES_OF_UNIT * name.length;
   }
   return most_bytes <= limits.attributesBytes;
 }
 
 /** A character of two UTF-16 units has four bytes, all others have at most three. */
-const MOST_BYTES_OF_UNIT = 3;
-const MOST_BYTES_OF_NUMBER = 25;
+const MAX_BYTES_OF_UNIT = 3;
+const MAX_BYTES_OF_NUMBER = 25;
 
 /** Returns the size as the validation of attributes counts it, or slightly more. */
 function sizeOf(name: string, value: Values): number {

@@ -7,13 +7,13 @@ import type { DecodeFault } from "./protocol.ts";
 export const WHOLE_BYTES = 512 * 1024;
 /** Bytes kept of a longer value: more than an event holds. */
 const KEPT_BYTES = 512 * 1024;
-const MOST_DEPTH = 32;
+const MAX_DEPTH = 32;
 /** Maximum number of members of an object, or elements of a list: more than an event keeps. */
-const MOST_MEMBERS = 1_100;
+const MAX_MEMBERS = 1_100;
 /** Longer names and numbers are left out. */
-const MOST_SCALAR_BYTES = 4_096;
+const MAX_SCALAR_BYTES = 4_096;
 /** Longer texts are cut. */
-const MOST_TEXT_BYTES = 128 * 1024;
+const MAX_TEXT_BYTES = 128 * 1024;
 /** A member is left out if less room than this remains. */
 const LEAST_BYTES = 64;
 /** Room beyond the kept bytes for closing brackets and for members that start near the limit. */
@@ -143,10 +143,10 @@ class Shortener {
   *#value(start: number, most: number, depth: number): Steps<number> {
     const first = this.#bytes[start];
     const isGroup = first === OPEN || first === OPEN_LIST;
-    if (isGroup && depth < MOST_DEPTH) return yield* this.#group(start, most, depth);
+    if (isGroup && depth < MAX_DEPTH) return yield* this.#group(start, most, depth);
     const end = yield* this.#scanner.endOf(start);
     if (first === QUOTE) this.#putText(start, end, most);
-    else if (isGroup || end - start > MOST_SCALAR_BYTES || this.#size + end - start > most) this.#put(NULL);
+    else if (isGroup || end - start > MAX_SCALAR_BYTES || this.#size + end - start > most) this.#put(NULL);
     else this.#put(this.#bytes.subarray(start, end));
     return end;
   }
@@ -170,7 +170,7 @@ class Shortener {
         at = scanner.skipBlank(at + 1);
       }
       const name_bytes = name_end - name_start;
-      if (members < MOST_MEMBERS && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MOST_SCALAR_BYTES) {
+      if (members < MAX_MEMBERS && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MAX_SCALAR_BYTES) {
         if (members > 0) this.#out[this.#size++] = COMMA;
         this.#put(bytes.subarray(name_start, name_end));
         if (open === OPEN) this.#out[this.#size++] = COLON;
@@ -193,7 +193,7 @@ class Shortener {
    */
   #putText(start: number, end: number, most: number): void {
     const bytes = this.#bytes;
-    const room = Math.max(0, Math.min((most - this.#size) >> 1, MOST_TEXT_BYTES) - 2);
+    const room = Math.max(0, Math.min((most - this.#size) >> 1, MAX_TEXT_BYTES) - 2);
     if (end - start - 2 <= room) return this.#put(bytes.subarray(start, end));
     let at = start + 1;
     for (const stop = at + room; at < stop;) {

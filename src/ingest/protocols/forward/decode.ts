@@ -22,7 +22,7 @@ export type ForwardMessage = {
 const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
 const EVENT_TIME = 0;
 const EVENT_TIME_BYTES = 8;
-const MOST_DEPTH = 32;
+const MAX_DEPTH = 32;
 const KEPT_BYTES = 64 * 1024;
 
 class EventTime {
@@ -171,7 +171,7 @@ function plain(value: unknown, depth: number): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof ExtData) return `ext ${value.type}`;
   if (typeof value !== "object" || value === null) return value;
-  if (depth >= MOST_DEPTH) return "nested too deep";
+  if (depth >= MAX_DEPTH) return "nested too deep";
   if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1));
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one, depth + 1)]));
 }

@@ -1,9 +1,9 @@
 import { LoggiaError } from "../../../errors.ts";
 
 /** Deeper values are refused, because decoding them would recurse as deep. */
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 /** Maximum number of values in one message. Each takes more memory than it has bytes. */
-const MOST_VALUES = 2_000_000;
+const MAX_VALUES = 2_000_000;
 
 /**
  * Finds the end of a MessagePack value in bytes that may arrive in pieces. It examines each byte at
@@ -41,11 +41,11 @@ export class Scan {
       if (head === null) return -1;
       this.#at += head.size_bytes;
       missing[missing.length - 1]! -= 1;
-      if (++this.#values > MOST_VALUES)
-        throw new LoggiaError("bad_body", `A message has more than ${MOST_VALUES} values`);
+      if (++this.#values > MAX_VALUES)
+        throw new LoggiaError("bad_body", `A message has more than ${MAX_VALUES} values`);
       if (head.values === 0) continue;
-      if (missing.length >= MOST_DEPTH)
-        throw new LoggiaError("bad_body", `A message has more than ${MOST_DEPTH} levels`);
+      if (missing.length >= MAX_DEPTH)
+        throw new LoggiaError("bad_body", `A message has more than ${MAX_DEPTH} levels`);
       missing.push(head.values);
     }
   }

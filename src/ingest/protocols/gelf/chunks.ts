@@ -1,11 +1,11 @@
 /** Size of a chunk's header: magic bytes, eight bytes of id, sequence number, and count. */
 const HEADER_BYTES = 12;
 const [MAGIC, MAGIC_2] = [0x1e, 0x0f];
-const MOST_CHUNKS = 128;
+const MAX_CHUNKS = 128;
 /** Time within which all chunks of a message must arrive, as specified by GELF. */
 const LIFE_MS = 5_000;
-const MOST_BYTES = 32 * 1024 * 1024;
-const MOST_MESSAGES = 10_000;
+const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_MESSAGES = 10_000;
 /** Memory of a message besides its bytes. */
 const OVERHEAD_BYTES = 512;
 
@@ -43,7 +43,7 @@ export class Chunks {
     this.expire();
     if (datagram[0] !== MAGIC || datagram[1] !== MAGIC_2) return datagram;
     const [number = 0, count = 0] = [datagram[10], datagram[11]];
-    if (datagram.length < HEADER_BYTES || count === 0 || count > MOST_CHUNKS || number >= count) {
+    if (datagram.length < HEADER_BYTES || count === 0 || count > MAX_CHUNKS || number >= count) {
       this.#lost(1);
       return null;
     }
@@ -88,7 +88,7 @@ export class Chunks {
   /** Drops the oldest messages until the limits are met. */
   #makeRoom(): void {
     for (const [name, message] of this.#messages) {
-      if (this.#held_bytes <= MOST_BYTES && this.#messages.size <= MOST_MESSAGES) return;
+      if (this.#held_bytes <= MAX_BYTES && this.#messages.size <= MAX_MESSAGES) return;
       this.#forget(name, message);
       this.#lost(1);
     }

@@ -8,7 +8,7 @@ import { CUT_TAG, tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { at, itemsOf, objectOf, textAt, textOf, MOST_OF_COMMON } from "./payload.ts";
+import { at, itemsOf, objectOf, textAt, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** Members of the group that are added to each of its alerts. */
@@ -39,10 +39,10 @@ type Common = { readonly fields: Fields; readonly isCut: boolean };
 function commonOf(group: Fields): Common {
   const common = [...OF_GROUP, "status"].flatMap((name): [string, string | number][] => {
     const value = group[name];
-    if (typeof value === "string") return [[name, value.slice(0, MOST_OF_COMMON)]];
+    if (typeof value === "string") return [[name, value.slice(0, MAX_COMMON_LENGTH)]];
     return typeof value === "number" ? [[name, value]] : [];
   });
-  const isCut = common.some(([name]) => textAt(group, name).length > MOST_OF_COMMON);
+  const isCut = common.some(([name]) => textAt(group, name).length > MAX_COMMON_LENGTH);
   return { fields: Object.fromEntries(common), isCut };
 }
 

@@ -7,13 +7,13 @@ import { CUT_TAG, tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
-import { follow, headerOf, itemsOf, payloadOf, textOf, MOST_OF_COMMON } from "./payload.ts";
+import { follow, headerOf, itemsOf, payloadOf, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 
 /** Length limit of one value in a field. Fields are shorter unless an operator raised limits. */
-const MOST_OF_VALUE = 32_768;
+const MAX_VALUE_LENGTH = 32_768;
 /** Maximum number of attributes around a list that are copied to each of its items. */
-const MOST_AROUND = 64;
-const MOST_TAGS_OF_VALUE = 50;
+const MAX_COMMON_ATTRIBUTES = 64;
+const MAX_TAGS_OF_VALUE = 50;
 const LONGEST_TAG = 200;
 
 /**
@@ -89,7 +89,7 @@ class Filler {
     return this.#template.tags.flatMap((pattern) => {
       const one = this.#singleValue(pattern, item);
       if (!Array.isArray(one)) return this.#fill(pattern, item);
-      const tags = one.filter((tag) => tag !== null && typeof tag !== "object").slice(0, MOST_TAGS_OF_VALUE);
+      const tags = one.filter((tag) => tag !== null && typeof tag !== "object").slice(0, MAX_TAGS_OF_VALUE);
       return tags.map((tag) => this.#cut(textOf(tag), LONGEST_TAG));
     });
   }
@@ -117,10 +117,10 @@ class Filler {
   }
 
   #text(path: Path, item: unknown): string {
-    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)), MOST_OF_VALUE);
+    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)), MAX_VALUE_LENGTH);
     let text = this.#ofBody.get(path);
     if (text === undefined) this.#ofBody.set(path, (text = textOf(this.#find(path, item))));
-    return this.#cut(text, this.#template.each === null ? MOST_OF_VALUE : MOST_OF_COMMON);
+    return this.#cut(text, this.#template.each === null ? MAX_VALUE_LENGTH : MAX_COMMON_LENGTH);
   }
 
   #find(path: Path, item: unknown): unknown {
@@ -151,11 +151,11 @@ function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
   const attributes = new Map<string, AttributeValue>();
   let isCut = false;
   for (const [name, value] of all) {
-    if (attributes.size === MOST_AROUND) break;
+    if (attributes.size === MAX_COMMON_ATTRIBUTES) break;
     const one = Array.isArray(value) ? compactJson(value) : (value as AttributeValue);
-    const isLong = typeof one === "string" && one.length > MOST_OF_COMMON;
+    const isLong = typeof one === "string" && one.length > MAX_COMMON_LENGTH;
     if (isLong) isCut = true;
-    attributes.set(name, isLong ? one.slice(0, MOST_OF_COMMON) : one);
+    attributes.set(name, isLong ? one.slice(0, MAX_COMMON_LENGTH) : one);
   }
   return { attributes, isCut: isCut || attributes.size < all.size };
 }

@@ -24,7 +24,7 @@ export type Payload<T = unknown> = {
 export type Item = Pick<LongValue, "value" | "isCut"> | DecodeFault;
 
 /** Length limit of a value around a list. It is copied into the event of each item. */
-export const MOST_OF_COMMON = 1_024;
+export const MAX_COMMON_LENGTH = 1_024;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TEXT = /^text\/plain\b/i;
 const PAYLOAD = "payload=";

@@ -14,8 +14,8 @@ const LONG: ReadonlySet<string> = new Set(
 );
 /** Matches the project in a URL of Sentry's API. */
 const PROJECT = /\/projects\/[^/]+\/(?<project>[^/]+)\//;
-const MOST_FRAMES = 50;
-const MOST_EXCEPTIONS = 10;
+const MAX_FRAMES = 50;
+const MAX_EXCEPTIONS = 10;
 
 /**
  * Decodes a request of Sentry: of an integration, identified by `Sentry-Hook-Resource`, or of the
@@ -208,12 +208,12 @@ function stackOf(reported: Fields): string {
   const exceptions = at(reported, "exception.values") ?? at(reported, "sentry.interfaces.Exception.values");
   if (!Array.isArray(exceptions)) return "";
   const lines: string[] = [];
-  for (const exception of (exceptions as readonly unknown[]).slice(-MOST_EXCEPTIONS).toReversed()) {
+  for (const exception of (exceptions as readonly unknown[]).slice(-MAX_EXCEPTIONS).toReversed()) {
     const said = [textAt(exception, "type"), textAt(exception, "value")].filter((part) => part !== "").join(": ");
     if (said !== "") lines.push(lines.length === 0 ? said : `Caused by: ${said}`);
     const frames = at(exception, "stacktrace.frames");
     if (!Array.isArray(frames)) continue;
-    for (const frame of (frames as readonly unknown[]).slice(-MOST_FRAMES).toReversed()) lines.push(lineOf(frame));
+    for (const frame of (frames as readonly unknown[]).slice(-MAX_FRAMES).toReversed()) lines.push(lineOf(frame));
   }
   return lines.join("\n");
 }

@@ -11,7 +11,7 @@ export type Signed = { readonly body: Buffer; readonly headers: IncomingHttpHead
 /** Largest difference between a signature's time and now, as in Standard Webhooks. */
 const TOLERANCE_S = 300;
 /** Senders that rotate their secret sign with both for a while. */
-const MOST_SIGNATURES = 16;
+const MAX_SIGNATURES = 16;
 /** Header prefixes of Standard Webhooks, and of Svix, where they originated. */
 const STANDARD_PREFIXES = ["webhook", "svix"] as const;
 
@@ -74,7 +74,7 @@ function isSignedByStandard(prefix: string, secret: string, { body, headers }: S
   if (id === "" || signatures === "" || key === null || !isNow(timestamp, now_ms)) return false;
   const expected = hmac(key, `${id}.${timestamp}.`, body);
   let isRight = false;
-  for (const one of signatures.split(" ", MOST_SIGNATURES)) {
+  for (const one of signatures.split(" ", MAX_SIGNATURES)) {
     const [version, base64 = ""] = one.split(",", 2);
     if (version === "v1" && isEqual(Buffer.from(base64, "base64"), expected)) isRight = true;
   }

@@ -6,7 +6,7 @@ import { answer, failure } from "./respond.ts";
 const COLLECTOR = /^\/services\/collector(?:\/(?<what>event|raw|mint|health|ack)(?:\/1\.0)?)?$/;
 /** Range of acknowledgement ids. Any id will do: events are durable when they are answered. */
 const ACK_IDS = 2 ** 48;
-const MOST_ACKS = 100_000;
+const MAX_ACKS = 100_000;
 
 /** Splunk's HTTP event collector. */
 export const SPLUNK: Protocol = {
@@ -39,7 +39,7 @@ const RAW = endpoint((received) => ({
 /** Confirms all ids, because events are durable when their request is answered. */
 const ACKS = endpoint(({ body }) => {
   const asked = parseBody(body);
-  const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]).slice(0, MOST_ACKS) : [];
+  const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]).slice(0, MAX_ACKS) : [];
   const acks = Object.fromEntries(ids.filter((id) => typeof id === "number").map((id) => [id, true]));
   return { items: [], accepted: () => ({ status: 200, type: "application/json", body: JSON.stringify({ acks }) }) };
 });

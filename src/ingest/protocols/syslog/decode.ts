@@ -25,7 +25,7 @@ const FACILITIES = (
   "local0 local1 local2 local3 local4 local5 local6 local7"
 ).split(" ");
 const PRIORITY = /^<(\d{1,3})>/;
-const MOST_PRIORITY = 191;
+const MAX_PRIORITY = 191;
 const NOTHING: readonly string[] = Object.freeze([]);
 const CUT: readonly string[] = Object.freeze([CUT_TAG]);
 
@@ -59,7 +59,7 @@ export class SyslogDecoder {
     const [head = "", digits] = PRIORITY.exec(line) ?? [];
     const priority = digits === undefined ? -1 : Number(digits);
     const tags = isCut ? CUT : NOTHING;
-    if (priority < 0 || priority > MOST_PRIORITY) return plain(line, new Map(), -1, tags);
+    if (priority < 0 || priority > MAX_PRIORITY) return plain(line, new Map(), -1, tags);
     const attributes: MutableAttributes = new Map();
     const isNew = line.startsWith("1 ", head.length);
     const secret: Secret = { key: null };
