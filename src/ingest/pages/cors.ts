@@ -38,7 +38,7 @@ const REMEMBERED_S = "600";
  *
  * If the key alone determines the log, the origins of all logs count until the key is known.
  */
-export function admitPage(
+export function setCorsHeaders(
   request: IncomingMessage,
   response: ServerResponse,
   destination: Destination,
@@ -84,7 +84,7 @@ export function methodOf({ method = "", headers }: IncomingMessage): string {
  * Sets the CORS headers, and answers preflights and requests for the script. Returns true if it
  * answered. An unknown log is treated like a log that lists no origin.
  */
-export function answerPage(
+export function answerBrowser(
   request: IncomingMessage,
   response: ServerResponse,
   destination: Destination | null,
@@ -92,10 +92,10 @@ export function answerPage(
 ): boolean {
   if (destination === null) return answerSnippet(request, response);
   if (request.headers.origin === undefined) return false;
-  const isAdmitted = admitPage(request, response, destination, catalog);
+  const isAllowed = setCorsHeaders(request, response, destination, catalog);
   const isPreflight = request.method === "OPTIONS" && request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight) return false;
-  if (!isAdmitted) throw new LoggiaError("forbidden", "No log lists the origin of this page among its origins");
+  if (!isAllowed) throw new LoggiaError("forbidden", "No log lists the origin of this page among its origins");
   const close = hasBody(request);
   if (close) endAfter(request);
   response.writeHead(204, {

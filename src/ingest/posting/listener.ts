@@ -26,7 +26,7 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } fr
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/fast-path/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
-import { answerPage, destinationOf, methodOf } from "../pages/cors.ts";
+import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
 import type { ProtocolSettings } from "../protocols/protocol.ts";
@@ -208,7 +208,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     // Only paths outside the native API are matched against the protocols.
     const match = route === null ? matchProtocol(methodOf(request), url) : null;
     const destination = destinationOf(route?.[1], match);
-    if (answerPage(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
+    if (answerBrowser(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
     if (match !== null) return await serveProtocol(request, response, match, place, options);
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);

@@ -19,7 +19,7 @@ import { endAfter } from "../../http/fast-path/last-answer.ts";
 import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Idempotency } from "../idempotency.ts";
-import { admitPage } from "../pages/cors.ts";
+import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
 import { type Admitted, admitHook } from "./hooks/admit.ts";
@@ -101,7 +101,7 @@ async function take(
     if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, place, options);
     return { ...(await authorizeByKey(key, logOfPath, place, options)), hook: null, sent: null };
   });
-  admitPage(request, response, { log: admitted.log }, catalog);
+  setCorsHeaders(request, response, { log: admitted.log }, catalog);
   const share = memory.enter(personOf(catalog, admitted.log));
   try {
     const choice = choiceOf(query, headers);
