@@ -24,9 +24,9 @@ const MAX_BATCHES = 128;
 const MAX_BATCHES_OF_PERSON = 64;
 
 /** Numbers of batches being read and stored. */
-export type Batches = { all: number; readonly ofPerson: Map<string, number> };
+export type BatchCounts = { all: number; readonly ofPerson: Map<string, number> };
 
-export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batches: Batches };
+export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batchCounts: BatchCounts };
 
 /** A post with a JSON content type. */
 export type JsonPost =
@@ -100,7 +100,7 @@ async function takeBody(
 ): Promise<JsonPost> {
   // A small JSON body may be a single event, which needs no more memory than a form.
   const needsRoom = type === "lines" || !isSmall(request);
-  const enter = () => enterBatch(personOf(options.catalog, log), options.batches);
+  const enter = () => enterBatch(personOf(options.catalog, log), options.batchCounts);
   let leave = needsRoom ? await orDiscard(request, enter) : null;
   try {
     const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
@@ -136,21 +136,21 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
  * Counts a batch, and returns the function that releases it.
  * @throws LoggiaError `too_many_requests`, `overloaded`
  */
-function enterBatch(person: string, batches: Batches): () => void {
-  const own = batches.ofPerson.get(person) ?? 0;
+function enterBatch(person: string, batchCounts: BatchCounts): () => void {
+  const own = batchCounts.ofPerson.get(person) ?? 0;
   if (own >= MAX_BATCHES_OF_PERSON) {
     const message = `The owner of this log has ${own} batches in progress; wait for some to end before sending more`;
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
   }
-  if (batches.all >= MAX_BATCHES) {
+  if (batchCounts.all >= MAX_BATCHES) {
     throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
   }
-  batches.all += 1;
-  batches.ofPerson.set(person, own + 1);
+  batchCounts.all += 1;
+  batchCounts.ofPerson.set(person, own + 1);
   return () => {
-    batches.all -= 1;
-    const left = batches.ofPerson.get(person)! - 1;
-    if (left === 0) batches.ofPerson.delete(person);
-    else batches.ofPerson.set(person, left);
+    batchCounts.all -= 1;
+    const left = batchCounts.ofPerson.get(person)! - 1;
+    if (left === 0) batchCounts.ofPerson.delete(person);
+    else batchCounts.ofPerson.set(person, left);
   };
 }

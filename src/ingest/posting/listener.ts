@@ -44,7 +44,7 @@ import type { CreatedRange } from "./created.ts";
 import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
 import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
 import {
-  type Batches,
+  type BatchCounts,
   BODY_DEADLINE_MS,
   jsonFormOf,
   jsonTypeOf,
@@ -104,7 +104,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     limiter: createRateLimiter(),
     observe: UNOBSERVED,
     ...given,
-    batches: { all: 0, ofPerson: new Map() },
+    batchCounts: { all: 0, ofPerson: new Map() },
     memory: new BodyMemory(),
     unverified: new BodyMemory(UNVERIFIED_BOUNDS),
     recent: new RecentIds(),
@@ -136,7 +136,7 @@ const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
 type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "limiter" | "observe">> & {
-    readonly batches: Batches;
+    readonly batchCounts: BatchCounts;
     readonly memory: BodyMemory;
     readonly unverified: BodyMemory;
     readonly recent: RecentIds;

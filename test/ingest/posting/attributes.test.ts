@@ -6,7 +6,7 @@ import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import type { BatchForm } from "../../../src/ingest/posting/batch.ts";
 import { validateEvent } from "../../../src/ingest/posting/validated-event.ts";
 
-const KEEPS = { read_ms: 0, trusted_ms: 0, retentionDays: null };
+const RANGE = { read_ms: 0, trusted_ms: 0, retentionDays: null };
 
 function read(given: unknown, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
   const faults: string[] = [];
@@ -16,7 +16,7 @@ function read(given: unknown, limits: Partial<typeof DEFAULT_LIMITS> = {}) {
 
 /** Returns the attributes of a form, or its faults. */
 function ofForm(form: string): string | null | readonly string[] {
-  const result = validateEvent(new URLSearchParams(`text=x&${form}`), DEFAULT_LIMITS, () => KEEPS);
+  const result = validateEvent(new URLSearchParams(`text=x&${form}`), DEFAULT_LIMITS, () => RANGE);
   return result.kind === "valid" ? result.valid.attributes : result.faults;
 }
 
@@ -85,7 +85,7 @@ test("attributes nested too deeply for the call stack make a bad event and nothi
     ["array", `[${events.join(",")}]`],
   ] as const satisfies readonly (readonly [BatchForm, string])[]) {
     const bytes = Buffer.from(body);
-    const batch = await readBatch(form, { body: bytes, sent_bytes: bytes.length }, DEFAULT_LIMITS, KEEPS);
+    const batch = await readBatch(form, { body: bytes, sent_bytes: bytes.length }, DEFAULT_LIMITS, RANGE);
     t.like(batch, { accepted: 1, rejected: 3 });
     t.regex(batch.items[0]!.fault!, /the name of attribute "a\.a\..*is too long/);
   }

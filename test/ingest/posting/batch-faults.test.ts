@@ -13,8 +13,8 @@ const FIRST = "6b01546226800000168a1671";
 /** Reads a body of lines, uncompressed unless its size on the wire is given. */
 async function batchOf(lines: readonly string[], sent_bytes?: number) {
   const body = Buffer.from(lines.join("\n"));
-  const keeps = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
-  return await readBatch("lines", { body, sent_bytes: sent_bytes ?? body.length }, DEFAULT_LIMITS, keeps);
+  const range = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
+  return await readBatch("lines", { body, sent_bytes: sent_bytes ?? body.length }, DEFAULT_LIMITS, range);
 }
 
 type Fields = { text: string; tags: string[]; data?: string };
@@ -73,10 +73,10 @@ test("a compressed body may have a hundred events and one more for each byte", a
 });
 
 test("a compressed array has the same limit of events", async (t) => {
-  const keeps = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
+  const range = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
   const read = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
-    return readBatch("array", { body, sent_bytes: 48 }, DEFAULT_LIMITS, keeps);
+    return readBatch("array", { body, sent_bytes: 48 }, DEFAULT_LIMITS, range);
   };
   await t.throwsAsync(() => read(149), { message: /at most 148 events.*it holds 149/ });
   t.is((await read(148)).accepted, 148);

@@ -9,12 +9,12 @@ import { turnsDuring } from "../../support/turns.ts";
 
 const LOG = parseLogKey("shop")!;
 const NOW_MS = Date.UTC(2026, 10, 22);
-const KEEPS = { read_ms: NOW_MS, trusted_ms: NOW_MS, retentionDays: 30 };
+const RANGE = { read_ms: NOW_MS, trusted_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
 /** Reads a body of lines; returns the fault of each line, and the events that the pipeline gets. */
 async function outcomes(body: string) {
-  const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, KEEPS);
+  const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, RANGE);
   const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));
@@ -151,12 +151,12 @@ test("a byte order mark is not part of the first line", async (t) => {
 });
 
 test("blank lines in a body do not change its events", async (t) => {
-  const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, KEEPS);
+  const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, RANGE);
   const beside = await readBatch(
     "lines",
     plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
     DEFAULT_LIMITS,
-    KEEPS,
+    RANGE,
   );
   t.deepEqual(beside, alone);
 });
@@ -164,7 +164,7 @@ test("blank lines in a body do not change its events", async (t) => {
 test("reading lines yields to other work, also for blank lines", async (t) => {
   for (const line of [usual({}), ""]) {
     const turns = await turnsDuring(async () => {
-      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, KEEPS);
+      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, RANGE);
     });
     t.true(turns >= 15, `${turns} turns`);
   }
