@@ -44,8 +44,7 @@ export class Scan {
       if (++this.#values > MAX_VALUES)
         throw new LoggiaError("bad_body", `A message has more than ${MAX_VALUES} values`);
       if (head.values === 0) continue;
-      if (missing.length >= MAX_DEPTH)
-        throw new LoggiaError("bad_body", `A message has more than ${MAX_DEPTH} levels`);
+      if (missing.length >= MAX_DEPTH) throw new LoggiaError("bad_body", `A message has more than ${MAX_DEPTH} levels`);
       missing.push(head.values);
     }
   }
