@@ -11,7 +11,7 @@ const JSON_BATCH = `[{"text":"hello","tags":["a"],"value":1},{"text":""}]`;
 const host = "Host: localhost\r\n";
 const basic = `Authorization: ${AUTHORIZATION}\r\n`;
 
-/** Requests as they should be, from which the others are made. */
+/** Valid requests, from which the others are made. */
 const SEEDS: readonly string[] = [
   `POST /1/logs/${LOG}/events HTTP/1.1\r\n${host}Content-Length: ${FORM.length}\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n${FORM}`,
   `POST /1/logs/${LOG}/events HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n${FORM.length.toString(16)}\r\n${FORM}\r\n0\r\n\r\n`,
@@ -30,7 +30,7 @@ const SEEDS: readonly string[] = [
 
 const AT_ONCE = 64;
 
-/** Raw bytes to both addresses: whatever they are, what comes back is HTTP, and right, or nothing. */
+/** Sends raw bytes to both addresses; every response must be valid HTTP, or there must be none. */
 export async function fuzzBytes(target: Target, random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;
   while (performance.now() < deadline_ms) {
@@ -48,7 +48,7 @@ export async function fuzzBytes(target: Target, random: Random, deadline_ms: num
 }
 
 async function send(port: number, bytes: Buffer): Promise<void> {
-  // What waits for more to come is left alone soon: its time-out is tried elsewhere.
+  // An incomplete request is abandoned soon; its time-out is tested elsewhere.
   const { text } = await exchange(port, bytes, { timeout_ms: 300 });
   const fault = (what: string): Fault =>
     new Fault(
@@ -56,7 +56,8 @@ async function send(port: number, bytes: Buffer): Promise<void> {
     );
   if (text === "") return;
   if (!text.startsWith("HTTP/1.1 ")) throw fault("the answer is no HTTP");
-  // Answers with a known length are judged one by one; others (of HEAD, or compressed) by their status alone.
+  // Responses with a known length are checked one by one; others (to HEAD, or compressed) by their
+  // status alone.
   for (const [, status] of text.matchAll(/(?:^|\n|\}|>|;)HTTP\/1\.1 (\d{3}) /g)) {
     if (Number(status) >= 500 && status !== "503") throw fault(`the status is ${status}`);
   }

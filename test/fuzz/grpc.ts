@@ -15,7 +15,7 @@ import type { Target } from "./target.ts";
 const AT_ONCE = 16;
 const FLOOD = 500;
 const ANSWER_MS = 30_000;
-/** Of gRPC, those that a call may end with here; 2 and 13 are faults of the service. */
+/** The gRPC status codes that a call may end with here; 2 and 13 are faults of the service. */
 const CODES: ReadonlySet<string> = new Set(["0", "3", "4", "5", "7", "8", "11", "12", "14", "16"]);
 
 const MESSAGE = encodeRequest({
@@ -28,16 +28,16 @@ const MESSAGE = encodeRequest({
   ],
 });
 
-/** The preface of HTTP/2, and an empty frame of settings. */
+/** The preface of HTTP/2, and an empty settings frame. */
 const PREFACE = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1"),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
 
 /**
- * Calls of gRPC as no client makes them: frames cut off, lengths and flags that lie, odd headers,
- * floods of streams and of resets, and frames of HTTP/2 made up. Each call is answered with a code
- * that blames it, or is reset, and the service takes good ones afterwards.
+ * Makes gRPC calls that no client makes: truncated frames, wrong lengths and flags, odd headers,
+ * floods of streams and resets, and invented HTTP/2 frames. Each call must get a code that blames
+ * it, or a reset, and the service must accept valid calls afterwards.
  */
 export async function fuzzGrpc(target: Target, random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;
@@ -82,7 +82,7 @@ async function callOnce(session: ClientHttp2Session, random: Random): Promise<vo
   );
 }
 
-/** The status of gRPC, or of HTTP where there is none; "" where the call was reset. */
+/** Returns the gRPC status, or the HTTP status without one; "" if the call was reset. */
 async function statusOf(stream: ClientHttp2Stream, body: Buffer): Promise<string> {
   let status = "";
   const take = (headers: { readonly [name: string]: unknown }): void => {
@@ -116,7 +116,7 @@ function headersOf(random: Random): OutgoingHttpHeaders {
   return headers;
 }
 
-/** A message in its frame: right, changed, cut off, or with a head that lies. */
+/** Returns a framed message: valid, mutated, truncated, or with a wrong header. */
 function bodyOf(random: Random): Buffer {
   const message = random.percent(30) ? mutate(random, MESSAGE) : MESSAGE;
   const packed = random.oneOf([
@@ -146,7 +146,7 @@ function bodyOf(random: Random): Buffer {
   return shape === 3 ? random.bytes(random.below(100)) : frame;
 }
 
-/** Streams that claim much and bring little, most of them reset at once. */
+/** Opens streams that announce much and send little, and resets most of them at once. */
 async function floodStreams(session: ClientHttp2Session, random: Random): Promise<number> {
   for (let i = 0; i < FLOOD && !session.destroyed && !session.closed; i++) {
     const stream = begin(session, {});
@@ -157,7 +157,7 @@ async function floodStreams(session: ClientHttp2Session, random: Random): Promis
   return FLOOD;
 }
 
-/** Frames of HTTP/2 of any type, flags, stream and length, over plain connections. */
+/** Sends HTTP/2 frames of any type, flags, stream and length, over plain connections. */
 async function sendFrames(port: number, random: Random): Promise<number> {
   const sockets = Array.from({ length: AT_ONCE }, async () => {
     const socket = connect(port, "127.0.0.1");

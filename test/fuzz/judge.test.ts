@@ -10,7 +10,7 @@ const fault = (status: number, message: string) => ({
   text: JSON.stringify({ error: { status, code: "bad_query", message } }),
 });
 
-test("what may be answered", async (t) => {
+test("accepts valid responses", async (t) => {
   for (const [type, text] of [
     ["application/json; charset=utf-8", '[{"text":"a stack that somebody posted:\\n    at f (x.ts:1:1)"}]'],
     ["text/xml; charset=utf-8", "<results><a>1</a></results>"],
@@ -26,7 +26,7 @@ test("what may be answered", async (t) => {
   t.is(await judge(fault(400, 'The parameter text is "x.ts:1"; it must be RE2')), null, "the caller's own words");
 });
 
-test("what may not", async (t) => {
+test("rejects invalid responses", async (t) => {
   const wrong = async (answer: Parameters<typeof judge>[0]) => t.not(await judge(answer), null, answer.text);
   await wrong(fault(500, "It failed"));
   await wrong(fault(400, "TypeError\n    at f (file:///srv/x.ts:1:1)"));
@@ -45,7 +45,7 @@ test("what may not", async (t) => {
   await as("application/javascript", "alert(1)");
 });
 
-test("a seed brings the same inputs back, and they differ from the original", (t) => {
+test("a seed reproduces the inputs, and they differ from the original", (t) => {
   const original = Buffer.from("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const inputs = (seed: number) => {
     const random = createRandom(seed);

@@ -7,7 +7,10 @@ export type Answer = {
   readonly text: string;
 };
 
-/** What must be in no answer: where a fault stands in our files or Node's, and how a database words it. */
+/**
+ * Patterns that no response may contain: locations of faults in our files or Node's, and messages
+ * of databases.
+ */
 const LEAKS = [
   /\n\s+at .*[:(]\d+/,
   /\bat (async )?[\w.<>]+ \(/,
@@ -21,14 +24,14 @@ const LEAKS = [
 
 const CODE = /"error":\{"status":(\d+),"code":"[a-z_]+","message":"/;
 
-/** What is wrong with an answer, whatever was asked; null where nothing is. */
+/** Returns what is wrong with a response, whatever the request; null if nothing is. */
 export async function judge(answer: Answer): Promise<string | null> {
   const { status, headers, text } = answer;
   const type = headers.get("Content-Type") ?? "";
   if (status >= 500 && status !== 503) return `the status is ${status}`;
   if (status < 200 || (status >= 300 && status < 400)) return `the status is ${status}`;
   const isError = status >= 400 && text !== "";
-  // What people stored comes back as they stored it; what the service says of a fault is its own.
+  // Stored content is returned as it was stored; messages about faults are the service's own.
   const leak = isError ? LEAKS.find((pattern) => pattern.test(withoutQuotes(text))) : undefined;
   if (leak !== undefined) return `the answer shows what is inside: ${leak.source}`;
   if ((status === 503 || status === 429) && headers.get("Retry-After") === null) return `${status} without Retry-After`;
@@ -37,7 +40,7 @@ export async function judge(answer: Answer): Promise<string | null> {
   return await judgeForm(type, text);
 }
 
-/** The caller's own words, which messages quote. */
+/** Removes the caller's own words, which messages quote. */
 function withoutQuotes(text: string): string {
   return text.replaceAll(/\\"(?:[^"\\]|\\\\\\.|\\[^"])*\\"/g, "");
 }
@@ -55,12 +58,12 @@ async function judgeForm(type: string, text: string): Promise<string | null> {
   }
 }
 
-/** A script may call its callback and do nothing else. */
+/** Asserts that a script calls its callback and does nothing else. */
 function runAsScript(text: string): void {
   const name = /^\/\*\*\/([^(]+)\(/.exec(text)?.[1];
   if (name === undefined) throw new Error("it calls nothing");
   const parts = name.split(".");
-  // To the grammar of callbacks `if` is an identifier as well; to JavaScript what follows is no call, and does nothing.
+  // The grammar of callbacks allows `if`, after which the parentheses are not a call in JavaScript.
   if (isReserved(parts)) return;
   const seen: unknown[] = [];
   let root: unknown = (value: unknown) => seen.push(value);

@@ -23,7 +23,7 @@ const NOW_MS = 1_800_000_000_000;
 const TURN = 200;
 const MOST_BYTES = 2_000;
 
-/** A stream that is understood, and what reads it in pieces. */
+/** A valid stream, and the function that reads it in pieces. */
 type Stream = {
   readonly name: string;
   readonly bytes: Buffer;
@@ -42,7 +42,7 @@ const STREAMS: readonly Stream[] = [
   { name: "GELF in chunks", bytes: inChunks(gzipSync(GELF), 20), read: readGelf },
 ];
 
-/** As datagrams have them, each behind its length. */
+/** Splits a message into datagrams, each preceded by its length. */
 function inChunks(message: Buffer, size: number): Buffer {
   const count = Math.ceil(message.length / size);
   const chunks = Array.from({ length: count }, (_, i) => {
@@ -66,7 +66,7 @@ function forwardStream(): Buffer {
   ]);
 }
 
-/** What is no message ends a connection, in words. */
+/** A malformed message ends a connection with an error. */
 function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
   let bytes: Buffer = Buffer.alloc(0);
   let start = 0;
@@ -112,9 +112,9 @@ function* readSyslog(pieces: readonly Buffer[]): Generator<ProducerEvent> {
 }
 
 /**
- * Reads changed streams of every listener, in this process and in pieces of any size. A decoder
- * makes events of them that the bus carries and a pipeline reads, or refuses the connection in
- * words.
+ * Reads mutated streams of every listener, in this process and in pieces of any size. A decoder
+ * must return events that the bus carries and a pipeline reads, or refuse the connection with an
+ * error.
  */
 export async function fuzzListeners(random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;

@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** Pieces of LQL, put together at random: much of it is right, and most of it nearly. */
+/** Pieces of LQL for random queries, many of them valid and most of them nearly. */
 const FIELDS = [
   "id",
   "text",
@@ -154,7 +154,7 @@ function step(random: Random): string {
   return `${random.oneOf(["MINUTES", "HOURS", "DAYS", "WEEKS", "MONTHS"])}(${random.oneOf(["1", "7", "0", "1000000000"])})`;
 }
 
-/** A query that is right, or nearly. */
+/** Returns a query that is valid, or nearly. */
 export function randomQuery(random: Random): string {
   // Each clause may occur only once.
   const chosen = random.percent(90) ? CLAUSES.filter(() => random.percent(30)) : [...CLAUSES, ...CLAUSES];

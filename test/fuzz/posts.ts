@@ -28,7 +28,7 @@ const VALUES = [
 
 const AT_ONCE = 16;
 
-/** Forms, JSONP, batches as JSON and as lines, with fields of every kind of value. */
+/** Posts forms, JSONP, and batches as JSON and as lines, with fields of every kind of value. */
 export async function fuzzPosts(target: Target, random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;
   while (performance.now() < deadline_ms) {

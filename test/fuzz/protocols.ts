@@ -20,8 +20,8 @@ const NOW_MS = 1_800_000_000_000;
 const TURN = 200;
 
 /**
- * Decodes changed bodies of every protocol, in this process. A decoder either refuses a body in
- * words or makes events of it, each of which the bus carries and a pipeline reads.
+ * Decodes mutated bodies of every protocol, in this process. A decoder must refuse a body with an
+ * error or return events, each of which the bus carries and a pipeline reads.
  */
 export async function fuzzProtocols(random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;
@@ -33,7 +33,7 @@ export async function fuzzProtocols(random: Random, deadline_ms: number): Promis
   return tries;
 }
 
-/** A hook with this template, or with one whose texts are changed where that is one still. */
+/** Returns a hook with this template, or with mutated texts if the template is still valid. */
 function hookOf(random: Random, template: TemplateSource): ReceivingHook {
   const made = { name: "made", kind: "json", signature: "none", created: 0 } as const;
   const changed = Object.fromEntries(
@@ -51,7 +51,7 @@ function hookOf(random: Random, template: TemplateSource): ReceivingHook {
   return { ...made, template: changed };
 }
 
-/** JSON beyond what is parsed at once. */
+/** Lengthens JSON beyond the size that is parsed at once. */
 function lengthened(body: Buffer): Buffer {
   const brace = body.indexOf("{");
   const pad = Buffer.from(`"pad":"${"x".repeat(WHOLE_BYTES)}",`);

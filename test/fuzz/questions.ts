@@ -42,7 +42,7 @@ const TEXT_METHODS = ["GET", "GET", "GET", "GET", "HEAD", "POST", "PUT", "PATCH"
 
 const AT_ONCE = 8;
 
-/** LQL, filters and paths, in every format. */
+/** Sends LQL, filters and paths, in every format. */
 export async function fuzzQuestions(target: Target, random: Random, deadline_ms: number): Promise<number> {
   let tries = 0;
   while (performance.now() < deadline_ms) {
@@ -99,7 +99,7 @@ const BODIES = [
   '{"ids":["1"],"all":true}',
 ];
 
-/** What was changed may have been what the next questions need. */
+/** A mutated request may have changed what the next ones need. */
 async function restore(target: Target): Promise<void> {
   const { status } = await target.ask(`${target.api.url}/1/logs/${LOG}`, { headers: { Authorization: AUTHORIZATION } });
   if (status !== 200) throw new Error(`the log ${LOG} is gone: ${status}`);

@@ -1,14 +1,14 @@
-/** Random choices that a seed brings back. */
+/** Random choices that a seed reproduces. */
 export type Random = {
-  /** At least 0 and less than `limit`, a whole number. */
+  /** An integer of at least 0 and less than `limit`. */
   below(limit: number): number;
   oneOf<T>(choices: readonly T[]): T;
-  /** True in so many cases of a hundred. */
+  /** True with this chance in per cent. */
   percent(chance: number): boolean;
   bytes(length: number): Buffer;
 };
 
-/** Mulberry32: small, fast, and good enough to choose by. */
+/** Mulberry32: small, fast, and random enough for choices. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
@@ -26,7 +26,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** Bytes at which parsers tend to stumble. */
+/** Strings that often break parsers. */
 const AWKWARD: readonly string[] = [
   "\0",
   "\r\n",
@@ -92,7 +92,10 @@ const AWKWARD: readonly string[] = [
   "x".repeat(70_000),
 ];
 
-/** Changes some bytes here and there: another, one more, one less, some of them twice, something awkward in between. */
+/**
+ * Mutates some bytes: replaces, removes, repeats or inserts them, or inserts a string that often
+ * breaks parsers.
+ */
 export function mutate(random: Random, original: Buffer, changes = 1 + random.below(6)): Buffer {
   let bytes = original;
   for (let i = 0; i < changes; i++) {

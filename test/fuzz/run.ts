@@ -1,12 +1,12 @@
 /**
- * Looks for inputs that break the service: `node test/fuzz/run.ts [part...]`. FUZZ_SECONDS bounds
- * all of it; without it, the parts that have no end share ten minutes, and the differential part
- * asks all it has. FUZZ_SEED brings the inputs of an earlier run back.
+ * Looks for inputs that break the service: `node test/fuzz/run.ts [part...]`. FUZZ_SECONDS limits
+ * the total time; without it, the parts without an end share ten minutes, and the differential part
+ * runs to its end. FUZZ_SEED reproduces the inputs of an earlier run.
  *
- * What must hold, whatever is sent: no 5xx but 503, no death, no leak of what is inside, and the
- * service does its work afterwards.
+ * For every input: no 5xx except 503, no crash, no leak of internals, and the service still works
+ * afterwards.
  *
- * Exit code 0: nothing was found. 1: something was; the input is printed. 2: not understood.
+ * Exit code 0: nothing was found. 1: something was; the input is printed. 2: invalid arguments.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -27,8 +27,8 @@ import type { Target } from "./target.ts";
 import { fuzzTopic } from "./topic.ts";
 
 /**
- * Questions to both stores that must be answered as plain code answers them: all of them, where
- * nobody bounded the time.
+ * Plans for each store whose results must equal the reference; all of them run if no time limit is
+ * set.
  */
 const DIFFERENTIAL_PLANS = 10_000;
 const DIFFERENTIAL_SECONDS = 1800;
@@ -55,7 +55,7 @@ async function onTarget(
 ): Promise<string> {
   await using target = await startTarget();
   const tries = await work(target, performance.now() + seconds * 1000).catch(async (error: unknown) => {
-    // Of a process that has died a client only hears that nobody answers.
+    // If the process has died, the client only sees that the connection is refused.
     if (!(error instanceof Fault)) await target.check(`the error ${String(error)}`);
     throw error;
   });
@@ -91,8 +91,8 @@ async function runPart(part: Part, run: Run): Promise<string> {
 }
 
 /**
- * The contract suite of each store, with more rounds, one after the other: so that each store has
- * its time, and each round tells how far it came.
+ * Runs the contract suite of each store with more rounds, one after the other, so that each store
+ * has its time and each round reports its progress.
  */
 async function runDifferential(seconds: number): Promise<string> {
   const end_ms = performance.now() + seconds * 1000;
@@ -149,7 +149,7 @@ async function main(names: readonly string[]): Promise<number> {
   return found === 0 ? 0 : 1;
 }
 
-// Whoever is told to stop leaves as at the end, when what was started is stopped too.
+// On SIGINT, exits as at the normal end, which also stops what was started.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 process.exit(await main(process.argv.slice(2)));

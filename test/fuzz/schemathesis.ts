@@ -10,7 +10,7 @@ const VERSION = "4.32.5";
 const FOLDER = resolve(".engines/schemathesis");
 const INSTALL_TIMEOUT_MS = 240_000;
 
-/** Asked of every answer: what the OpenAPI document says is right, and nothing fails within. */
+/** Checks of every response: it matches the OpenAPI document, and there is no server error. */
 const CHECKS = [
   "not_a_server_error",
   "status_code_conformance",
@@ -19,7 +19,9 @@ const CHECKS = [
   "response_headers_conformance",
 ];
 
-/** Whoever changes the password that all requests carry sees nothing but 401 after that, so nobody does. */
+/**
+ * Excludes changes of the password that all requests use, after which every response would be 401.
+ */
 const OPTIONS = [
   `--auth=${ADMIN.email}:${ADMIN.password}`,
   `--checks=${CHECKS.join(",")}`,
@@ -31,13 +33,13 @@ const OPTIONS = [
 ];
 
 /**
- * Has Schemathesis make requests from the OpenAPI document and hold the answers against it.
- * @returns false where it could not be installed; then why was printed
+ * Runs Schemathesis, which generates requests from the OpenAPI document and checks the responses.
+ * @returns false if it could not be installed; the reason was printed
  */
 export async function runSchemathesis(target: Target, seconds: number, seed: number): Promise<boolean> {
   const program = join(FOLDER, "bin/schemathesis");
   if (!existsSync(program) && !(await install())) return false;
-  // The posting address is another server of the document, whose paths have no version before them.
+  // The posting address is another server in the document, whose paths have no version prefix.
   const runs = [
     [`--exclude-path-regex=^/logs/`, "--exclude-operation-id=setPassword", `--max-time=${Math.ceil(seconds * 0.7)}`],
     [`--include-path-regex=^/logs/`, `--url=${target.post.url}/1`, `--max-time=${Math.ceil(seconds * 0.3)}`],

@@ -9,19 +9,25 @@ import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { judge } from "./judge.ts";
 import type { Answer } from "./judge.ts";
 
-/** The service under attack, a process of its own, so that its death is seen from outside. */
+/** The service under test, in a process of its own, so that its death is noticed from outside. */
 export type Target = AsyncDisposable & {
   readonly api: { readonly port: number; readonly url: string };
   readonly post: { readonly port: number; readonly url: string };
-  /** The listener of OTLP by gRPC. */
+  /** Port of the OTLP listener by gRPC. */
   readonly grpcPort: number;
-  /** Sends a request and judges the answer. @throws Fault */
+  /**
+   * Sends a request and checks the response.
+   * @throws Fault
+   */
   ask(url: string, init?: RequestInit): Promise<Answer>;
-  /** @throws Fault where the process has died, has failed in a way that nobody foresaw, or does its work no longer */
+  /**
+   * Checks the process.
+   * @throws Fault if it has died, has logged an unexpected failure, or no longer works
+   */
   check(after: string): Promise<void>;
 };
 
-/** What fuzzing is for: the seed and the input bring it back. */
+/** A failure found by fuzzing; the seed and the input reproduce it. */
 export class Fault extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -43,7 +49,7 @@ export async function startTarget(): Promise<Target> {
     LOGGIA_POST: `127.0.0.1:${postPort}`,
     LOGGIA_OTLP_GRPC: `127.0.0.1:${grpcPort}`,
     LOGGIA_LOG_LEVEL: "warn",
-    // Whoever fuzzes sends wrong credentials too, and wants more than refusals.
+    // Fuzzing sends wrong credentials too, and must not be limited to refusals.
     LOGGIA_RATE_FAILURES: "1000000",
   };
   const program = await Program.start({ name: "target", folder, environment });

@@ -20,8 +20,8 @@ const LINES = [
 const BATCH = 200;
 
 /**
- * Records on the topic itself, past the posting address: each is stored or becomes a dead letter,
- * and the pipeline goes on.
+ * Writes records to the topic itself, bypassing the posting address. Each must be stored or become
+ * a dead letter, and the pipeline must continue.
  */
 export async function fuzzTopic(kind: "embedded" | "cluster", random: Random, deadline_ms: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-fuzz-"));

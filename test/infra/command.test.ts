@@ -13,12 +13,12 @@ import type { Outcome } from "./support.ts";
 
 function engines(command: string, env: Record<string, string>): Promise<Outcome> {
   return runProgram(process.execPath, [join(PROJECT, "infra/engines.ts"), command], {
-    // A service that happens to run on this machine is not the test's.
+    // Keeps a service that happens to run on this machine out of the test.
     env: { PATH: "", ENGINES_WAY: "processes", LOGGIA_API: "127.0.0.1:1", ...env },
   });
 }
 
-test("a taken port is one line that names the variable to set, and nothing is started", async (t) => {
+test("a port in use is reported in one line with the variable to set, and nothing is started", async (t) => {
   const folder = temporaryFolder(t);
   const server = createServer().listen(0, "127.0.0.1");
   t.teardown(() => server.close());
@@ -38,13 +38,13 @@ test("a taken port is one line that names the variable to set, and nothing is st
   }
 });
 
-test("where nothing was started, status says so and down has nothing to do", async (t) => {
+test("if nothing was started, status says so and down has nothing to do", async (t) => {
   const env = { ENGINES_DIR: join(temporaryFolder(t), "none") };
   t.is((await engines("status", env)).stdout, "Kafka          stopped\nElasticsearch  stopped\n");
   t.is((await engines("down", env)).code, 0);
 });
 
-test("where a container engine answers, the compose file is started and stopped, on the ports that are asked for", async (t) => {
+test("with a container engine, the compose file is started and stopped, on the given ports", async (t) => {
   const folder = temporaryFolder(t);
   const log = join(folder, "docker.log");
   plantProgram(
@@ -65,7 +65,7 @@ test("where a container engine answers, the compose file is started and stopped,
   t.is(readFileSync(log, "utf8"), `${compose} up --detach --wait 19 20\n${compose} down 19 20\n`);
 });
 
-test("what the container engine complains of is told, and the way without it", async (t) => {
+test("an error of the container engine is shown, with the way to run without it", async (t) => {
   const folder = temporaryFolder(t);
   const fail = "case $1 in info) echo 28.2.2;; *) echo no such image >&2; exit 18;; esac";
   plantProgram(join(folder, "bin"), "docker", fail);
@@ -78,7 +78,7 @@ test("what the container engine complains of is told, and the way without it", a
   );
 });
 
-test("a program runs beside the engines with their addresses, and its exit code is handed on", async (t) => {
+test("a program runs beside the engines with their addresses, and its exit code is passed on", async (t) => {
   const folder = temporaryFolder(t);
   plantProgram(join(folder, "bin"), "docker", "case $1 in info) echo 28.2.2;; esac");
   const env = { PATH: join(folder, "bin"), ENGINES_DIR: join(folder, "engines"), ENGINES_KAFKA_PORT: "19" };
@@ -88,13 +88,13 @@ test("a program runs beside the engines with their addresses, and its exit code 
   t.deepEqual([code, stdout], [7, "127.0.0.1:19 http://127.0.0.1:9200\n"]);
 });
 
-test("a command that is none is answered with the usage", async (t) => {
+test("an unknown command prints the usage", async (t) => {
   const { code, stderr } = await engines("pu", {});
   t.is(code, 2);
   t.true(stderr.startsWith("Usage: node infra/engines.ts"));
 });
 
-test("settings that cannot be are refused by name", (t) => {
+test("invalid settings are refused by name", (t) => {
   for (const port of ["0", "65536", "9092x", "-1", "1e3"]) {
     t.throws(() => readSettings({ ENGINES_KAFKA_PORT: port }), {
       instanceOf: StartError,

@@ -8,7 +8,7 @@ import { until } from "../support/until.ts";
 
 const real = realEngines ? test : test.skip;
 
-real("a Kafka that was killed comes back on its port with its data", async (t) => {
+real("a killed Kafka restarts on its port with its data", async (t) => {
   await using kafka = await startKafka();
   const topic = "kept";
   const partitions = () =>
@@ -30,7 +30,7 @@ real("a Kafka that was killed comes back on its port with its data", async (t) =
   t.is((await partitions()).length, 3);
 });
 
-real("an Elasticsearch that was killed comes back on its port with its data; frozen, it is silent", async (t) => {
+real("a killed Elasticsearch restarts on its port with its data; frozen, it does not answer", async (t) => {
   await using elasticsearch = await startElasticsearch();
   const document = `http://${elasticsearch.address}/kept/_doc/1`;
   const headers = { "content-type": "application/json" };
@@ -49,7 +49,7 @@ real("an Elasticsearch that was killed comes back on its port with its data; fro
   t.is((await fetch(document)).status, 200);
 });
 
-real("engines that the environment gives are used and left running", async (t) => {
+real("engines given by the environment are used and left running", async (t) => {
   const env = { TEST_KAFKA_BROKERS: kafkaBrokers().join(","), TEST_ELASTICSEARCH_URL: elasticsearchUrl() };
   const said: string[] = [];
   const engines = await startEngines({ env, say: (line) => void said.push(line) });
@@ -60,7 +60,7 @@ real("engines that the environment gives are used and left running", async (t) =
   await t.notThrowsAsync(startEngines({ env }));
 });
 
-test("an address of the environment where nobody answers is named", async (t) => {
+test("an address of the environment without a listener is reported", async (t) => {
   const env = { TEST_KAFKA_BROKERS: "127.0.0.1:1", TEST_ELASTICSEARCH_URL: "http://127.0.0.1:1" };
   await t.throwsAsync(startEngines({ env }), {
     instanceOf: StartError,

@@ -26,7 +26,7 @@ for (const [where, env] of [
   ["", process.env],
   [", also where there are no programs besides", { ...process.env, PATH: "/nonexistent" }],
 ] as const) {
-  test(`engines and children end with a process that is killed${where}`, async (t) => {
+  test(`engines and children end with a killed process${where}`, async (t) => {
     const owner = spawn(process.execPath, [OWNER.pathname], { env, stdio: ["ignore", "pipe", "inherit"] });
     t.teardown(() => owner.kill("SIGKILL"));
     const [line] = (await once(owner.stdout, "data")) as [Buffer];
@@ -34,14 +34,14 @@ for (const [where, env] of [
   });
 }
 
-test("engines and children end with a thread that is ended, as a runner of tests does when it is told to end", async (t) => {
+test("engines and children end with a terminated thread, as when a test runner is stopped", async (t) => {
   const owner = new Worker(OWNER);
   t.teardown(() => owner.terminate());
   const [owned] = (await once(owner, "message")) as [Owned];
   await endsWith(t, owned, () => owner.terminate());
 });
 
-test("a guard works once it is not called off, and keeps nobody alive", async (t) => {
+test("a guard acts unless it is disposed of, and keeps no process alive", async (t) => {
   const [done, calledOff] = ["done", "called-off"].map((name) => join(temporaryFolder(t), name)) as [string, string];
   const module = new URL("../../infra/engines/guard.ts", import.meta.url);
   const script = `

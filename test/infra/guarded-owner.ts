@@ -1,6 +1,6 @@
 /**
- * Starts what must not outlive it, tells what that is, and waits for its own end. A process of its
- * own, or a thread of the test's.
+ * Starts children that must not outlive it, reports them, and waits for its own end. Runs in a
+ * process of its own, or in a thread of the test.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const mark = markOf(folder, "kafka");
 const engine = await launch(process.execPath, [...IDLE, mark], mark, join(folder, "log"));
 updateState(folder, { way: "processes", kafka: { brokers: [], pid: engine.pid, ready: true } });
 const child = killAfterExit(spawn(process.execPath, [...IDLE, folder]));
-// One that is stopped hears of nothing.
+// A stopped process receives no signal.
 child.kill("SIGSTOP");
 
 const owned: Owned = { folder, engine, child: { pid: child.pid!, mark: folder } };

@@ -6,7 +6,7 @@ import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { plantJdk, plantProgram } from "./support.ts";
 
-/** A Maven that lays down a jar of each kind and notes each call in `calls`. */
+/** A Maven that creates a jar of each kind and records each call in `calls`. */
 const WORKING_MAVEN = (calls: string): string => `
 for word in "$@"; do case $word in -Dengines.lib=*) lib=\${word#*=};; esac; done
 echo "$JAVA_HOME" >> '${calls}'
@@ -29,7 +29,7 @@ function plant(folder: string): { cache: string; calls: string; bin: string; jdk
   };
 }
 
-test("several at once resolve once, and later calls not at all", async (t) => {
+test("concurrent calls resolve once, and later calls not at all", async (t) => {
   const { cache, calls, bin, jdk } = plant(temporaryFolder(t));
   plantProgram(bin, "mvn", WORKING_MAVEN(calls));
   plantProgram(join(jdk.home, "bin"), "jar", WORKING_JAR);
@@ -50,7 +50,7 @@ test("several at once resolve once, and later calls not at all", async (t) => {
   ]);
 });
 
-test("a resolution that broke off does not count: the next one begins anew", async (t) => {
+test("an interrupted resolution does not count: the next one starts again", async (t) => {
   const { cache, calls, bin, jdk } = plant(temporaryFolder(t));
   plantProgram(bin, "mvn", WORKING_MAVEN(calls));
   const options = { cache, jdk, env: { PATH: bin }, say: () => {} };
@@ -69,7 +69,7 @@ test("without Maven, one line says what to install", async (t) => {
   t.regex(error.message, /^The local engines are downloaded with Maven, but `mvn` was not found: install it .*$/);
 });
 
-test("what Maven complains of is told", async (t) => {
+test("an error of Maven is shown", async (t) => {
   const { cache, bin, jdk } = plant(temporaryFolder(t));
   plantProgram(bin, "mvn", 'echo "[INFO] working"; echo "[ERROR] Could not transfer kafka_2.13"; exit 1');
   const error = await t.throwsAsync(resolveJars({ cache, jdk, env: { PATH: bin }, say: () => {} }), {

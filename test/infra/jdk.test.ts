@@ -6,7 +6,7 @@ import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { plantJdk } from "./support.ts";
 
-test("JAVA_HOME comes first where it is new enough, even with a newer one installed", async (t) => {
+test("JAVA_HOME takes precedence if it is new enough, even with a newer JDK installed", async (t) => {
   const root = temporaryFolder(t);
   const chosen = plantJdk(join(root, "chosen"), "21.0.4");
   plantJdk(join(root, "jvm/newer"), "25.0.1");
@@ -14,7 +14,7 @@ test("JAVA_HOME comes first where it is new enough, even with a newer one instal
   t.deepEqual(jdk, { home: chosen, release: 21 });
 });
 
-test("a JAVA_HOME that is too old, or is none, is passed over for the newest installed", async (t) => {
+test("a JAVA_HOME that is too old or not a JDK is skipped for the newest installed one", async (t) => {
   const root = temporaryFolder(t);
   const old = plantJdk(join(root, "jvm/17"), "17.0.15");
   plantJdk(join(root, "jvm/21"), "21.0.4");
@@ -25,7 +25,7 @@ test("a JAVA_HOME that is too old, or is none, is passed over for the newest ins
   }
 });
 
-test("bundles of macOS and kegs of Homebrew are seen", async (t) => {
+test("finds bundles of macOS and kegs of Homebrew", async (t) => {
   const root = temporaryFolder(t);
   const bundle = plantJdk(join(root, "a/temurin-21.jdk/Contents/Home"), "21");
   const keg = plantJdk(join(root, "b/openjdk/libexec/openjdk.jdk/Contents/Home"), "24");
@@ -33,7 +33,7 @@ test("bundles of macOS and kegs of Homebrew are seen", async (t) => {
   t.is((await findJdk({ env: {}, roots: [join(root, "b")] })).home, keg);
 });
 
-test("the java of PATH leads to its JDK, through links", async (t) => {
+test("finds the JDK of the java in PATH, through links", async (t) => {
   const root = temporaryFolder(t);
   const home = plantJdk(join(root, "somewhere/else"), "22.0.2");
   mkdirSync(join(root, "bin"));
@@ -44,7 +44,7 @@ test("the java of PATH leads to its JDK, through links", async (t) => {
   });
 });
 
-test("where the release file is missing, java itself is asked", async (t) => {
+test("asks java itself if the release file is missing", async (t) => {
   const root = temporaryFolder(t);
   const home = plantJdk(join(root, "jvm/nameless"), null);
   writeFileSync(join(home, "bin/java"), "#!/bin/sh\necho 'openjdk version \"23.0.1\" 2024-10-15' >&2\n", {
@@ -53,7 +53,7 @@ test("where the release file is missing, java itself is asked", async (t) => {
   t.is((await findJdk({ env: {}, roots: [join(root, "jvm")] })).release, 23);
 });
 
-test("with none new enough, or only a JRE, one line says what to install", async (t) => {
+test("without a JDK that is new enough, one line says what to install", async (t) => {
   const root = temporaryFolder(t);
   const jre = join(root, "jvm/jre-25");
   mkdirSync(join(jre, "bin"), { recursive: true });

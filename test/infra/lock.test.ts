@@ -7,7 +7,7 @@ import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { PROJECT } from "./support.ts";
 
-test("one is inside at a time, and an error lets the next one in", async (t) => {
+test("one caller holds the lock at a time, and an error releases it", async (t) => {
   const file = join(temporaryFolder(t), "a/lock");
   let inside = 0;
   let most = 0;
@@ -27,7 +27,7 @@ test("one is inside at a time, and an error lets the next one in", async (t) => 
   t.is(most, 1);
 });
 
-test("another process keeps us out, until it is killed", async (t) => {
+test("another process holds the lock until it is killed", async (t) => {
   const file = join(temporaryFolder(t), "lock");
   const lock = join(PROJECT, "infra/engines/lock.ts");
   const script = `import { setTimeout as sleep } from "node:timers/promises";

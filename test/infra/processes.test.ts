@@ -25,7 +25,7 @@ const refuse = (): Promise<void> => Promise.reject(new Error("connection refused
 const printed = (log: string, text: string): Promise<true> =>
   until(() => readFileSync(log, "utf8").includes(text) || null, { what: `${text} in the log` });
 
-test("what does not heed SIGTERM is killed after the grace period", async (t) => {
+test("a process that ignores SIGTERM is killed after the grace period", async (t) => {
   const stubborn = await launchNode(t, `process.on("SIGTERM", () => console.log("no")); ${FOREVER}`);
   await printed(stubborn.log, "up");
   const started = performance.now();
@@ -35,7 +35,7 @@ test("what does not heed SIGTERM is killed after the grace period", async (t) =>
   t.is(readFileSync(stubborn.log, "utf8"), "up\nno\n");
 });
 
-test("a frozen process is woken so that it can end politely", async (t) => {
+test("a frozen process is continued so that it can end normally", async (t) => {
   const frozen = await launchNode(
     t,
     `process.on("SIGTERM", () => { console.log("bye"); process.exit(0); }); ${FOREVER}`,
@@ -47,14 +47,14 @@ test("a frozen process is woken so that it can end politely", async (t) => {
   t.is(readFileSync(frozen.log, "utf8"), "up\nbye\n");
 });
 
-test("one that dies while starting fails the wait at once, with the end of its log", async (t) => {
+test("a process that dies while starting fails the wait at once, with the end of its log", async (t) => {
   const dying = await launchNode(t, "for (let i = 1; i <= 30; i++) console.log(`line ${i}`); process.exit(3);");
   const error = await t.throwsAsync(waitUntilReady("Kafka", dying, dying.log, refuse), { instanceOf: StartError });
   t.true(error.message.startsWith(`Kafka ended while starting. The end of ${dying.log}:\nline 11\n`), error.message);
   t.true(error.message.endsWith("\nline 30"), error.message);
 });
 
-test("one that never answers fails the wait at its deadline", async (t) => {
+test("a process that never answers fails the wait at its deadline", async (t) => {
   const mute = await launchNode(t, FOREVER);
   const wait = waitUntilReady("Elasticsearch", mute, mute.log, refuse, { timeout_ms: 400 });
   const error = await t.throwsAsync(wait, { instanceOf: StartError });
@@ -62,7 +62,7 @@ test("one that never answers fails the wait at its deadline", async (t) => {
   t.is((error.cause as Error).message, "connection refused");
 });
 
-test("a program that is not there is one clear line", async (t) => {
+test("a missing program is reported in one clear line", async (t) => {
   const log = join(temporaryFolder(t), "log");
   await t.throwsAsync(launch("/no/such/java", [], "x", log), {
     instanceOf: StartError,

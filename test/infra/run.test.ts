@@ -6,7 +6,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { PROJECT, plantJdk, plantProgram, runProgram } from "./support.ts";
 import type { Outcome } from "./support.ts";
 
-/** Files of tests by name; most end in a way of their own. */
+/** Test files by name; most end in a way of their own. */
 const FILES = {
   mixed: `
     test("passes", (t) => t.pass());
@@ -56,7 +56,7 @@ async function run(
 
 const LEFT_OUT = /^TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch are left out\.$/;
 
-test("each way to fail is counted once, and the last line alone tells", async (t) => {
+test("each failure is counted once, and only the last line is a result", async (t) => {
   const { code, lines, stderr } = await run(t, ["mixed", "crashes", "rejects", "leaves", "empty", "hooked", "passes"]);
   // Failed: one of mixed, a crash, a rejection, an exit, a file without tests, a hook.
   t.is(lines.at(-1), "4 passed, 6 failed");
@@ -68,7 +68,7 @@ test("each way to fail is counted once, and the last line alone tells", async (t
   t.is(lines.at(-2), "TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (1 skipped).");
 });
 
-test("when all pass the exit code is 0; files named as arguments run alone", async (t) => {
+test("the exit code is 0 if all tests pass, and files given as arguments run alone", async (t) => {
   const { code, lines } = await run(t, ["passes", "mixed", "crashes"], ["test/passes.test.ts"]);
   t.is(lines.at(-1), "1 passed, 0 failed");
   t.is(code, 0);
@@ -95,7 +95,7 @@ test("no tests at all is a failure", async (t) => {
   }
 });
 
-test("engines that cannot be had fail the run, with the words that help", async (t) => {
+test("unavailable engines fail the run, with instructions", async (t) => {
   const folder = temporaryFolder(t);
   const { code, lines, stderr } = await run(t, ["passes"], [], {
     PATH: folder,
@@ -109,7 +109,7 @@ test("engines that cannot be had fail the run, with the words that help", async 
   t.regex(stderr, /TEST_ENGINES=embedded runs the tests that need none/);
 });
 
-/** Runs `.ci/run` in a folder where `make` does what `script` says of `$1`. */
+/** Runs `.ci/run` in a folder where `make` runs `script` with its target as `$1`. */
 async function runCi(
   t: ExecutionContext,
   script: string,
@@ -128,7 +128,7 @@ async function runCi(
   };
 }
 
-test("continuous integration closes with one result of checks and tests together", async (t) => {
+test("continuous integration ends with one result of checks and tests together", async (t) => {
   for (const [script, result, code] of [
     ["case $1 in test) echo 3 passed, 0 failed;; esac", "3 passed, 0 failed", 0],
     ["case $1 in check) exit 2;; test) echo 3 passed, 0 failed;; esac", "3 passed, 1 failed", 1],

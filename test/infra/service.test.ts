@@ -8,7 +8,7 @@ import { environmentOf, post, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
-test("a running service tells its lag and its dead letters, at either address", async (t) => {
+test("a running service reports its lag and its dead letters, at either address", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
     LOGGIA_OPS: "127.0.0.1:0",
@@ -32,7 +32,7 @@ test("a running service tells its lag and its dead letters, at either address", 
   ]);
 });
 
-test("a replay that is under way is told", async (t) => {
+test("a running replay is reported", async (t) => {
   const server = createServer(({ url }, response) => {
     const metrics = "loggia_pipeline_lag_events 5\nloggia_pipeline_lag_seconds 1\nloggia_replay_running 1\n";
     response.end(url === "/metrics" ? metrics : JSON.stringify({ status: "ready", dependencies: {} }));
@@ -47,7 +47,7 @@ test("a replay that is under way is told", async (t) => {
   ]);
 });
 
-test("what answers there can't steer the terminal", async (t) => {
+test("responses cannot control the terminal", async (t) => {
   const why = "\u001b]0;pwned\u0007\u009b31m\r\n\u202e\u061cgone";
   const told = JSON.stringify({ status: why, dependencies: { [why]: { ok: false, why } } });
   const server = createServer((_, response) => response.end(told)).listen(0, "127.0.0.1");
@@ -58,7 +58,7 @@ test("what answers there can't steer the terminal", async (t) => {
   t.notRegex(line, /[\p{Cc}\p{Bidi_Control}]/u);
 });
 
-test("what is no service, or none at all, is not mentioned", async (t) => {
+test("anything else on the port, or nothing, is not mentioned", async (t) => {
   const server = createServer((_, response) => response.end("[1]")).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const KAFKA = { brokers: ["127.0.0.1:9092"], ready: true };
 const ELASTICSEARCH = { url: "http://127.0.0.1:9200", ready: true };
 
-test("what is written of one engine leaves the other as it was", (t) => {
+test("writing the state of one engine keeps that of the other", (t) => {
   const folder = join(temporaryFolder(t), "not there yet");
   updateState(folder, { way: "processes", kafka: { ...KAFKA, pid: 11, ready: false } });
   updateState(folder, { way: "processes", elasticsearch: { ...ELASTICSEARCH, pid: 12 } });
@@ -23,7 +23,7 @@ test("what is written of one engine leaves the other as it was", (t) => {
   });
 });
 
-test("a state that is missing, cut off or not ours reads as none", (t) => {
+test("a state that is missing, truncated or foreign reads as none", (t) => {
   const folder = temporaryFolder(t);
   t.is(readState(folder), null);
   for (const text of ["", '{"way": "proc', "null", "[]", '{"way":"by hand"}']) {
@@ -33,7 +33,7 @@ test("a state that is missing, cut off or not ours reads as none", (t) => {
   }
 });
 
-test("a pid that has gone to another program is neither ours nor stopped", async (t) => {
+test("a pid reused by another program is not ours and is not stopped", async (t) => {
   const folder = temporaryFolder(t);
   const stranger = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
   t.teardown(() => stranger.kill("SIGKILL"));
@@ -45,7 +45,7 @@ test("a pid that has gone to another program is neither ours nor stopped", async
   t.is(stranger.signalCode, null);
 });
 
-test("a pid of nobody is coped with", async (t) => {
+test("a pid without a process is handled", async (t) => {
   const folder = temporaryFolder(t);
   const gone = spawn(process.execPath, ["-e", ""]);
   await once(gone, "exit");
@@ -54,7 +54,7 @@ test("a pid of nobody is coped with", async (t) => {
   await t.notThrowsAsync(stopProcessesOf(folder));
 });
 
-test("a process with our mark is found by whoever reads the state, and is stopped; one of a folder beside is not", async (t) => {
+test("a process with our mark is found through the state and stopped, one of another folder is not", async (t) => {
   const folder = join(temporaryFolder(t), "engines");
   mkdirSync(folder);
   const engine = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", "--", markOf(folder, "kafka")]);

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 export const PROJECT = resolve(import.meta.dirname, "../..");
 
 /**
- * Plants what looks like a JDK: `java`, `javac`, `jar` and, unless `version` is null, the file that
- * tells its release.
+ * Creates what looks like a JDK: `java`, `javac`, `jar` and, unless `version` is null, its release
+ * file.
  */
 export function plantJdk(home: string, version: string | null): string {
   for (const name of ["java", "javac", "jar"]) plantProgram(join(home, "bin"), name, "exit 1");
@@ -14,7 +14,7 @@ export function plantJdk(home: string, version: string | null): string {
   return home;
 }
 
-/** Plants a shell script. */
+/** Creates a shell script. */
 export function plantProgram(folder: string, name: string, script: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -22,7 +22,7 @@ export function plantProgram(folder: string, name: string, script: string): void
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** Runs a program to its end, with no more of this environment than `env` gives it. */
+/** Runs a program to its end, with only the environment in `env`. */
 export function runProgram(
   program: string,
   args: readonly string[],

@@ -7,7 +7,7 @@ import { PROJECT } from "./support.ts";
 
 const read = (file: string): string => readFileSync(join(PROJECT, "infra", file), "utf8");
 
-/** The version that follows an artifact in a project file of Maven. */
+/** Returns the version after an artifact in a Maven project file. */
 function versionOf(artifact: string, pom: string): string | undefined {
   return new RegExp(`<artifactId>${artifact}</artifactId>\\s*<version>([^<]+)</version>`).exec(pom)?.[1];
 }

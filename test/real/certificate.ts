@@ -8,15 +8,15 @@ export type Certificate = {
   /** PKCS12, as the JVM and Node read it. */
   readonly keystore: string;
   readonly password: string;
-  /** The certificate alone, PEM: what those who are to trust it get. */
+  /** The certificate alone in PEM, for clients that trust it. */
   readonly pem: string;
 };
 
-/** Each call is a JVM of a moment, which starts faster with the simplest compiler and collector. */
+/** Each call runs a short JVM, which starts faster with the simplest compiler and collector. */
 const FAST = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"];
 
 /**
- * Makes one in `folder` with the JDK's keytool.
+ * Creates a certificate in `folder` with the JDK's keytool.
  * @throws Error that says what to install
  */
 export async function createCertificate(folder: string, name: string): Promise<Certificate> {

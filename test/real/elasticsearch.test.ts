@@ -34,7 +34,7 @@ type Environment = Record<string, string>;
 const trusted = (): Environment => ({ ELASTICSEARCH_CA_FILE: certificate.pem });
 const user: Environment = { ELASTICSEARCH_USERNAME: USER, ELASTICSEARCH_PASSWORD: PASSWORD };
 
-/** A client as the service makes it, from what an operator sets; it pings and writes. */
+/** Asserts that a client created from an operator's settings can ping and write. */
 async function writes(t: ExecutionContext, environment: Environment): Promise<void> {
   const { engines } = readSettings({ KAFKA_BROKERS: "127.0.0.1:9", ...environment });
   if (engines.kind !== "cluster") throw new Error("these settings are of a cluster");
@@ -49,8 +49,8 @@ async function writes(t: ExecutionContext, environment: Environment): Promise<vo
 }
 
 /**
- * The service does not start, with one line that names the node and `why`; neither that nor what
- * was logged shows a secret.
+ * Asserts that the service does not start, with one line that names the node and `why`, and that
+ * neither that line nor the log contains a secret.
  */
 async function refuses(t: ExecutionContext, url: string, environment: Environment, why: string): Promise<void> {
   const log = recordLog();
@@ -67,7 +67,7 @@ async function refuses(t: ExecutionContext, url: string, environment: Environmen
   ]);
 }
 
-real("user and password over TLS, also where the first node is dead", async (t) => {
+real("user and password over TLS work, also if the first node is down", async (t) => {
   const node = await guardElasticsearch(t, certificate);
   await writes(t, { ELASTICSEARCH_URL: node.url, ...trusted(), ...user });
   await writes(t, { ELASTICSEARCH_URL: `https://127.0.0.1:1,${node.url}`, ...trusted(), ...user });
@@ -75,7 +75,7 @@ real("user and password over TLS, also where the first node is dead", async (t) 
   t.is(node.refused, 0);
 });
 
-real("password and API key from files, and an API key as it is", async (t) => {
+real("password and API key are read from files, or an API key from its variable", async (t) => {
   const node = await guardElasticsearch(t, certificate);
   const [password, key] = ["password", "key"].map((name) => join(temporaryFolder(t), name)) as [string, string];
   writeFileSync(password, `${PASSWORD}\n`);
@@ -87,7 +87,7 @@ real("password and API key from files, and an API key as it is", async (t) => {
   t.is(node.refused, 0);
 });
 
-real("wrong credentials, and none, are one line", async (t) => {
+real("wrong and missing credentials are reported in one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
   const wrong = "refused the configured credentials (401)";
   await refuses(t, url, { ...trusted(), ...user, ELASTICSEARCH_PASSWORD: "Wr0ng-Se3ret" }, wrong);
@@ -95,7 +95,7 @@ real("wrong credentials, and none, are one line", async (t) => {
   await refuses(t, url, trusted(), "asks for credentials (401)");
 });
 
-real("a certificate of an authority that is not trusted is one line", async (t) => {
+real("a certificate of an untrusted authority is reported in one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
   const why =
     "cannot be reached: its certificate was refused: its issuer is not trusted; add it to ELASTICSEARCH_CA_FILE";
@@ -103,7 +103,7 @@ real("a certificate of an authority that is not trusted is one line", async (t) 
   await refuses(t, url, { ...user, ELASTICSEARCH_CA_FILE: foreign.pem }, why);
 });
 
-real("http where the node speaks TLS, and https where it does not, are one line", async (t) => {
+real("http to a node with TLS, and https to one without, are reported in one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
   const closed = "cannot be reached: it closed the connection; it may require https://";
   await refuses(t, url.replace("https:", "http:"), user, closed);

@@ -16,16 +16,15 @@ const ALLOWED: ReadonlySet<string> = new Set([
   `ApiKey ${API_KEY}`,
 ]);
 
-/** What Elasticsearch offers to those who come without credentials, or with wrong ones. */
+/** The challenges that Elasticsearch sends to clients without credentials, or with wrong ones. */
 const CHALLENGES = ['Basic realm="security", charset="UTF-8"', 'Bearer realm="security"', "ApiKey"];
 
-/** The front of a node; `passed` and `refused` count the requests. */
+/** A proxy before a node; `passed` and `refused` count the requests. */
 export type GuardedElasticsearch = { readonly url: string; readonly passed: number; readonly refused: number };
 
 /**
- * The Elasticsearch of this run behind TLS and credentials. Its own node has no security, so this
- * front asks for them, with the answers that Elasticsearch gives, and passes on whatever comes with
- * the right ones.
+ * Puts the run's Elasticsearch behind TLS and credentials. Its own node has no security, so this
+ * proxy checks them, responds as Elasticsearch does, and forwards requests with the right ones.
  */
 export async function guardElasticsearch(
   t: Pick<ExecutionContext, "teardown">,

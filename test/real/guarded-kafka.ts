@@ -5,7 +5,7 @@ import type { Certificate } from "./certificate.ts";
 
 export const USER = "loggia";
 
-/** One for each mechanism, so that none passes by another's. */
+/** A password for each mechanism, so that none passes with another's. */
 export const PASSWORDS = {
   plain: "Plain-Se3ret with spaces",
   "scram-sha-256": "Shorter-Se3ret+256",
@@ -15,14 +15,14 @@ export const PASSWORDS = {
 export type Mechanism = keyof typeof PASSWORDS;
 export const MECHANISMS = Object.keys(PASSWORDS) as Mechanism[];
 
-/** A Kafka with its open listener and three that ask for something; each is `host:port`. */
+/** A Kafka with its open listener and three guarded ones; each is `host:port`. */
 export type GuardedKafka = {
   readonly engine: Engine;
   /** TLS and credentials. */
   readonly guarded: string;
   /** TLS alone. */
   readonly encrypted: string;
-  /** Credentials by scram-sha-256 alone. */
+  /** Credentials by scram-sha-256 without TLS. */
   readonly bare: string;
 };
 
@@ -30,7 +30,10 @@ const JAAS = "org.apache.kafka.common.security";
 
 const at = (port: number) => `127.0.0.1:${port}`;
 
-/** @throws StartError that says what to install */
+/**
+ * Starts a Kafka with guarded listeners.
+ * @throws StartError that says what to install
+ */
 export async function startGuardedKafka({ keystore, password }: Certificate): Promise<GuardedKafka> {
   const [guarded = 0, encrypted = 0, bare = 0] = await freePorts(3);
   const scram = `${JAAS}.scram.ScramLoginModule required;`;

@@ -48,14 +48,14 @@ const login = (mechanism: keyof typeof PASSWORDS, password: string = PASSWORDS[m
   KAFKA_PASSWORD: password,
 });
 
-/** Opens a bus as the service does, from what an operator sets. */
+/** Opens a bus from an operator's settings, as the service does. */
 function open(environment: Environment, log = recordLog()): Promise<Bus> {
   const { engines } = readSettings({ ELASTICSEARCH_URL: "http://127.0.0.1:9", ...environment });
   if (engines.kind !== "cluster") throw new Error("these settings are of a cluster");
   return openKafkaBus({ ...engines.kafka, namespace: uniqueName("guarded"), log: log.log });
 }
 
-/** What is appended comes back, through a group and by reading. */
+/** Asserts that appended records are returned, through a group and by reading. */
 async function carries(t: ExecutionContext, environment: Environment): Promise<void> {
   await using bus = await open({ KAFKA_PARTITIONS: "1", ...environment });
   const sent = ["one", "two", "three"];
@@ -78,7 +78,10 @@ async function carries(t: ExecutionContext, environment: Environment): Promise<v
   );
 }
 
-/** Opening fails with one line that names the broker and `why`; neither that nor what was logged shows a secret. */
+/**
+ * Asserts that opening fails with one line that names the broker and `why`, and that neither that
+ * line nor the log contains a secret.
+ */
 async function refuses(t: ExecutionContext, broker: string, environment: Environment, why: string): Promise<void> {
   const log = recordLog();
   const opening = open({ KAFKA_BROKERS: broker, ...environment }, log);
@@ -92,13 +95,13 @@ for (const mechanism of MECHANISMS) {
     carries(t, { KAFKA_BROKERS: kafka.guarded, ...tls(), ...login(mechanism) }),
   );
 
-  real(`${mechanism} over TLS: a wrong password is one line`, (t) => {
+  real(`${mechanism} over TLS: a wrong password is reported in one line`, (t) => {
     const environment = { ...tls(), ...login(mechanism, WRONG) };
     return refuses(t, kafka.guarded, environment, 'it refused the credentials of user "loggia"');
   });
 }
 
-real("the password comes from a file, the broker goes by a name, and one that is dead is passed over", async (t) => {
+real("the password is read from a file, the broker has a name, and a dead one is skipped", async (t) => {
   const { KAFKA_PASSWORD: password = "", ...rest } = login("scram-sha-512");
   const file = join(temporaryFolder(t), "password");
   writeFileSync(file, `${password}\n`);
@@ -106,18 +109,18 @@ real("the password comes from a file, the broker goes by a name, and one that is
   await carries(t, { KAFKA_BROKERS: brokers, ...tls(), ...rest, KAFKA_PASSWORD_FILE: file });
 });
 
-real("TLS without credentials, and credentials without TLS", async (t) => {
+real("TLS without credentials works, and credentials without TLS", async (t) => {
   await carries(t, { KAFKA_BROKERS: kafka.encrypted, ...tls() });
   await carries(t, { KAFKA_BROKERS: kafka.bare, ...login("scram-sha-256") });
 });
 
-real("a certificate of an authority that is not trusted is one line", async (t) => {
+real("a certificate of an untrusted authority is reported in one line", async (t) => {
   const why = "its certificate was refused: its issuer is not trusted; add it to KAFKA_CA_FILE";
   await refuses(t, kafka.guarded, { KAFKA_TLS: "on", ...login("plain") }, why);
   await refuses(t, kafka.guarded, { KAFKA_TLS: "on", KAFKA_CA_FILE: foreign.pem, ...login("plain") }, why);
 });
 
-real("a listener that speaks otherwise than the settings say is one line with what may lack", async (t) => {
+real("a listener with another protocol than the settings is reported in one line with the likely cause", async (t) => {
   const closed = "it closed the connection; it may require";
   await refuses(t, kafka.guarded, login("plain"), `${closed} TLS (KAFKA_TLS)`);
   await refuses(t, kafka.guarded, tls(), `${closed} credentials (KAFKA_SASL)`);
@@ -126,7 +129,7 @@ real("a listener that speaks otherwise than the settings say is one line with wh
   await refuses(t, kafka.bare, { ...tls(), ...login("plain") }, noTls);
 });
 
-real("credentials that nobody asks for, and a mechanism that is not offered, are one line", async (t) => {
+real("unneeded credentials, and a mechanism that is not offered, are reported in one line", async (t) => {
   const none = "it accepts no credentials at this address; unset KAFKA_SASL, or set another address in KAFKA_BROKERS";
   await refuses(t, kafka.encrypted, { ...tls(), ...login("plain") }, none);
   const other = "it does not support the mechanism plain; KAFKA_SASL sets another one";

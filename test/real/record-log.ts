@@ -2,10 +2,13 @@ import type { ExecutionContext } from "ava";
 import { inspect } from "node:util";
 import { type Logger, pino } from "pino";
 
-/** A logger that keeps all that it is told, down to traces. */
+/** A logger that keeps everything it logs, down to traces. */
 export type RecordedLog = {
   readonly log: Logger;
-  /** None of `secrets` stands in what was logged, nor in what `error` shows to whoever logs it, causes included. */
+  /**
+   * Asserts that no secret is in the log, or in what `error` shows when it is logged, causes
+   * included.
+   */
   holdsNone(t: ExecutionContext, error: Error, secrets: readonly string[]): void;
 };
 

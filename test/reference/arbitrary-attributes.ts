@@ -5,7 +5,10 @@ import type { AttributeValue } from "../../src/events/attributes.ts";
 import { fold } from "../../src/events/text.ts";
 import type { AttributeField, Condition } from "../../src/query/plan.ts";
 
-/** Attributes of events, and conditions on them: all kinds of values under few names, and names that hurt. */
+/**
+ * Attributes of events and conditions on them: values of all kinds under few names, and difficult
+ * names.
+ */
 
 const NAMES = ["status", "Status", "http.path", "took", "odd name", "it's", "__proto__", "7", "größe", 'a"b\\c', "*"];
 
@@ -43,7 +46,7 @@ const VALUES: readonly AttributeValue[] = [
 
 const values: fc.Arbitrary<AttributeValue> = fc.constantFrom(...VALUES);
 
-/** The canonical text of an event's attributes; null where it has none. */
+/** The canonical text of an event's attributes; null if it has none. */
 export const attributes: fc.Arbitrary<string | null> = fc
   .dictionary(
     fc.constantFrom(...NAMES),
@@ -55,14 +58,17 @@ export const attributes: fc.Arbitrary<string | null> = fc
     return entries.length === 0 ? null : encodeAttributes(new Map(entries));
   });
 
-/** Attributes that events have, and one that none has. */
+/** Attributes of events, and one that no event has. */
 export const attributeFields: fc.Arbitrary<AttributeField> = fc
   .constantFrom(...NAMES, "status", "took", "none")
   .map((name) => `@${name}` as const);
 
 const OPS = ["=", "=", "<", "<=", ">", ">="] as const;
 
-/** Conditions as a front end makes them: equality with a text that spells a number is one of numbers. */
+/**
+ * Conditions as a front end builds them: equality with a text that spells a number is one of
+ * numbers.
+ */
 export const attributeConditions: fc.Arbitrary<Condition> = fc.oneof(
   fc.record({
     kind: fc.constant("number" as const),

@@ -14,7 +14,7 @@ import { EVERYTHING } from "../../src/query/plan.ts";
 import { ZONES, conditions } from "./arbitrary.ts";
 import { attributeFields } from "./arbitrary-attributes.ts";
 
-/** Plans of groups: up to three keys of all kinds, and all that can be computed of them. */
+/** Plans of groups with up to three keys of all kinds and all aggregates. */
 
 const fields: fc.Arbitrary<GroupField | AttributeField> = fc.oneof(
   {
@@ -94,7 +94,10 @@ function aggregates(logs: readonly LogKey[]): fc.Arbitrary<Aggregate> {
   );
 }
 
-/** What engines compute alike to the last bit, so that groups may be left out and sorted by it. */
+/**
+ * Returns whether engines compute an aggregate equally to the last bit, so that groups may be
+ * filtered and sorted by it.
+ */
 function isExact({ kind }: Aggregate): boolean {
   return kind !== "avg" && kind !== "sum" && kind !== "percentile";
 }
@@ -121,7 +124,7 @@ function havings(computed: readonly Aggregate[]): fc.Arbitrary<HavingCondition |
   );
 }
 
-/** Groups of events of these logs. */
+/** Plans for groups of events of these logs. */
 export function groupPlans(logs: readonly LogKey[]): fc.Arbitrary<GroupPlan> {
   const written = (value: unknown): string => JSON.stringify(value);
   return fc

@@ -12,12 +12,12 @@ import { attributeConditions, attributeFields, attributes } from "./arbitrary-at
 import { CHARACTERS_IN_DISPUTE, expressions } from "./expressions.ts";
 
 /**
- * Events and plans for properties: few distinct values, so that conditions hit, and all the odd
- * ones, so that they hurt.
+ * Events and plans for properties: few distinct values, so that conditions match, and many unusual
+ * ones.
  */
 
 /**
- * Letters whose cases are not one to one, marks that combine, code points beyond the basic plane,
+ * Letters without a one-to-one case mapping, combining marks, code points beyond the basic plane,
  * both ends of Unicode's ranges.
  */
 const ODD_CHARACTERS = [
@@ -66,8 +66,8 @@ const LINKS = ["", "http://example.com/a?b=c&d=%20", "HTTP://EXAMPLE.COM/A?B=C&D
 const CLASSES = [null, "error", "warning", "a-1"];
 
 /**
- * Midnights, UTC: an ordinary day, a leap day and its neighbours, the turn of a year, days on which
- * clocks are set.
+ * Midnights in UTC: an ordinary day, a leap day and its neighbours, the turn of a year, days with
+ * clock changes.
  */
 const MIDNIGHTS = [
   "2011-06-19",
@@ -82,8 +82,8 @@ const MIDNIGHTS = [
 const OFFSETS = [0, 0, 60, -300, 330, 345, 840, -720, 570];
 
 /**
- * Clocks that are set at one and at three, by half an hour, at midnight, in one hemisphere and the
- * other; those that never are; one that is weeks ahead, as COMPARE sets it.
+ * Time zones with clock changes at one and at three, by half an hour, at midnight, in both
+ * hemispheres, without any; and one that is weeks ahead, as COMPARE sets it.
  */
 export const ZONES = [
   ...OFFSETS.map(fixedZone),
@@ -95,7 +95,7 @@ export const ZONES = [
 
 const VALUES = [0, 1, -1, 0.1, 0.2, 42, -42.5, 1e15, 9007199254740991, -9007199254740991, 1e-9, 5e-324, 1e29, -1e29];
 
-/** Text of any code points, with the odd ones often among them; never a lone surrogate. */
+/** Text of any code points, often with unusual ones; never a lone surrogate. */
 export function anyText(constraints: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   const unit = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...ODD_CHARACTERS) },
@@ -114,7 +114,10 @@ export const moments: fc.Arbitrary<number> = fc
   })
   .map(({ midnight, offset_min, hours, rest_ms }) => midnight - offset_min * 60_000 + hours * 3_600_000 + rest_ms);
 
-/** Values that a producer may post: whole, fractional, huge, tiny; never NaN, infinite or minus zero. */
+/**
+ * Values that a producer may post: integers, fractions, huge and tiny numbers; never NaN, infinite
+ * or minus zero.
+ */
 export const values: fc.Arbitrary<number> = fc
   .oneof(fc.constantFrom(...VALUES), fc.integer({ min: -5, max: 5 }), fc.double({ min: -1e29, max: 1e29, noNaN: true }))
   .map((value) => (value === 0 ? 0 : value));
@@ -131,7 +134,7 @@ const geos: fc.Arbitrary<Geo | null> = fc.constantFrom(
   { ip: "203.0.113.9" },
 );
 
-/** Events of these logs, each with an id of its own, in any order. */
+/** Events of these logs, with distinct ids, in any order. */
 export function storedEvents(
   logs: readonly LogKey[],
   constraints: { minLength?: number; maxLength?: number } = {},
@@ -139,7 +142,7 @@ export function storedEvents(
   return fc.uniqueArray(storedEvent(logs), { maxLength: 40, ...constraints, selector: (event) => event.id });
 }
 
-/** One event; its id and `created` agree, as acceptance makes them. */
+/** An event whose id and `created` agree, as after acceptance. */
 export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> {
   return fc
     .record({
@@ -188,7 +191,7 @@ const WORDS_OF_FIELD: Record<Exclude<TextField, "id" | "hash" | "log">, readonly
   class: CLASSES.map((key) => key ?? ""),
 };
 
-/** Expressions that people ask. */
+/** Expressions as users write them. */
 const PATTERNS = [
   "error",
   "^e",
@@ -328,7 +331,7 @@ const sortFields: fc.Arbitrary<SortField> = fc.oneof(
   attributeFields,
 );
 
-/** Lists of events of these logs. */
+/** Plans for lists of events of these logs. */
 export function listPlans(logs: readonly LogKey[]): fc.Arbitrary<ListPlan> {
   return fc.record({
     kind: fc.constant("list" as const),

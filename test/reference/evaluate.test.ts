@@ -68,7 +68,7 @@ test("the two foldings of text agree", (t) => {
   t.is(fold("ſKİẞΣς\u{10400}"), "skİßσσ\u{10428}");
 });
 
-test("two code points fold to one just where RE2 takes one for the other", (t) => {
+test("two code points fold to one exactly if RE2 treats them as equal ignoring case", (t) => {
   const classes = new Map<string, string[]>();
   for (let code = 0; code <= 0x10ffff; code++) {
     const character = String.fromCodePoint(code);
@@ -121,7 +121,7 @@ const HOLDS: readonly (readonly [Condition, Partial<StoredEvent>, boolean])[] = 
   [{ kind: "accepted-after", id: "000000000000000000000007" as EventId }, {}, false],
 ];
 
-test("conditions hold where they say", (t) => {
+test("evaluates conditions", (t) => {
   for (const [condition, fields, expected] of HOLDS) {
     t.is(holds(condition, event(7, fields)), expected, JSON.stringify([condition, fields]));
     t.is(holds({ kind: "not", condition }, event(7, fields)), !expected);
@@ -138,7 +138,7 @@ test("lists sort absent values first, ties by the last direction, and count beyo
   t.is(evaluateList({ ...list, skip: 1, take: 1 }, events).total, 3);
 });
 
-test("bookmarks and alerts are one person's", (t) => {
+test("bookmarks and alerts belong to one user", (t) => {
   const user = "0123456789abcdef" as UserId;
   const marks = [{ kind: "bookmarks", user, id: event(2).id }] as const;
   const ids = (plan: ListPlan): number[] =>
@@ -147,7 +147,7 @@ test("bookmarks and alerts are one person's", (t) => {
   t.deepEqual(ids({ ...list, from: { kind: "alerts", user } }), []);
 });
 
-test("an event is in the group of each of its tags, or in that of none", (t) => {
+test("an event is in the group of each of its tags, or in the group without tags", (t) => {
   const events = [event(1, { tags: ["a", "B"], value: 1 }), event(2, { tags: ["B"], value: 2 }), event(3)];
   t.deepEqual(evaluateGroup(group, events).map(usualGroup), [
     { key: "", count: 1, avg: null, sum: null, min: null, max: null },
@@ -156,7 +156,7 @@ test("an event is in the group of each of its tags, or in that of none", (t) => 
   ]);
 });
 
-test("days and hours are those that the clock shows", (t) => {
+test("days and hours follow the time zone", (t) => {
   const noon = Date.UTC(2011, 8, 19, 12, 30);
   const keys = (by: GroupPlan["by"]): unknown[] =>
     evaluateGroup({ ...group, by }, [event(noon)]).map(({ keys }) => keys[0]);
@@ -173,7 +173,7 @@ test("days and hours are those that the clock shows", (t) => {
   );
 });
 
-test("sums forgive rounding alone", (t) => {
+test("sums tolerate rounding errors only", (t) => {
   const events = [event(1, { value: 0.1 }), event(2, { value: 0.2 })];
   const right = evaluateGroup(group, events);
   const withSum = (sum: number): Group[] => right.map(({ keys, values }) => ({ keys, values: values.with(SUM, sum) }));
@@ -182,7 +182,7 @@ test("sums forgive rounding alone", (t) => {
   t.false(groupsAgree(group, [], events));
 });
 
-test("every plan of the arbitraries can be evaluated, and conditions hit and miss", (t) => {
+test("every random plan can be evaluated, and conditions match some events and not others", (t) => {
   let hits = 0;
   let tried = 0;
   fc.assert(

@@ -8,20 +8,23 @@ import { compileExpression } from "../../src/query/regex/tree.ts";
 import type { Page } from "../../src/store/store.ts";
 
 /**
- * What plans mean, in the plainest code that says it: the oracle that both stores are held against.
- * It is slow on purpose: no index, no cache, nothing shared with the compilers of the stores.
+ * The meaning of plans in plain code: the reference that both stores are compared with. It is slow
+ * on purpose: no index, no cache, nothing shared with the compilers of the stores.
  */
 
-/** Somebody's bookmark of, or alert for, an event. */
+/** A user's bookmark of an event or alert about it. */
 export type Mark = { readonly kind: "bookmarks" | "alerts"; readonly user: UserId; readonly id: EventId };
 
-/** @param marks needed where the plan reads bookmarks or alerts */
+/**
+ * Evaluates a list plan.
+ * @param marks required if the plan reads bookmarks or alerts
+ */
 export function evaluateList(plan: ListPlan, events: readonly StoredEvent[], marks: readonly Mark[] = []): Page {
   const found = select(plan, events, marks).sort((a, b) => compareRows(plan.sort, a, b));
   return { rows: found.slice(plan.skip, plan.skip + plan.take).map(toRow), total: found.length };
 }
 
-/** Whether an event meets a condition. */
+/** Returns whether an event meets a condition. */
 export function holds(condition: Condition, event: StoredEvent): boolean {
   switch (condition.kind) {
     case "and":
@@ -64,7 +67,7 @@ export function holds(condition: Condition, event: StoredEvent): boolean {
   throw condition satisfies never;
 }
 
-/** The form in which texts compare: see `fold` of `src/events/text.ts`, said again without its shortcuts. */
+/** Folds a text for comparison, like `fold` of `src/events/text.ts` but without its shortcuts. */
 export function fold(text: string): string {
   return Array.from(text)
     .map(
@@ -83,12 +86,12 @@ function lower(character: string): string {
   return Array.from(mapped).length === 1 ? mapped : character;
 }
 
-/** Order by code point, which is the order of the bytes of UTF-8. */
+/** Compares by code point, which is the order of UTF-8 bytes. */
 export function compareCodePoints(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a, "utf8"), Buffer.from(b, "utf8"));
 }
 
-/** An event as the store lists it. */
+/** Returns an event as the store lists it. */
 export function toRow(event: StoredEvent): EventRow {
   return { ...event, hash: hashText(event.text), data: event.data !== null };
 }
@@ -110,7 +113,7 @@ function belongsTo(from: Source, event: StoredEvent, marks: readonly Mark[]): bo
 
 type Place = { readonly lat: number; readonly lon: number };
 
-/** By the law of haversines. */
+/** Distance by the haversine formula. */
 function distance_km(a: Place, b: Place): number {
   const [lat1, lat2] = [radians(a.lat), radians(b.lat)];
   const h =
@@ -138,7 +141,7 @@ function compares(op: "=" | "<" | "<=" | ">" | ">=", difference: number): boolea
   }[op];
 }
 
-/** The texts that a field holds: none where it is absent. */
+/** Returns the texts of a field; none if it is absent. */
 export function texts(field: string, event: StoredEvent): readonly string[] {
   if (field.startsWith("@")) return attributeValues(field.slice(1), event).map(String);
   if (field === "tags") return event.tags;
@@ -147,7 +150,7 @@ export function texts(field: string, event: StoredEvent): readonly string[] {
   return typeof text === "string" && text !== "" ? [text] : [];
 }
 
-/** The numbers that a field holds; of an attribute those that its texts spell. */
+/** Returns the numbers of a field; for an attribute those that its texts spell. */
 export function numbers(field: string, event: StoredEvent): readonly number[] {
   if (field === "created") return [event.created];
   if (field === "value") return event.value === null ? [] : [event.value];
@@ -165,7 +168,10 @@ function attributeValues(name: string, { attributes }: StoredEvent): readonly Va
   return entries.flatMap(([key, value]) => (key === name ? value : []));
 }
 
-/** The number that a text spells: decimal digits with sign and fraction, blanks around them. */
+/**
+ * Returns the number that a text spells: decimal digits with sign and fraction, surrounded by
+ * blanks.
+ */
 export function spelt(text: string): number | null {
   const number = /^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(text.trim()) ? Number(text) : NaN;
   return Number.isFinite(number) ? number + 0 : null;
@@ -188,7 +194,9 @@ function compareRows(sort: readonly SortKey[], a: StoredEvent, b: StoredEvent): 
   return directed(sort.at(-1)?.direction ?? "asc", tie);
 }
 
-/** What an event is sorted by: of several values the smallest, or where the direction is `desc` the largest. */
+/**
+ * Returns the sort value of an event: of several values the smallest, or for `desc` the largest.
+ */
 function sorted(field: string, direction: Direction, event: StoredEvent): string | number | null {
   if (field === "hash") return hashText(event.text);
   if (!field.startsWith("@")) return event[field as "text" | "value"];
@@ -199,7 +207,7 @@ function sorted(field: string, direction: Direction, event: StoredEvent): string
   return (direction === "asc" ? values[0] : values.at(-1)) ?? null;
 }
 
-/** Absent before numbers, numbers before texts; but "" is as good as absent to fields that are no attributes. */
+/** Orders absent before numbers before texts. Except for attributes, "" counts as absent. */
 export function compareValues(a: string | number | null, b: string | number | null): number {
   if (typeof a === "number" && typeof b === "number") return a < b ? -1 : a > b ? 1 : 0;
   if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1;

@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { RE2JS } from "re2js";
 
 /**
- * Characters that an engine with older tables of Unicode, or another idea of case, takes for
- * something else: letters with three forms, letters that are equal although neither is the other's
- * upper case, letters and ideographs of Unicode 15 to 17.
+ * Characters that an engine with older Unicode tables or other case rules treats differently:
+ * letters with three forms, letters that are equal although neither is the other's upper case,
+ * letters and ideographs of Unicode 15 to 17.
  */
 export const CHARACTERS_IN_DISPUTE: readonly string[] = [
   ...Array.from("kKKsSſåÅÅΩωΩßẞσςΣιͅιΐΐΰΰﬅﬆθϑϴµμıİ"),
@@ -13,7 +13,7 @@ export const CHARACTERS_IN_DISPUTE: readonly string[] = [
   ),
 ];
 
-/** Pieces that together meet all of RE2's syntax, over few letters, so that texts often match. */
+/** Pieces that together cover RE2's syntax, over few letters, so that texts often match. */
 const atom = fc.constantFrom(
   ..."abkKsſßéÉΣσς1_ -.日".split(""),
   ..."\\. \\d \\D \\w \\W \\s \\S [ab] [^ab] [a-k] [^\\d] [[:alpha:]] [[:^space:]] \\pL \\p{Greek} \\PL [\\pN_] \\x41 \\x{1F600} \\n . (?s:.) (?-i:a) (?-i:K) (?i:b)".split(
@@ -27,7 +27,7 @@ const atom = fc.constantFrom(
   ..."^ $ \\A \\z \\b \\B (?m:^) (?m:$)".split(" "),
 );
 
-/** Expressions that RE2 may take, of all its syntax. */
+/** Expressions of the whole syntax; RE2 accepts most of them. */
 export const expressions: fc.Arbitrary<string> = fc
   .letrec<{ node: string }>((tie) => ({
     node: fc.oneof(
@@ -43,7 +43,7 @@ export const expressions: fc.Arbitrary<string> = fc
   }))
   .node.filter((expression) => expression.length <= 80 && isExpression(expression));
 
-/** Texts in which they are often found. */
+/** Texts that these expressions often match. */
 export const textsForExpressions: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(

@@ -9,7 +9,7 @@ type Listed = (typeof LISTED_FIELDS)[number];
 
 const WITHOUT_VALUES: ReadonlySet<Listed> = new Set(["created", "text", "data", "geo"]);
 
-/** What {@link Store.fields} answers, in plain code. */
+/** Evaluates {@link Store.fields} in plain code. */
 export function evaluateFields(events: readonly StoredEvent[], question: FieldsQuestion): FieldFacts[] {
   const { log, from, to, prefix, values: most } = question;
   const among = events.filter(
@@ -56,7 +56,10 @@ function kindOfValues(values: readonly AttributeValue[]): FieldFacts["kind"] {
   return kinds.size === 1 ? [...kinds][0]! : "mixed";
 }
 
-/** @param events the texts of each event, which counts once for each of them */
+/**
+ * Returns the most frequent texts.
+ * @param events the texts of each event, which counts once for each of them
+ */
 function topOf(events: readonly (readonly string[])[], most: number): FieldFacts["values"] {
   const counts = new Map<string, number>();
   for (const texts of events) for (const text of new Set(texts)) counts.set(text, (counts.get(text) ?? 0) + 1);

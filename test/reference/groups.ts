@@ -5,14 +5,17 @@ import type { Zone } from "../../src/query/zone.ts";
 import { compareCodePoints, compareValues, directed, holds, numbers, select, spelt, texts } from "./evaluate.ts";
 import type { Mark } from "./evaluate.ts";
 
-/** What group plans mean, in the plainest code that says it; see evaluate.ts. */
+/** The meaning of group plans in plain code; see evaluate.ts. */
 
-/** @param marks needed where the plan reads bookmarks or alerts */
+/**
+ * Evaluates a group plan.
+ * @param marks required if the plan reads bookmarks or alerts
+ */
 export function evaluateGroup(plan: GroupPlan, events: readonly StoredEvent[], marks: readonly Mark[] = []): Group[] {
   return gather(plan, events, marks).map(({ keys, values }) => ({ keys, values }));
 }
 
-/** A group with the events that are in it. */
+/** A group and its events. */
 type Gathered = Group & { readonly events: readonly StoredEvent[] };
 
 function gather(plan: GroupPlan, events: readonly StoredEvent[], marks: readonly Mark[]): Gathered[] {
@@ -41,7 +44,7 @@ function combinations(lists: readonly (readonly GroupValue[])[]): (readonly Grou
   );
 }
 
-/** The keys of the groups that an event is in, each once. */
+/** Returns the keys of the groups that an event is in, each once. */
 function keysOf(by: Grouping, event: StoredEvent): readonly GroupValue[] {
   switch (by.kind) {
     case "period":
@@ -90,7 +93,9 @@ function floor(local: number, length_ms: number): number {
   return Math.floor(local / length_ms) * length_ms;
 }
 
-/** What the clock shows at a moment, and whether it shows it for the second time. */
+/**
+ * Returns the local time at a moment, and whether a clock change repeats it for the second time.
+ */
 function localTime(zone: Zone, moment: number): { local: number; isRepeated: boolean } {
   let { offset_ms } = zone;
   let repeatedUntil = -Infinity;
@@ -134,7 +139,10 @@ function valuesOf(field: string, event: StoredEvent): readonly (string | number)
 
 type OfNumbers = Exclude<Aggregate, { kind: "count" | "distinct" | "first" | "last" }>;
 
-/** @param values at least one, the smallest first */
+/**
+ * Computes an aggregate of numbers.
+ * @param values at least one, in ascending order
+ */
 function computeNumber(aggregate: OfNumbers, values: readonly number[]): number {
   switch (aggregate.kind) {
     case "min":
@@ -151,7 +159,7 @@ function computeNumber(aggregate: OfNumbers, values: readonly number[]): number 
   throw aggregate satisfies never;
 }
 
-/** The sum with the error of each step carried along (Neumaier): right to the last bit or two. */
+/** Sums with compensation of rounding errors (Neumaier): exact to the last bit or two. */
 function exactSum(values: readonly number[]): number {
   let sum = 0;
   let lost = 0;
@@ -201,7 +209,10 @@ function degreesOf(key: GroupValue): [number | null, number | null] {
   return [Number(lat), Number(lon)];
 }
 
-/** Of an attribute, keys that spell a number go before texts; equal ones as they are. */
+/**
+ * Orders keys; for an attribute, keys that spell a number precede texts, and equal ones keep their
+ * order.
+ */
 function compareKeys(by: Grouping, a: GroupValue, b: GroupValue): number {
   if (by.kind === "place") {
     const [[south, west], [north, east]] = [degreesOf(a), degreesOf(b)];
@@ -218,9 +229,8 @@ function compareAsTexts(a: GroupValue, b: GroupValue): number {
 }
 
 /**
- * Whether an answer to a group plan is right: all exactly so, but for `sum` and `avg`, which engines
- * add in an order of their own, so that they may differ by the rounding of each addition; and for
- * percentiles, which may be one rank off.
+ * Returns whether the groups of a store equal the reference. Engines add `sum` and `avg` in an
+ * order of their own, so these may differ by rounding errors; percentiles may be one rank off.
  */
 export function groupsAgree(
   plan: GroupPlan,
@@ -264,7 +274,7 @@ function isClose(a: GroupValue, b: GroupValue, tolerance: number): boolean {
   return typeof a === "number" && typeof b === "number" ? Math.abs(a - b) <= tolerance : a === b;
 }
 
-/** Whether none of the numbers lies between two others. */
+/** Returns whether no number is between the two. */
 function isNeighbour(numbers: readonly number[], a: number, b: number): boolean {
   const [low, high] = [Math.min(a, b), Math.max(a, b)];
   return !numbers.some((number) => low < number && number < high);

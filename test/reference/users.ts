@@ -12,8 +12,8 @@ import { anyText, moments } from "./arbitrary.ts";
 import { compareCodePoints, fold } from "./evaluate.ts";
 
 /**
- * What plans of tracked users mean, in the plainest code that says it, and random ones: the oracle
- * that both stores are held against.
+ * The meaning of plans for tracked users in plain code, and random plans: the reference that both
+ * stores are compared with.
  */
 export function evaluateUsers(plan: UsersPlan, visits: readonly Visit[]): UsersPage {
   const found = summarise(visits.filter(({ log }) => plan.logs.includes(log))).filter((user) =>
@@ -112,7 +112,7 @@ const EMAILS = ["", "", "ann@example.com", "ANN@EXAMPLE.COM", "bob@example.com",
 const PAGES = ["", "", "/cart", "/Cart?item=50%", "Übersicht", "\u{10400}", "a.b*c"];
 const PATTERNS = ["ann", "^b", "@example\\.com$", "\\pL", "(?-i)A", "s", "x*", "[^a-z]"];
 
-/** Visits of these logs, of few users, each with an id of its own that agrees with `created`. */
+/** Visits of few users in these logs, with distinct ids that agree with `created`. */
 export function visits(logs: readonly LogKey[], constraints: { minLength?: number } = {}): fc.Arbitrary<Visit[]> {
   const visit = fc
     .record({
@@ -169,7 +169,7 @@ export function userConditions(depth = 3): fc.Arbitrary<UserCondition> {
   );
 }
 
-/** Questions about the users of these logs. */
+/** Plans for the users of these logs. */
 export function usersPlans(logs: readonly LogKey[]): fc.Arbitrary<UsersPlan> {
   const key = fc.record({
     field: fc.constantFrom(...USER_FIELDS),

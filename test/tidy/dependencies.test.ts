@@ -27,7 +27,7 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/api/planted.ts", "../web/app.ts", "nothing-knows-the-page"],
 ];
 
-test("the rules find each import that is planted against them, and nothing else", async (t) => {
+test("the rules find every planted violation, and nothing else", async (t) => {
   const folder = temporaryFolder(t);
   for (const part of ["src", "pipelines", "package.json"])
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });

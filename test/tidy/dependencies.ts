@@ -5,15 +5,14 @@ import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config";
 const CONFIG = new URL("../../.dependency-cruiser.json", import.meta.url).pathname;
 const TS_CONFIG = new URL("../../tsconfig.json", import.meta.url).pathname;
 /**
- * Fewer modules than this means that the tool could not read TypeScript, and would find nothing
- * wrong with anything.
+ * With fewer modules than this, the tool could not read TypeScript and would find no violations.
  */
 const LEAST_MODULES = 40;
 
 /**
- * Holds the code below `folder` to the rules of who may import whom.
+ * Checks the code below `folder` against the rules for imports.
  *
- * @returns a line for each violation, and how many modules were looked at
+ * @returns a line for each violation, and the number of modules checked
  */
 export async function checkDependencies(folder: string): Promise<{ violations: string[]; modules: number }> {
   const { forbidden, options } = await extractConfig(CONFIG);

@@ -22,14 +22,14 @@ const locked = Object.entries(packages).filter(([path]) => path !== "");
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
 /**
- * A binary for other platforms than this one: npm could not see them when the lock was written, and
- * installs none of them here.
+ * Returns whether an entry is a binary for another platform: npm could not see it when the lock was
+ * written, and does not install it here.
  */
 function isForeign(path: string, { optional = false }: Entry): boolean {
   return optional && !existsSync(new URL(path, ROOT));
 }
 
-test("every package that is installed is locked by its hash", (t) => {
+test("every installed package is locked by its hash", (t) => {
   const open = locked.filter(([path, entry]) => entry.integrity === undefined && !isForeign(path, entry));
   t.deepEqual(
     open.map(([path]) => path),
@@ -40,14 +40,14 @@ test("every package that is installed is locked by its hash", (t) => {
   t.true(locked.length > 100);
 });
 
-test("no package comes from anywhere but a registry", (t) => {
+test("every package comes from a registry", (t) => {
   for (const [path, { resolved, link = false }] of locked) {
     t.false(link, path);
     if (resolved !== undefined) t.regex(resolved, /^https:\/\/registry\.npmjs\.org\//, path);
   }
 });
 
-test("every dependency is named by its exact version, which is the one that is locked", (t) => {
+test("every dependency has an exact version, which is the locked one", (t) => {
   for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
     const exact = version.replace(/^npm:.*@(?=\d)/, "");
     t.regex(exact, /^\d+\.\d+\.\d+(-[\w.]+)?$/, name);
@@ -55,7 +55,7 @@ test("every dependency is named by its exact version, which is the one that is l
   }
 });
 
-test("the Node that runs the service is the one whose hash is kept", (t) => {
+test("the hash of the Node that runs the service is locked", (t) => {
   const [hash = "", file = ""] = readFileSync(new URL("infra/node.sha256", ROOT), "utf8").trim().split(/ +/);
   t.is(file, "node_modules/node/bin/node");
   t.regex(hash, /^[0-9a-f]{64}$/);
@@ -68,7 +68,7 @@ test("the Node that runs the service is the one whose hash is kept", (t) => {
   );
 });
 
-test("no package runs a script as it is installed, but for those that are named", (t) => {
+test("no package runs a script when it is installed, except the named ones", (t) => {
   const scripted = new Set(
     locked.filter(([, { hasInstallScript = false }]) => hasInstallScript).map(([path]) => nameOf(path)),
   );
@@ -80,7 +80,7 @@ test("no package runs a script as it is installed, but for those that are named"
   t.deepEqual(allowed, ["node"], "Node itself, which its package brings by its script");
 });
 
-test("a binary for one C library of Linux says so: npm would install it beside the other's", (t) => {
+test("a binary for one C library of Linux declares it, so that npm does not install it beside the other's", (t) => {
   const silent = locked.filter(([path, { libc }]) => /linux.*-(musl|gnu)$/.test(path) && libc === undefined);
   t.deepEqual(
     silent.map(([path]) => path),

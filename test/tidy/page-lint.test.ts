@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Ways to make HTML, scripts or styles of a text, each a component of its own file. */
+/** Ways to turn a text into HTML, scripts or styles, each a component in a file of its own. */
 const PLANTED: Readonly<Record<string, string>> = {
   innerHTML: "(root.innerHTML = text, null)",
   outerHTML: "(root.outerHTML = text, null)",
@@ -25,7 +25,7 @@ const PLANTED: Readonly<Record<string, string>> = {
   eval: "(eval(text), null)",
 };
 
-test("the page's lint rules find each way in which a text could become HTML, a script or a style", (t) => {
+test("the page's lint rules find every way in which a text could become HTML, a script or a style", (t) => {
   const folder = temporaryFolder(t);
   copyFileSync(join(ROOT, ".oxlintrc.json"), join(folder, ".oxlintrc.json"));
   mkdirSync(join(folder, "src/web"), { recursive: true });

@@ -14,7 +14,7 @@ test("the README lists every setting, with its default and what it does", (t) =>
   }
 });
 
-test("the README's table of make targets names each target, and no other", (t) => {
+test("the README's table of make targets has each target, and no other", (t) => {
   const targets = [...MAKEFILE.matchAll(/^([a-z-]+):.*## /gm)]
     .map(([, name]) => name)
     .filter((name) => name !== "help");

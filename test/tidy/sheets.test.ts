@@ -6,14 +6,14 @@ const WEB = join(import.meta.dirname, "../../src/web");
 const SHEETS = join(WEB, "css");
 
 type Module = {
-  /** Modules and sheets that come with it. */
+  /** Modules and style sheets loaded with it. */
   readonly imports: readonly string[];
-  /** Modules that are loaded when they are used. */
+  /** Modules loaded on demand. */
   readonly lazy: readonly string[];
   readonly words: ReadonlySet<string>;
 };
 
-/** The class names that each sheet has rules for. */
+/** The class names for which each style sheet has rules. */
 const rules = new Map(
   readdirSync(SHEETS)
     .filter((name) => name.endsWith(".css"))
@@ -52,7 +52,7 @@ function closureOf(entry: string, closure = new Set<string>()): ReadonlySet<stri
   return closure;
 }
 
-test("each part of the page brings the sheets of the classes that it uses", (t) => {
+test("each part of the page loads the style sheets of the classes that it uses", (t) => {
   const first = closureOf(join(WEB, "main.tsx"));
   const always = [...readFileSync(join(WEB, "page.css"), "utf8").matchAll(/@import "(.+?)"/g)].map(([, path]) =>
     join(WEB, path!),
@@ -65,7 +65,7 @@ test("each part of the page brings the sheets of the classes that it uses", (t) 
     const sheets = [...closure, ...first, ...always].filter((path) => path.endsWith(".css"));
     return [...closure].flatMap((path) => {
       const { words = [], lazy = [] } = modules.get(path) ?? {};
-      // What holds a lazy component, such as its popover, is styled when that is there.
+      // The content of a lazy component, such as its popover, is styled once that is loaded.
       const held = lazy.flatMap((each) => [...closureOf(each)]).filter((each) => each.endsWith(".css"));
       const has = (word: string) => [...sheets, ...held].some((sheet) => rules.get(sheet)!.has(word));
       return [...words].flatMap((word) => {

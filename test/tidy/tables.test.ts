@@ -5,7 +5,7 @@ import test from "ava";
 const ROOT = new URL("../../", import.meta.url);
 const PAGES = execFileSync("git", ["ls-files", "*.md"], { cwd: ROOT, encoding: "utf8" }).trim().split("\n");
 
-test("every table of the documents has a head: a blank line amid its rows would tear it", (t) => {
+test("every table of the documents has a header, which a blank line within it would cut off", (t) => {
   t.true(PAGES.length > 10);
   for (const page of PAGES) {
     const lines = readFileSync(new URL(page, ROOT), "utf8").split("\n");
