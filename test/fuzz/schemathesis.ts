@@ -20,7 +20,8 @@ const CHECKS = [
 ];
 
 /**
- * Excludes changes of the password that all requests use, after which every response would be 401.
+ * Options of every run. All requests use one password, so `setPassword` is excluded below: after it
+ * every response would be 401.
  */
 const OPTIONS = [
   `--auth=${ADMIN.email}:${ADMIN.password}`,

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import test from "ava";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-/** What the page takes from packages. */
+/** Packages that the page uses. */
 const PACKAGES = new Set([
   "preact",
   "preact/hooks",
@@ -15,15 +15,18 @@ const PACKAGES = new Set([
   "world-atlas/countries-110m.json",
 ]);
 
-/** The modules that a module names, types included: the page is checked without Node's types. */
+/**
+ * Returns the modules that a module imports, types included: the page is checked without Node's
+ * types.
+ */
 function importsOf(file: string): string[] {
   const source = readFileSync(file, "utf8");
-  // Elements of a page have texts and attributes that read like imports.
+  // Elements of a page have texts and attributes that look like imports.
   const statements = /^(?:import|export|\})[^\n]*\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm;
   return Array.from(source.matchAll(statements), ([, ...names]) => names.find((name) => name !== undefined)!);
 }
 
-/** All modules within reach, each with the one that led there. */
+/** Returns all reachable modules, each with the one that imports it. */
 function reach(start: readonly string[]): Map<string, string> {
   const seen = new Map(start.map((file) => [file, "the start"]));
   for (const [file] of seen) {
@@ -39,7 +42,7 @@ function reach(start: readonly string[]): Map<string, string> {
 const PAGE = globSync("src/web/**/*.{ts,tsx}", { cwd: ROOT }).map((file) => join(ROOT, file));
 const LANGUAGE = ["planner", "parser", "calendar", "grouped"].map((name) => join(ROOT, `src/query/${name}.ts`));
 
-test("the page and the language reach no module of Node, and no other part of the service", (t) => {
+test("the page and the language import no module of Node, and no other part of the service", (t) => {
   const reached = reach([...PAGE, ...LANGUAGE]);
   t.true(reached.size > 30);
   for (const [file, from] of reached) {
@@ -48,7 +51,7 @@ test("the page and the language reach no module of Node, and no other part of th
   }
 });
 
-test("what they reach names no global of Node", (t) => {
+test("their modules use no global of Node", (t) => {
   for (const file of reach([...PAGE, ...LANGUAGE]).keys()) {
     if (!existsSync(file)) continue;
     const code = readFileSync(file, "utf8").replace(/\/\*[^]*?\*\/|\/\/.*/g, "");

@@ -7,7 +7,7 @@ import type { ExecutionContext } from "ava";
 import { addressOf, ApiFault, createClient } from "../../../src/web/api/client.ts";
 import { until } from "../../support/until.ts";
 
-/** A client of a server that answers as a test says. */
+/** Returns a client of a server that answers as the test says. */
 async function clientOf(t: ExecutionContext, answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -24,7 +24,7 @@ async function clientOf(t: ExecutionContext, answer: (request: IncomingMessage, 
   return { client, signedOut: () => signedOut };
 }
 
-test("a request has the page's header, and its answer is read", async (t) => {
+test("a request has the page's header, and its response is read", async (t) => {
   const { client } = await clientOf(t, ({ headers, url, method }, response) => {
     response.setHeader("Content-Type", "application/json");
     response.end(JSON.stringify({ header: headers["x-loggia"], url, method, type: headers["content-type"] }));
@@ -33,7 +33,7 @@ test("a request has the page's header, and its answer is read", async (t) => {
   t.deepEqual(body, { header: "1", url: "/1/x?q=a+b%26c", method: "POST", type: "application/json" });
 });
 
-test("an error of the service is one with its words, code and time to wait", async (t) => {
+test("an error of the service has its message, code and time to retry", async (t) => {
   const { client } = await clientOf(t, (_, response) => {
     response.writeHead(429, { "Retry-After": "7" });
     response.end(JSON.stringify({ error: { status: 429, code: "too_many", message: "Too many queries" } }));
@@ -42,7 +42,7 @@ test("an error of the service is one with its words, code and time to wait", asy
   t.like(fault, { status: 429, code: "too_many", retryAfter_s: 7 });
 });
 
-test("what stands in front of the service is told from it, and so is nothing at all", async (t) => {
+test("an error of a proxy is distinguished from one of the service, and from no response", async (t) => {
   const { client } = await clientOf(t, ({ url, socket }, response) => {
     if (url === "/cut") socket.destroy();
     else response.writeHead(502).end("<html>");
@@ -51,7 +51,7 @@ test("what stands in front of the service is told from it, and so is nothing at 
   t.like(await t.throwsAsync(client.ask("/cut")), { status: 0, code: "unreachable" });
 });
 
-test("a session that ended is told, but not by who asks for the session", async (t) => {
+test("an expired session is reported, except by the request for the session", async (t) => {
   const { client, signedOut } = await clientOf(t, (_, response) => response.writeHead(401).end("{}"));
   await t.throwsAsync(client.ask("/1/session"));
   t.is(signedOut(), 0);
@@ -59,7 +59,7 @@ test("a session that ended is told, but not by who asks for the session", async 
   t.is(signedOut(), 1);
 });
 
-test("four requests are under way at once, the newest of the others is next, and an aborted one never begins", async (t) => {
+test("at most four requests run at once, the newest waiting one is next, and an aborted one never starts", async (t) => {
   const begun: string[] = [];
   const held: ServerResponse[] = [];
   const { client } = await clientOf(t, ({ url }, response) => {
@@ -83,12 +83,12 @@ test("four requests are under way at once, the newest of the others is next, and
   t.deepEqual(begun.toSorted(), ["/0", "/1", "/2", "/3", "/4", "/5"]);
 });
 
-test("parameters that are undefined are left out of an address", (t) => {
+test("undefined parameters are left out of an address", (t) => {
   t.is(addressOf("/x", { a: undefined }), "/x");
   t.is(addressOf("/x", { a: false, b: 0 }), "/x?a=false&b=0");
 });
 
-test("an answer that is cut off, or none of the service, is no answer", async (t) => {
+test("a truncated or foreign response is an error", async (t) => {
   const { client } = await clientOf(t, ({ url, socket }, response) => {
     response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "100" });
     if (url === "/cut") response.write('{"a":', () => socket.destroy());

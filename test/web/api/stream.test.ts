@@ -3,7 +3,7 @@ import test from "ava";
 
 import { readEvents } from "../../../src/web/api/stream.ts";
 
-/** A text as a stream whose pieces end anywhere, within a character too. */
+/** A text as a stream of pieces that end anywhere, also within a character. */
 function streamOf(text: string, sizes: readonly number[] = [1_000]): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;
@@ -34,11 +34,11 @@ const EVENTS = [
   { id: "a2", event: "message", data: "x" },
 ];
 
-test("the events of a stream are read as the standard says, comments left out", async (t) => {
+test("events of a stream are parsed as the standard says, without comments", async (t) => {
   t.deepEqual(await eventsOf(TEXT), EVENTS);
 });
 
-test("wherever the pieces of a stream end, its events are the same", async (t) => {
+test("the events are the same, wherever the pieces of a stream end", async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 8 }), async (sizes) => {
       t.deepEqual(await eventsOf(TEXT, sizes), EVENTS);
@@ -47,6 +47,6 @@ test("wherever the pieces of a stream end, its events are the same", async (t) =
   );
 });
 
-test("an event that is cut off is not told", async (t) => {
+test("an incomplete event is not dispatched", async (t) => {
   t.deepEqual(await eventsOf("data: whole\n\ndata: cut\n"), [{ id: "", event: "message", data: "whole" }]);
 });

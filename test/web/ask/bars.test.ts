@@ -9,7 +9,7 @@ import { barsOf } from "../../../src/web/ask/steps.ts";
 import type { Step } from "../../../src/web/ask/steps.ts";
 
 const MINUTE_MS = 60_000;
-/** The night in which Berlin's clock shows the hour from 2 to 3 twice. */
+/** The night in which Berlin's clock repeats the hour from 2 to 3. */
 const RANGE = { from: Date.UTC(2026, 9, 24, 20, 30), to: Date.UTC(2026, 9, 25, 6, 10) };
 const ZONE = "Europe/Berlin";
 const STEPS: readonly Step[] = [
@@ -27,9 +27,9 @@ async function ask(service: Service, query: string): Promise<readonly Group[]> {
 }
 
 for (const kind of KINDS) {
-  test(`${kind}: over a change of the clock each bar's count is that of the list behind it`, async (t) => {
+  test(`${kind}: across a clock change each bar's count is that of the list behind it`, async (t) => {
     const service = await serviceOf(t, kind);
-    // One each seven minutes, some of them outside of the range.
+    // One every seven minutes, some of them outside the range.
     const events = Array.from({ length: 100 }, (_, i) => ({
       text: `event ${i}`,
       created: RANGE.from - 70 * MINUTE_MS + i * 7 * MINUTE_MS,

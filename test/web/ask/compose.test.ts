@@ -28,7 +28,7 @@ function both(a: readonly string[], b: readonly string[]): string[] {
   return a.filter((id) => b.includes(id));
 }
 
-test("a further condition narrows what a query finds by just that, and leaves the rest as it was typed", (t) => {
+test("an added condition narrows a query by exactly that, and leaves the rest as typed", (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
     const condition = writeSelection({ field, isNot: false, choices: [choice] });
     const after = compose.withCondition(read(text), condition);
@@ -38,7 +38,7 @@ test("a further condition narrows what a query finds by just that, and leaves th
   fc.assert(property, { numRuns: 500 });
 });
 
-test("only and all but find what they say", (t) => {
+test('"only" and "all but" match what they say', (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
     const ask = read(text);
     const only = read(compose.only(ask, field, choice));
@@ -56,7 +56,7 @@ test("only and all but find what they say", (t) => {
   fc.assert(property, { numRuns: 500 });
 });
 
-test("a choice that is made and taken back leaves a query that finds the same", (t) => {
+test("a choice that is made and undone leaves an equivalent query", (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
     for (const change of [compose.toggle, compose.toggleNot]) {
       const ask = read(text);
@@ -95,7 +95,7 @@ test("a choice is added to those of its field", (t) => {
   );
 });
 
-test("without the conditions on a field a query finds all that it found, and more", (t) => {
+test("a query without the conditions on a field matches everything it matched, and more", (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field }, all) => {
     const rest = read(compose.withoutField(read(text), field));
     t.false(
@@ -110,7 +110,7 @@ test("without the conditions on a field a query finds all that it found, and mor
   fc.assert(property, { numRuns: 500 });
 });
 
-test("comments around what goes stay", (t) => {
+test("comments around removed conditions are kept", (t) => {
   const text = "GET events\n  WHERE source = 'a' // first\n  AND user = 'b' // second\n  AND tag = 'c' // third";
   const without = (field: string): string => compose.withoutField(read(text), field);
   t.is(without("user"), "GET events\n  WHERE source = 'a' // first\n// second\n  AND tag = 'c' // third");
@@ -123,7 +123,7 @@ test("comments around what goes stay", (t) => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test("a query is grouped by a field, and its events are had again", (t) => {
+test("a query is grouped by a field, and ungrouped again", (t) => {
   const grouped = compose.groupedBy(read("GET events WHERE a = 1 COLUMNS(text) SORT created // x"), "@odd name");
   t.is(grouped, "GET events WHERE a = 1 GROUPBY @'odd name' SORT COUNT DESC // x");
   t.true(read(grouped).isGrouped);
@@ -132,7 +132,7 @@ test("a query is grouped by a field, and its events are had again", (t) => {
   t.false(read("GET users WHERE count > 1").isGrouped);
 });
 
-test("a query with a fault is not read", (t) => {
+test("a query with a fault is not parsed", (t) => {
   t.is(compose.readAsk("GET events WHERE source ="), null);
   t.is(compose.readAsk(""), null);
   t.is(compose.readAsk(`GET events WHERE text = '${"x".repeat(5000)}'`), null);

@@ -3,7 +3,7 @@ import test from "ava";
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import { withKey } from "../../../src/web/ask/groups.ts";
 
-test("a grouped query is asked with its keys, and otherwise stays as it was typed", (t) => {
+test("a grouped query is sent with its keys, and otherwise as typed", (t) => {
   const asked = (query: string) => withKey(readAsk(query)!).text;
   t.is(
     asked("GET events GROUPBY user COLUMNS(count,sum) TAKE 3"),

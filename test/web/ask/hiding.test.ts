@@ -6,7 +6,7 @@ import { readAsk } from "../../../src/web/ask/compose.ts";
 import { holds } from "../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
-test("classes that a query does not name are left out, and nothing else", (t) => {
+test("hidden classes are left out unless the query names them, and nothing else", (t) => {
   let left = 0;
   const classes = fc.subarray(["a", "b", "error", "web-1"], { minLength: 1 });
   const property = fc.property(typedQueries, classes, events, (text, hide, all) => {
@@ -32,7 +32,7 @@ test("a class that the query names is shown", (t) => {
   t.deepEqual(hiddenOf("GET events WHERE source = 'cron'"), ["cron", "noise"]);
 });
 
-test("queries for users and those with a fault stay as they are", (t) => {
+test("queries for users and those with a fault are unchanged", (t) => {
   for (const text of ["GET users", "GET events WHERE", ""])
     t.deepEqual(withoutHidden(text, ["noise"]), { query: text, hidden: [] });
 });

@@ -8,7 +8,9 @@ import type { Choice, Selection } from "../../../src/web/ask/choices.ts";
 import { writeSelection } from "../../../src/web/ask/choices.ts";
 import { storedEvents } from "../../reference/arbitrary.ts";
 
-/** Queries as people type them, with comments and blanks anywhere, and events that they may find. */
+/**
+ * Queries as users type them, with comments and blanks anywhere, and events that they may match.
+ */
 
 const SHOP = "shop" as LogKey;
 
@@ -37,7 +39,7 @@ const selections: fc.Arbitrary<Selection> = fc.constantFrom(...Object.keys(VALUE
   }),
 );
 
-/** What nobody but a person writes. */
+/** Queries that only a person would write. */
 const TYPED = [
   "(source = 'db' OR user = \"ann\")",
   "text CONTAINS 'error // AND no comment'",
@@ -96,7 +98,7 @@ export const typedQueries: fc.Arbitrary<string> = fc
     return [head, ...parts].filter((part) => part !== "").join(" ") + end;
   });
 
-/** The condition of a query for events, as the service plans it. */
+/** Returns the condition of a query for events, as the service plans it. */
 export function conditionOf(text: string): Condition {
   const question = planQuery(text, { logs: [SHOP], now_ms: Date.UTC(2012, 0, 1), zone: UTC });
   if (question.kind !== "list") throw new Error(`${text} asks for no events`);

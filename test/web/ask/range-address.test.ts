@@ -5,7 +5,7 @@ import { readRange, writeRange } from "../../../src/web/ask/range-address.ts";
 
 const read = (written: Readonly<Record<string, string>>) => readRange(new Map(Object.entries(written)));
 
-test("a range that can be chosen by name has one parameter, and none where it is the standard one", (t) => {
+test("a named range has one parameter, and the default one none", (t) => {
   const written = PRESETS.map(({ range }) => writeRange(range));
   t.deepEqual(
     written.map(({ t: name }) => name),
@@ -26,12 +26,12 @@ for (const range of [
   });
 }
 
-test("the ranges of links that were kept are read", (t) => {
+test("the ranges of old links are read", (t) => {
   t.deepEqual(read({ from: "-15m" }), { from: "-15m", to: "now" });
   t.deepEqual(read({ from: "today-1d", to: "today" }), { from: "today-1d", to: "today" });
   t.deepEqual(writeRange(read({ from: "now-2h" })), { t: "2h" });
 });
 
-test("a range that cannot be read is the standard one", (t) => {
+test("an invalid range is the default one", (t) => {
   t.deepEqual(read({ t: "soon" }), { from: "-24h", to: "now" });
 });

@@ -21,7 +21,7 @@ function resolved(range: Range, zone = BERLIN, now_ms = NOW): [string, string] {
   return [new Date(from).toISOString(), new Date(to).toISOString()];
 }
 
-test("a query's own range is two moments on the clock of its zone, and holds in place of the chosen one", (t) => {
+test("a query's own range is two moments in its time zone and replaces the selected one", (t) => {
   const chosen = ranges.resolveRange({ from: "-15m", to: "now" }, BERLIN, NOW);
   const own = (clause: string) => {
     const { from, to } = ranges.momentsOf(readAsk(`GET events ${clause}`), chosen, BERLIN, NOW);
@@ -33,11 +33,11 @@ test("a query's own range is two moments on the clock of its zone, and holds in 
   t.deepEqual(own("OCCURS(2011-09-19)"), ["2011-09-18T22:00:00.000Z", "2011-09-19T22:00:00.000Z"]);
   t.deepEqual(own("OCCURS(TODAY-MONTHS(2), NOW)"), ["2026-09-23T22:00:00.000Z", now]);
   t.deepEqual(own("OCCURS(NOW-HOURS(1))"), ["2026-11-24T12:05:07.089Z", now]);
-  // What finds nothing, or cannot be read, leaves the chosen one.
+  // A range that is empty or invalid leaves the selected one.
   t.deepEqual(own("OCCURS(TODAY, TODAY-DAYS(1))"), own(""));
 });
 
-test("a query's own range is moved to other moments, with the rest as it was typed", (t) => {
+test("a query's own range is moved to other moments, with the rest as typed", (t) => {
   const moments = { from: NOW, to: NOW + 60_000 };
   const moved = (text: string) => ranges.withOwnRange(text, moments, BERLIN);
   const clause = "OCCURS('2026-11-24T14:05:07.089+01:00', '2026-11-24T14:06:07.089+01:00')";
@@ -61,7 +61,7 @@ test("ranges become two moments", (t) => {
   t.deepEqual(resolved({ from: "all", to: "now" }), ["1970-01-01T00:00:00.000Z", now]);
 });
 
-test("days move the calendar over a change of the clock, hours do not", (t) => {
+test("days follow the calendar across a clock change, hours do not", (t) => {
   const now = Date.UTC(2026, 9, 26, 11);
   t.deepEqual(resolved({ from: "-2d", to: "now" }, BERLIN, now)[0], "2026-10-24T10:00:00.000Z");
   t.deepEqual(resolved({ from: "-48h", to: "now" }, BERLIN, now)[0], "2026-10-24T11:00:00.000Z");
@@ -71,7 +71,7 @@ test("days move the calendar over a change of the clock, hours do not", (t) => {
   ]);
 });
 
-test("whatever stands in an address is a range", (t) => {
+test("any value in an address gives a range", (t) => {
   const ends = fc.oneof(fc.string(), fc.stringMatching(/^(now|today|week|month|all)?([+-][0-9]{1,6}[mhdwM])*$/));
   const property = fc.property(ends, ends, fc.constantFrom(...zoneNames()), (from, to, zone) => {
     const moments = ranges.resolveRange({ from, to }, zone, NOW);
@@ -81,7 +81,7 @@ test("whatever stands in an address is a range", (t) => {
   fc.assert(property, { numRuns: 300 });
 });
 
-test("a query within a range is of just its moments, to the millisecond, in any zone", (t) => {
+test("a query within a range covers exactly its moments, to the millisecond, in any time zone", (t) => {
   const moments = fc.integer({ min: Date.UTC(1950, 0, 1), max: Date.UTC(2090, 0, 1) });
   const queries = fc.constantFrom(
     "GET events",
@@ -100,14 +100,14 @@ test("a query within a range is of just its moments, to the millisecond, in any 
   fc.assert(property, { numRuns: 500 });
 });
 
-test("a range in the query wins", (t) => {
+test("a range in the query takes precedence", (t) => {
   const ask = readAsk("GET events created OCCURS(TODAY) // x")!;
   t.true(ranges.hasOwnRange(ask));
   t.is(ranges.withRange(ask, { from: 1, to: 2 }), ask.text);
   t.false(ranges.hasOwnRange(readAsk("GET events WHERE text CONTAINS 'occurs('")!));
 });
 
-test("ends are read as people type them", (t) => {
+test("ends are parsed in the formats that people type", (t) => {
   const read = (typed: string, zone = BERLIN): string | null => {
     const end = readEnd(typed, zone, NOW);
     return end !== null && /^\d+$/.test(end) ? new Date(Number(end)).toISOString() : end;
@@ -132,7 +132,7 @@ test("ends are read as people type them", (t) => {
   t.is(read(""), null);
 });
 
-test("what the picker shows of an end reads as that end", (t) => {
+test("the picker's text of an end is parsed as that end", (t) => {
   const moments = fc.integer({ min: Date.UTC(2012, 0, 1), max: Date.UTC(2037, 0, 1) });
   const property = fc.property(
     moments,
@@ -140,7 +140,7 @@ test("what the picker shows of an end reads as that end", (t) => {
     (moment, zone) => {
       const shown = writeEnd(String(moment), formatsOf(zone));
       const read = Number(readEnd(shown, zone, NOW));
-      // The clock shows some hours twice: the first of them is meant.
+      // A clock change repeats some hours: the first of them is meant.
       t.true(read === moment || (moment - read === 3_600_000 && parseZone(zone).changes.length > 0), shown);
     },
   );

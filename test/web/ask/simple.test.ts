@@ -13,7 +13,7 @@ function read(text: string): Ask {
   return ask;
 }
 
-/** The simple mode of a query in words; null where it has none. */
+/** Returns the simple mode of a query in words; null if it has none. */
 function words(text: string): string[] | null {
   const simple = simpleOf(read(text));
   return (
@@ -49,7 +49,7 @@ test("a query of simple conditions is shown as chips and a text", (t) => {
   );
 });
 
-test("what it cannot show is left to LQL", (t) => {
+test("other queries are left to LQL", (t) => {
   for (const rich of [
     "GET users",
     "GET events SORT value",
@@ -62,7 +62,7 @@ test("what it cannot show is left to LQL", (t) => {
   }
 });
 
-test("the text of the box is the last one that the text contains", (t) => {
+test("the text of the box is the last one in a CONTAINS condition", (t) => {
   const text = "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'b' // c";
   t.is(simpleOf(read(text))!.text, "b");
   t.is(setText(read(text), "it's"), "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'it''s' // c");
@@ -71,7 +71,7 @@ test("the text of the box is the last one that the text contains", (t) => {
   t.is(setText(read("GET events"), ""), "GET events");
 });
 
-test("fields that are typed become conditions, all else is text", (t) => {
+test("typed fields become conditions, all else is text", (t) => {
   const typed: [string, string][] = [
     ["source:payments disk full", "text CONTAINS 'disk full' AND source = 'payments'"],
     ["-tag:robot", "tag != 'robot'"],
@@ -87,7 +87,7 @@ test("fields that are typed become conditions, all else is text", (t) => {
   for (const [box, expected] of typed) t.is(withTyped(read("GET events"), box), `GET events WHERE ${expected}`, box);
 });
 
-test("whatever is typed makes a query that can be read, and in simple mode shows it", (t) => {
+test("any typed text makes a valid query, which simple mode shows", (t) => {
   const piece = fc.oneof(
     fc.constantFrom("source:", "-", "'", '"', "@", ":", ">=5", "value", "tag:x", "//", "\\", "\n", " "),
     fc.string({ maxLength: 5 }),
@@ -100,7 +100,7 @@ test("whatever is typed makes a query that can be read, and in simple mode shows
   fc.assert(property, { numRuns: 500 });
 });
 
-test("a chip that is taken away and typed again asks the same", (t) => {
+test("a chip that is removed and typed again gives the same query", (t) => {
   const property = fc.property(typedQueries, events, (text, all) => {
     const ask = read(text);
     for (const chip of simpleOf(ask)?.chips ?? []) {

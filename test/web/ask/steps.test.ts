@@ -8,7 +8,10 @@ import { momentsOfKey } from "../../../src/web/groups/key-moments.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks that are set by an hour, by half an hour, at midnight, over a whole day, and never. */
+/**
+ * Time zones with clock changes by an hour, by half an hour, at midnight, by a whole day, and
+ * without any.
+ */
 const ZONES = [
   "Europe/Berlin",
   "Australia/Lord_Howe",
@@ -23,7 +26,7 @@ const ZONES = [
 
 const moments = fc.record({
   zone: fc.constantFrom(...ZONES),
-  // Around changes of the clock, mostly.
+  // Mostly around clock changes.
   near: fc
     .constantFrom("2011-12-30", "2018-11-04", "2026-03-29", "2026-04-04", "2026-10-25", "2027-05-09")
     .map(Date.parse),
@@ -60,7 +63,7 @@ test("bars fill the range without gaps, and each is a group of the service", (t)
   fc.assert(property, { numRuns: 200 });
 });
 
-test("bars are some sixty to a hundred and twenty", (t) => {
+test("there are sixty to a hundred and twenty bars", (t) => {
   const count = (length_ms: number): number =>
     barsOf(stepOf({ from: 0, to: length_ms }), { from: 0, to: length_ms }, "UTC").length;
   t.is(stepOf({ from: 0, to: DAY_MS }).key, "MINUTES(15)");
@@ -81,7 +84,7 @@ test("bars are some sixty to a hundred and twenty", (t) => {
   t.true(count(60 * 365 * DAY_MS) <= 121);
 });
 
-test("an hour that the clock shows twice is two bars, one that it leaves out is none", (t) => {
+test("a repeated hour has two bars, and a skipped one none", (t) => {
   const hour = { unit: "hours", count: 1, key: "HOUR", name: "" } as const;
   const bars = (day: string): string[] =>
     barsOf(hour, { from: Date.parse(day) - 2 * HOUR_MS, to: Date.parse(day) + 3 * HOUR_MS }, "Europe/Berlin").map(

@@ -11,7 +11,7 @@ for (const [role, least] of [
   ["mark", 3],
 ] as const) {
   for (const scheme of ["light", "dark"] as const) {
-    test(`any colour, as a ${role} in ${scheme}, can be read on every surface`, (t) => {
+    test(`any colour, as a ${role} in ${scheme}, is readable on every surface`, (t) => {
       fc.assert(
         fc.property(channel, channel, channel, (red, green, blue) => {
           const fitted = fromHex(fitColor([red, green, blue], role, scheme));
@@ -23,6 +23,6 @@ for (const [role, least] of [
   }
 }
 
-test("black and white are 21 to 1", (t) => {
+test("the contrast of black and white is 21 to 1", (t) => {
   t.is(Math.round(contrast([0, 0, 0], [1, 1, 1]) * 100) / 100, 21);
 });

@@ -25,7 +25,7 @@ test("a new class takes no events from the others, and has a colour of its own",
   t.is(draft.color, "mediumvioletred");
 });
 
-test("keys are made of names, and never taken twice", (t) => {
+test("keys are derived from names and are unique", (t) => {
   t.is(keyFor("Payment failed!", new Set()), "payment-failed");
   t.is(keyFor("Über Größe", new Set()), "uber-gro-e");
   t.is(keyFor("Slow", new Set(["slow", "slow-2", "slow-3"])), "slow-4");
@@ -33,7 +33,7 @@ test("keys are made of names, and never taken twice", (t) => {
   t.regex(keyFor("x".repeat(200), new Set()), /^[a-z0-9][a-z0-9-]{0,62}$/);
 });
 
-test("the longest part of a text that does not vary makes a condition", (t) => {
+test("the longest constant part of a text becomes a condition", (t) => {
   t.is(
     constantPart("Payment <hex> declined: issuer did not answer within <n> ms"),
     "declined: issuer did not answer within",
@@ -41,7 +41,7 @@ test("the longest part of a text that does not vary makes a condition", (t) => {
   t.is(constantPart("<n>"), "");
 });
 
-test("the conditions of a class are LQL that can be asked", (t) => {
+test("the conditions of a class are valid LQL", (t) => {
   const draft = { ...newDraft([]), tag: "it's", source: "web", text: "a", link: "b" };
   const condition = conditionOf(draft)!;
   t.is(condition, "tag = 'it''s' AND source = 'web' AND text CONTAINS 'a' AND link CONTAINS 'b'");
@@ -49,7 +49,7 @@ test("the conditions of a class are LQL that can be asked", (t) => {
   t.is(conditionOf(newDraft([])), null);
 });
 
-test("heavier classes keep their events", (t) => {
+test("classes of more weight keep their events", (t) => {
   const draft = { ...newDraft(CLASSES), weight: "20" };
   t.deepEqual(
     heavierThan(draft, CLASSES).map(({ key }) => key),

@@ -14,7 +14,7 @@ const read: ReadNeighbours = async (id, { before, after }) => {
 };
 
 for (const order of ["asc", "desc"] as const) {
-  test(`events on both sides are read as the reader comes near, ${order}`, async (t) => {
+  test(`events on both sides are read as the reader approaches, ${order}`, async (t) => {
     const rows = new Neighbours({ id: rowOf(300).id, order, read });
     await rows.begin();
     t.is(rows.length.peek(), 121);
@@ -32,7 +32,7 @@ for (const order of ["asc", "desc"] as const) {
   });
 }
 
-test("what failed is tried again when it is asked for", async (t) => {
+test("a failed read is repeated on request", async (t) => {
   let fails = true;
   const rows = new Neighbours({
     id: rowOf(300).id,

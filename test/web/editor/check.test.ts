@@ -11,7 +11,7 @@ test("every example of the language's pages is accepted", (t) => {
   for (const example of examples()) t.is(checkQuery(example), null, example);
 });
 
-test("every fault of the language's page is the service's, at its place", (t) => {
+test("every fault of the language's page is that of the service, at the same place", (t) => {
   const faults = blocksOf(readPage("lql.md"), "fault");
   t.true(faults.length >= 5);
   for (const fault of faults) {
@@ -23,7 +23,7 @@ test("every fault of the language's page is the service's, at its place", (t) =>
   }
 });
 
-test("a fault offers what was probably meant", (t) => {
+test("a fault has a suggestion", (t) => {
   const fix = (text: string): [string, string | null] => {
     const { span, fix: meant } = checkQuery(text)!;
     return [text.slice(span.start, span.end), meant];
@@ -35,7 +35,7 @@ test("a fault offers what was probably meant", (t) => {
   t.deepEqual(fix("GET events WHERE qqq = 'a'"), ["qqq", null]);
 });
 
-test("while the end is unfinished, a fault before it is found", (t) => {
+test("a fault before an incomplete end is found", (t) => {
   t.like(checkQuery("GET events WHERE sorce = 'a' AND @http.st"), {
     span: { start: 17, end: 22 },
     isUnfinished: false,
@@ -51,7 +51,7 @@ test("while the end is unfinished, a fault before it is found", (t) => {
   t.is(checkQuery("GET events\n  TAKE x")!.words.slice(0, 18), "Line 2, column 8: ");
 });
 
-test("what is drawn is what was typed, with the fault marked and nothing else", (t) => {
+test("the rendered text is the typed one, with only the fault marked", (t) => {
   const texts = fc.oneof(
     fc.tuple(queries, tastes).map(([query, taste]) => printQuery(query, taste)),
     fc.string(),

@@ -21,14 +21,14 @@ const FACTS: Facts = {
   classes: [{ key: "payment-failed", display: "Payment failed" }],
 };
 
-/** The labels offered where `|` stands. */
+/** Returns the labels offered at `|`. */
 function offered(marked: string): string[] {
   const caret = marked.indexOf("|");
   const want = wantAt(marked.replace("|", ""), caret);
   return want === null ? [] : offersOf(want, FACTS).map(({ label }) => label);
 }
 
-/** The text after an offer was taken where `|` stands. */
+/** Returns the text after accepting an offer at `|`. */
 function taken(marked: string, label: string): string | null {
   const text = marked.replace("|", "");
   const want = wantAt(text, marked.indexOf("|"));
@@ -38,7 +38,7 @@ function taken(marked: string, label: string): string | null {
   return text.slice(0, span.start) + insert + text.slice(span.end);
 }
 
-test("what can stand at a place is offered there", (t) => {
+test("valid completions are offered at each place", (t) => {
   const expected: [string, string[]][] = [
     ["|", ["GET"]],
     ["G|", ["GET"]],
@@ -79,7 +79,7 @@ test("what can stand at a place is offered there", (t) => {
   }
 });
 
-test("nothing is offered within words, comments and strings of no field", (t) => {
+test("nothing is offered within words, comments and strings without a field", (t) => {
   for (const marked of [
     "GET ev|ents",
     "GET events // WHERE so|",
@@ -93,7 +93,7 @@ test("nothing is offered within words, comments and strings of no field", (t) =>
   }
 });
 
-test("what is taken is written as the language wants it", (t) => {
+test("an accepted offer is written in valid syntax", (t) => {
   t.is(taken("GET events WHERE so| = 'a'", "source"), "GET events WHERE source = 'a'");
   t.is(taken("GET events WHERE so|", "source"), "GET events WHERE source ");
   t.is(taken("GET events WHERE @'o|", "@'odd name'"), "GET events WHERE @'odd name' ");
@@ -103,7 +103,7 @@ test("what is taken is written as the language wants it", (t) => {
   t.is(taken("GET events GROUPBY MI|", "MINUTES(…)"), "GET events GROUPBY MINUTES(");
 });
 
-test("hints tell kind and count", (t) => {
+test("hints show kind and count", (t) => {
   const want = wantAt("GET events WHERE @", 18)!;
   t.deepEqual(
     offersOf(want, FACTS).map(({ hint }) => hint),
@@ -128,7 +128,7 @@ test("every word of every example is offered where it is typed, or is a name, a 
   t.true(offers > 150, `${offers}`);
 });
 
-test("values are asked for by a query that the service takes", (t) => {
+test("values are requested with a query that the service accepts", (t) => {
   for (const field of ["source", "@odd name", "value", "tags", "class", "@it's"]) {
     for (const typed of ["", "it's", "5"]) t.is(checkQuery(valueQuery(field, typed, { from: 0, to: 1 })), null);
   }

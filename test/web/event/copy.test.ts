@@ -14,7 +14,7 @@ const event = rowOf(5, {
 });
 const copied = { event, data: "line 1\nline 2", log: "shop", api: "http://127.0.0.1:8080" };
 
-test("text holds all that the event says", (t) => {
+test("the text contains everything in the event", (t) => {
   t.is(
     copyAs("text", copied),
     [
@@ -30,7 +30,7 @@ test("text holds all that the event says", (t) => {
   );
 });
 
-test("JSON holds the data itself, and a moment that people can read", (t) => {
+test("the JSON contains the data itself, and a readable moment", (t) => {
   const json = JSON.parse(copyAs("json", copied)) as Record<string, unknown>;
   t.like(json, {
     created: "1970-01-12T13:46:45.000Z",
@@ -41,18 +41,18 @@ test("JSON holds the data itself, and a moment that people can read", (t) => {
   t.false("bookmarks" in json);
 });
 
-test("the query finds this event alone", (t) => {
+test("the query matches this event alone", (t) => {
   const text = copyAs("lql", copied);
   t.is(text, `GET events WHERE id = '${event.id}' OCCURS('1970-01-12T13:46:45.000Z', '1970-01-12T13:46:45.001Z')`);
   t.notThrows(() => parseQuery(text));
 });
 
-test("the command reads this event, and holds no password", (t) => {
+test("the command reads this event, and contains no password", (t) => {
   const url = `http://127.0.0.1:8080/1/logs/shop/events/${event.id}?attributes=true`;
   t.is(copyAs("curl", copied), `curl -u YOU@EXAMPLE.COM '${url}'`);
 });
 
-test("characters that are not seen are mentioned", (t) => {
+test("invisible characters are mentioned", (t) => {
   t.is(noteOfCopy("a\nb"), null);
   t.is(noteOfCopy("a\u202eb"), "Copied with its invisible characters");
 });

@@ -31,10 +31,10 @@ test("an event shows the fields that it has, and its attributes by name", (t) =>
   ]);
 });
 
-test("each value offers what can be asked of it", (t) => {
+test("each value offers the conditions that can be queried", (t) => {
   const value = { shown: "8011", value: 8_011 };
   t.deepEqual(actsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
-  // No value of a place can be asked for, but events can be grouped by it.
+  // A place cannot be used in a condition, but events can be grouped by it.
   t.deepEqual(actsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
   t.deepEqual(actsOf("created", { shown: "now", value: null }, null), ["copy"]);
   t.deepEqual(actsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
@@ -42,7 +42,7 @@ test("each value offers what can be asked of it", (t) => {
   t.deepEqual(wordsOfAct("column", "user", "u-1", true), { before: "Hide the column" });
 });
 
-test("only pages and mails can be followed", (t) => {
+test("only links to pages and mail addresses can be followed", (t) => {
   t.is(safeLink("https://status.example/a"), "https://status.example/a");
   t.is(safeLink("mailto:a@b.example"), "mailto:a@b.example");
   for (const link of ["javascript:alert(1)", " jAvAsCrIpT:alert(1)", "data:text/html,x", "file:///etc", "x"]) {
@@ -50,7 +50,7 @@ test("only pages and mails can be followed", (t) => {
   }
 });
 
-test("long data is folded, short data is whole", (t) => {
+test("long data is folded, and short data shown completely", (t) => {
   const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}`).join("\n");
   t.deepEqual(foldData(lines(28)), { shown: lines(16), moreLines: 12 });
   t.is(foldData(lines(18)).moreLines, 0);
@@ -59,7 +59,7 @@ test("long data is folded, short data is whole", (t) => {
   t.true(foldData(`x${"😀".repeat(5_000)}`).shown.isWellFormed());
 });
 
-test("data that is a page is known by its first line", (t) => {
+test("data that is a page is recognized by its first line", (t) => {
   t.true(isHtml("@html\n<b>x</b>"));
   t.true(isHtml("@HTML \r\n<b>x</b>"));
   t.false(isHtml("@html <b>x</b>"));

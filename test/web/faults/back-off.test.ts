@@ -2,7 +2,7 @@ import test from "ava";
 
 import { delayAfter } from "../../../src/web/faults/back-off.ts";
 
-test("the wait doubles with each failure up to 30 s, and is never shorter than the service asks", (t) => {
+test("the delay doubles with each failure up to 30 s, and is never shorter than the service asks", (t) => {
   t.deepEqual(
     [1, 2, 3, 4, 5, 6, 60, 2_000].map((failures) => delayAfter(failures, null)),
     [1, 2, 4, 8, 16, 30, 30, 30],

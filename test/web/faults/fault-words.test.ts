@@ -10,11 +10,11 @@ import { parseQuery } from "../../../src/query/parser.ts";
 const faultOf = (status: number, code: string, message: string, retryAfter_s: number | null = null): ApiFault =>
   new ApiFault({ status, code, message, retryAfter_s });
 
-/** A fault as the service answers it. */
+/** A fault as returned by the service. */
 const answered = ({ status, code, message, retryAfter_s }: LoggiaError): ApiFault =>
   faultOf(status, code, message, retryAfter_s);
 
-test("a fault that passes is tried again by itself, and one that stays is not", (t) => {
+test("a temporary fault is retried automatically, and a permanent one is not", (t) => {
   const helps = (fault: ApiFault) => wordsForFault(fault, "shop").help;
   t.is(helps(faultOf(0, "unreachable", "")), "count down");
   t.is(helps(faultOf(502, "unknown", "")), "count down");
@@ -25,14 +25,14 @@ test("a fault that passes is tried again by itself, and one that stays is not", 
   t.is(helps(faultOf(401, "unauthorized", "")), "sign in");
   t.is(helps(faultOf(403, "forbidden", "")), "try");
   t.is(helps(faultOf(404, "log_not_found", "")), "other log");
-  // Asked again it would take as long, and hold up others.
+  // A retry would take as long and delay others.
   t.is(
     helps(faultOf(503, "overloaded", "The query took longer than 30 s: narrow it, for example by time", 1)),
     "shorten",
   );
 });
 
-test("the number of queries that run is read from the words of the service itself", async (t) => {
+test("the number of running queries is read from the service's own message", async (t) => {
   const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, queries: 1 } });
   const running = Promise.withResolvers<void>();
   const first = limiter.query("ann", () => running.promise);
@@ -49,16 +49,16 @@ test("the number of queries that run is read from the words of the service itsel
   t.is(wordsForFault(eight, "shop").title, "Eight queries are running for your account");
 });
 
-test("a refused query is said by its place and reason, without the query again", (t) => {
+test("a refused query is described by its place and reason, without the query itself", (t) => {
   const refusal = t.throws(() => parseQuery("GET events TKAE 5"), { instanceOf: LoggiaError });
   const words = wordsForFault(answered(refusal), "shop");
   t.regex(words.title, /^Line 1, column 12: expected WHERE, TAKE, .*, found "TKAE"$/);
   t.is(words.text, "Did you mean TAKE?");
-  // As the page's own parser throws it, before anything is asked.
+  // As the page's own parser throws it, before any request.
   t.deepEqual(wordsForFault(refusal, "shop"), words);
 });
 
-test("the word that a fault names is found by its line and column", (t) => {
+test("the word at a fault is found by its line and column", (t) => {
   const text = "GET events\r\nWHERE text = '👍 x' AND sorce = 1";
   const word = (line: number, column: number) => {
     const { start, end } = wordAt(text, line, column);

@@ -5,7 +5,7 @@ import { nearValue, textConditions, withValue } from "../../../src/web/faults/ne
 
 const conditionsOf = (query: string) => textConditions(readAsk(query)!).map(({ field, value }) => `${field} ${value}`);
 
-test("conditions that want one exact text are looked at, and no others", (t) => {
+test("only conditions for one exact text are checked", (t) => {
   t.deepEqual(conditionsOf("GET events.slwo WHERE source = 'payment' AND tag = 'x' AND @shop = 'berlin'"), [
     "class slwo",
     "source payment",
@@ -24,7 +24,7 @@ test("conditions that want one exact text are looked at, and no others", (t) => 
     t.deepEqual(conditionsOf(`GET events WHERE ${other}`), [], other);
 });
 
-test("the value that was probably meant is a slip away, or begins alike", (t) => {
+test("the suggested value differs by a typing error, or has the same start", (t) => {
   const values = ["web", "payments", "Checkout-worker", "pay"];
   t.is(nearValue("payment", values), "payments");
   t.is(nearValue("paymnets", values), "payments");
@@ -32,11 +32,11 @@ test("the value that was probably meant is a slip away, or begins alike", (t) =>
   t.is(nearValue("webserver", values), "web");
   t.is(nearValue("inventory", values), null);
   t.is(nearValue("qqq", values), null);
-  // It is there: something else keeps events from being found.
+  // The value exists, so something else excludes the events.
   t.is(nearValue("PAYMENTS", values), null);
 });
 
-test("another value takes the place of the first, and the rest stays as it was typed", (t) => {
+test("the suggested value replaces the first one, with the rest as typed", (t) => {
   const replace = (query: string, other: string) => {
     const ask = readAsk(query)!;
     return withValue(ask, textConditions(ask)[0]!, other);

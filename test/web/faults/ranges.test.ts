@@ -14,7 +14,7 @@ const shorter = (from: string, to?: string, typed = "GET events") => {
   return shorterRange({ typed, moments }, chosen);
 };
 
-test("a shorter range is at most half as long, and ends where the longer one does", (t) => {
+test("a shorter range is at most half as long, and has the same end", (t) => {
   t.is(shorter("-180d")?.name, "Last 7 days");
   t.is(shorter("all")?.name, "Last 7 days");
   t.is(shorter("-7d")?.name, "Last 24 hours");
@@ -28,20 +28,20 @@ test("a shorter range is at most half as long, and ends where the longer one doe
   });
 });
 
-test("a longer range is the shortest by name that has the event", (t) => {
+test("a longer range is the shortest named one that contains the event", (t) => {
   const run = { zone: "UTC", moments: range("-24h").moments };
   const longer = (age_ms: number) => longerRange(NOW - age_ms, run, NOW)?.name ?? null;
   t.is(longer(25 * HOUR_MS), "Last 7 days");
   t.is(longer(20 * DAY_MS), "Last 30 days");
   t.is(longer(89 * DAY_MS), "Last 90 days");
   t.is(longer(900 * DAY_MS), "All events");
-  // The range has it as well: it is not what keeps the list empty.
+  // The present range contains it too, so it is not the reason for the empty list.
   t.is(longer(HOUR_MS), null);
   const past = { ...run, moments: { from: NOW - 9 * DAY_MS, to: NOW - 8 * DAY_MS } };
   t.is(longerRange(NOW - 5 * 60_000, past, NOW)?.name, "Last 15 minutes");
 });
 
-test("a range in words begins a sentence", (t) => {
+test("the description of a range can start a sentence", (t) => {
   const words = (from: string, to?: string) => {
     const { range: chosen, moments } = range(from, to);
     return rangeInWords(chosen, moments, formatsOf("UTC"));

@@ -26,7 +26,7 @@ const facts = (changes: Partial<FieldFacts>): FieldFacts => ({
   ...changes,
 });
 
-test("class, source, tags and value come first, then attributes that most events have, the user last", (t) => {
+test("class, source, tags and value come first, then attributes of most events, the user last", (t) => {
   const field = (name: string, count: number) => ({ name, kind: "text", count: String(count) });
   const names = facetFields([
     field("created", 9),
@@ -40,7 +40,7 @@ test("class, source, tags and value come first, then attributes that most events
   t.deepEqual(names, ["class", "source", "@often", "@rare", "user"]);
 });
 
-test("one query asks for the facts of all fields, numbers with their least and most", (t) => {
+test("one query requests the facts of all fields, with minimum and maximum of numbers", (t) => {
   const fields = [
     { name: "source", kind: "text", count: "9" },
     { name: "@http.status", kind: "number", count: "9" },
@@ -56,7 +56,7 @@ test("one query asks for the facts of all fields, numbers with their least and m
   ]);
 });
 
-test("few numbers are shown one by one, many in bands at round numbers within their span", (t) => {
+test("few numbers are shown individually, many in bands at round numbers within their range", (t) => {
   t.is(boundsOf(facts({})), null);
   t.is(boundsOf(facts({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
   t.deepEqual(boundsOf(facts({ isNumber: true, distinct: 90, min: 0, max: 8_979 })), [10, 50, 100, 500, 1_000, 5_000]);
@@ -64,7 +64,7 @@ test("few numbers are shown one by one, many in bands at round numbers within th
   t.is(boundsOf(facts({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
 });
 
-test("the values of a field are those of the events that all other conditions find", (t) => {
+test("the values of a field are those of events that match all other conditions", (t) => {
   const query = facetQuery(facts({}), eventsOf("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
   t.notRegex(query, /source = 'a'/);
   t.regex(query, /tag = 'x'/);
@@ -72,7 +72,7 @@ test("the values of a field are those of the events that all other conditions fi
   t.regex(query, /TAKE 5/);
 });
 
-test("values by their number, what is absent last; bands in their order", (t) => {
+test("values are ordered by count, absence last; bands by their bounds", (t) => {
   const records = [
     { key: "", count: "9" },
     { key: "web", count: "4" },
@@ -98,7 +98,7 @@ test("values by their number, what is absent last; bands in their order", (t) =>
   );
 });
 
-test("choices of a query that are not among the values are counted without the field's own conditions", (t) => {
+test("selected values outside the list are counted without the field's own conditions", (t) => {
   const ask = eventsOf("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
   const choices = choicesBeside(ask, "source", [{ choice: "A" }]);
   t.deepEqual(choices, ["it's", "c"]);
@@ -112,7 +112,7 @@ test("choices of a query that are not among the values are counted without the f
   ]);
 });
 
-test("bands and absence that a query chooses are counted like values", (t) => {
+test("selected bands and absence are counted like values", (t) => {
   const ask = eventsOf("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
   const band = choicesBeside(ask, "value", [{ choice: { from: 0, to: 10 } }]);
   const query = countsQuery("value", band, ask, RANGE, "UTC")!;
@@ -122,7 +122,7 @@ test("bands and absence that a query chooses are counted like values", (t) => {
   t.deepEqual(choicesBeside(ask, "class", [{ choice: null }]), []);
 });
 
-test("what a query chooses of a field does not narrow the field's own facts", (t) => {
+test("a selection in a field does not narrow that field's facts", (t) => {
   const fields = ["source", "tags", "value"].map((name) => ({ name, kind: "text", count: "9" }));
   const ask = eventsOf("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
   const found = conditioned(ask, fields).map(({ field, rest }) => [field.name, rest.text]);

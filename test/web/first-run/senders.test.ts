@@ -19,7 +19,7 @@ shareService((started) => (service = started));
 const run = promisify(execFile);
 const target = (): Target => ({ post: service.postUrl, log: LOG, key: KEY });
 
-/** How the code of each tab is run: as a shell's command, or from a file by a program. */
+/** How the code of each tab is run: as a shell command, or from a file by a program. */
 const RUN_BY: Readonly<
   Record<string, { readonly program: string; readonly file?: string; readonly by?: readonly string[] }>
 > = {
@@ -39,13 +39,13 @@ async function countOf(condition: string): Promise<number> {
   return Number((body as readonly { count: string }[])[0]?.count ?? 0);
 }
 
-/** Runs code as somebody who has copied it, in a folder with a log file. */
+/** Runs copied code in a folder with a log file. */
 async function runCode(t: ExecutionContext, name: string, code: string): Promise<void> {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "app.log"), `first line for ${name}\nsecond line for ${name}\n`);
   const { program, file, by = [] } = RUN_BY[name]!;
   if (file !== undefined) writeFileSync(join(folder, file), code);
-  // The command is that of this folder, and ends with the file.
+  // Uses this folder's command, and ends with the file.
   const command = code.replace("npx loggia", `node ${resolve("src/cli/loggia.mjs")}`).replace(" --follow", "");
   await run(program, file === undefined ? ["-c", command] : [...by, file], { cwd: folder, timeout: 120_000 });
 }
@@ -53,7 +53,7 @@ async function runCode(t: ExecutionContext, name: string, code: string): Promise
 for (const { name, code } of PROGRAMS) {
   const { program } = RUN_BY[name]!;
   (isHere(program) ? test.serial : test.serial.skip)(
-    `what the guide shows for ${name} sends an event when it is run`,
+    `the guide's code for ${name} sends an event when it is run`,
     async (t) => {
       t.timeout(180_000);
       const isFile = name === "A log file" || name === "loggia ship";
@@ -66,7 +66,7 @@ for (const { name, code } of PROGRAMS) {
   );
 }
 
-/** A smallest request of the protocol, to the address and with the key that a configuration names. */
+/** The smallest request of the protocol, to the address and with the key in a configuration. */
 type Probe = (code: string) => {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -112,7 +112,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
 };
 
 for (const { name, code } of SHIPPERS) {
-  test.serial(`what the guide shows for ${name} names an address and a key that take its events`, async (t) => {
+  test.serial(`the guide's configuration for ${name} has an address and a key that accept its events`, async (t) => {
     const text = name === "GELF" ? "Order 17 failed" : `by ${name}`;
     if (name === "GELF") await run("sh", ["-c", code(target())], { timeout: 60_000 });
     else {
@@ -124,7 +124,7 @@ for (const { name, code } of SHIPPERS) {
     t.pass();
   });
 
-  test(`what the guide shows for ${name} is what its page in the docs says`, (t) => {
+  test(`the guide's code for ${name} is that of its page in the docs`, (t) => {
     const page = { OpenTelemetry: "otlp" }[name] ?? name.toLowerCase();
     const written = readFileSync(`docs/producers/${page}.md`, "utf8");
     const shown = code({ post: "http://127.0.0.1:8081", log: "shop", key: "shop-key-1" });
@@ -132,7 +132,7 @@ for (const { name, code } of SHIPPERS) {
   });
 }
 
-test("an address behind TLS stays one", (t) => {
+test("an address behind TLS keeps its scheme", (t) => {
   const shown = (name: string) =>
     [...PROGRAMS, ...SHIPPERS]
       .find((sender) => sender.name === name)!

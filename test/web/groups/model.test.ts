@@ -31,7 +31,7 @@ test("the keys of a query are fields, bands and times", (t) => {
   t.deepEqual(keysOf(readAsk("GET events COLUMNS(COUNT)")!), []);
 });
 
-test("groups that differ in their time alone are one row with a course, added up", (t) => {
+test("groups that differ only in their time are one row with a trend, added up", (t) => {
   const groups = groupsOf(keysOf(readAsk(QUERY)!), RECORDS, "UTC");
   t.deepEqual(
     groups.keys.map(({ name }) => name),
@@ -58,7 +58,7 @@ test("averages of several times are not added up", (t) => {
   t.is(row!.values["count"], "8");
 });
 
-test("a group leads to its events: the keys as conditions, a time as the range", (t) => {
+test("a group leads to its events: its keys as conditions, its time as the range", (t) => {
   const keys = keysOf(readAsk(QUERY)!);
   const { rows, keys: shown } = groupsOf(keys, RECORDS, "UTC");
   t.deepEqual(eventsOfGroup(QUERY, shown, rows[0]!, "UTC"), {
@@ -80,7 +80,7 @@ test("a band leads to its numbers", (t) => {
   t.is(eventsOfGroup(query, keys, rows[0]!, "UTC").query, "GET events WHERE (value >= 0 AND value < 10)");
 });
 
-test("a place leads to the events at its degrees, and the group without any to all others", (t) => {
+test("a place leads to the events at its coordinates, and the group without one to all others", (t) => {
   const query = "GET events WHERE source = 'web' GROUPBY geo";
   const keys = keysOf(readAsk(query)!);
   t.deepEqual(keys, [{ kind: "place", name: "geo" }]);
@@ -95,14 +95,14 @@ test("a place leads to the events at its degrees, and the group without any to a
   for (const each of queries) t.not(readAsk(each), null, each);
 });
 
-test("changes are said in whole per cent", (t) => {
+test("changes are shown in whole per cent", (t) => {
   t.is(changeWords(612, 201), "+204 %");
   t.is(changeWords(96, 141), "−32 %");
   t.is(changeWords(5, 0), "new");
   t.is(changeWords(0, 0), "0 %");
 });
 
-test("what is drawn is the column that rows are sorted by, or else the first one of numbers", (t) => {
+test("the chart shows the column that rows are sorted by, or else the first one of numbers", (t) => {
   const records = RECORDS.slice(0, 2).map((record, i) => ({ ...record, note: "late", "sum(@took)": String(70 - i) }));
   const groups = groupsOf(keysOf(readAsk(QUERY)!), records, "UTC");
   t.is(measureOf(groups, "sum(@took)"), "sum(@took)");
@@ -112,7 +112,7 @@ test("what is drawn is the column that rows are sorted by, or else the first one
   t.is(peakOf(row!.series)!.value, 70);
 });
 
-test("the column that a query sorts by is found by its name, or by what it is of", (t) => {
+test("the column that a query sorts by is found by its name or its expression", (t) => {
   const columnOf = (clauses: string) => sortColumnOf(readAsk(`GET events GROUPBY user ${clauses}`)!);
   t.is(columnOf(""), null);
   t.is(columnOf("SORT COUNT DESC"), "count");

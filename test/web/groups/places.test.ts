@@ -22,7 +22,7 @@ function draw(counts: Readonly<Record<string, number>>, size = SIZE) {
   return { places, projection, circles: circlesOf(places, projection, size) };
 }
 
-test("places are the groups that have degrees, the largest first, each with its row", (t) => {
+test("places are the groups with coordinates, the largest first, each with its row", (t) => {
   const places = placesOf(rowsOf({ "": 9, "52.52,13.405": 2, "-17.7,179.9": 5 }), "count");
   t.deepEqual(places, [
     { lat: -17.7, lon: 179.9, value: 5, row: 2 },
@@ -52,7 +52,7 @@ test("all circles are on the map, wherever their places are, on maps of any size
   );
 });
 
-test("a few places near each other fill the map, across 180 degrees too", (t) => {
+test("a few nearby places fill the map, also across 180 degrees", (t) => {
   for (const some of [
     { "52.52,13.405": 1, "48.8,2.3": 1, "40.4,-3.7": 1 },
     { "-18.1,178.4": 1, "-13.8,-171.8": 1, "-36.8,174.8": 1 },
@@ -61,12 +61,12 @@ test("a few places near each other fill the map, across 180 degrees too", (t) =>
     const ys = draw(some).circles.map(({ y }) => y);
     t.true(Math.max(...ys) - Math.min(...ys) > SIZE.height / 3, JSON.stringify(some));
   }
-  // West is left, also where the west of the places is on the other side of 180 degrees.
+  // West is on the left, also if the places span 180 degrees.
   const [fiji, samoa] = draw({ "-18.1,178.4": 2, "-13.8,-171.8": 1 }).circles;
   t.true(fiji!.x < samoa!.x);
 });
 
-test("places that are spread are on a map of the world, and one alone has something around it", (t) => {
+test("distant places are on a map of the world, and a single one has its surroundings", (t) => {
   const { projection } = draw({ "40.7,-74": 1, "35.7,139.7": 1 });
   for (const corner of [
     [-170, 60],
@@ -81,7 +81,7 @@ test("places that are spread are on a map of the world, and one alone has someth
   t.true(south < SIZE.height);
 });
 
-test("areas go by values; many circles are smaller, and do not cover the map", (t) => {
+test("areas are proportional to values; many circles are smaller and do not cover the map", (t) => {
   const [large, small] = draw({ "52.52,13.405": 400, "48.8,2.3": 100 }).circles;
   t.true(Math.abs(large!.radius - 2 * small!.radius) < 1e-9);
   const many = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`${(i % 120) - 60},${(i % 359) - 180}`, 3]));
@@ -89,12 +89,12 @@ test("areas go by values; many circles are smaller, and do not cover the map", (
   t.is(circles.length, MOST_CIRCLES);
   const covered = circles.reduce((sum, { radius }) => sum + Math.PI * radius ** 2, 0);
   t.true(covered < 0.2 * SIZE.width * SIZE.height, `${covered}`);
-  // What has no circle has a dot.
+  // Places without a circle have a dot.
   const dots = dotsOf(places, projection).match(/M/g)?.length ?? 0;
   t.true(dots > 0 && dots <= places.length - MOST_CIRCLES);
 });
 
-test("of circles that lie on each other the smallest is pointed at, and a small one is easy to hit", (t) => {
+test("of overlapping circles the smallest is selected, and small ones are easy to hit", (t) => {
   const place = { lat: 0, lon: 0, value: 1, row: 0 };
   const circles = [
     { place, x: 100, y: 100, radius: 30 },
@@ -107,7 +107,7 @@ test("of circles that lie on each other the smallest is pointed at, and a small 
   t.is(circleAt(circles, 300, 100), -1);
 });
 
-test("a table of places is sorted by their degrees", (t) => {
+test("a table of places is sorted by their coordinates", (t) => {
   const rows = rowsOf({ "9,20": 1, "": 1, "-17.7,179.9": 1, "52.5,-1": 1, "-17.7,-179.9": 1 });
   const groups = { keys: [{ kind: "place" as const, name: "geo" }], columns: ["count"], rows, times: [] };
   const sorted = (isDescending: boolean) =>

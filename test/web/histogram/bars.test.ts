@@ -9,7 +9,7 @@ const FROM = Date.UTC(2026, 10, 24, 12);
 const RANGE = { from: FROM, to: FROM + 2 * HOUR_MS };
 const STEP = { ...stepOf(RANGE), unit: "hours" as const, count: 1, key: "HOUR", name: "1-hour bars" };
 
-test("bars are groups by time and class of the events of a query, within its range", (t) => {
+test("bars are groups by time and class of a query's events within its range", (t) => {
   const query = barsQuery("GET events WHERE source = 'a' SORT text TAKE 5", RANGE, "UTC", STEP, { kind: "count" })!;
   t.regex(query, /WHERE source = 'a'/);
   t.regex(query, /GROUPBY HOUR, class/);
@@ -19,12 +19,12 @@ test("bars are groups by time and class of the events of a query, within its ran
   t.not(readAsk(query), null);
 });
 
-test("of a grouped query the bars show the events behind the groups", (t) => {
+test("the bars of a grouped query show the events behind the groups", (t) => {
   const query = barsQuery("GET events GROUPBY source HAVING COUNT > 3", RANGE, "UTC", STEP, { kind: "count" })!;
   t.notRegex(query, /source|HAVING/);
 });
 
-test("a figure of a field takes the place of the number", (t) => {
+test("an aggregate of a field replaces the count", (t) => {
   const query = barsQuery("GET events", RANGE, "UTC", STEP, { kind: "avg", field: "@odd name" })!;
   t.regex(query, /GROUPBY HOUR\s/);
   t.regex(query, /AVG\(@'odd name'\) AS height/);
@@ -35,7 +35,7 @@ test("a query with a fault, or one for users, has no bars", (t) => {
   t.is(barsQuery("GET users", RANGE, "UTC", STEP, { kind: "count" }), null);
 });
 
-test("every bar of the range is there, with its classes by weight and those without one last", (t) => {
+test("every bar of the range is present, with its classes by weight and events without one last", (t) => {
   const records = [
     { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", ""], count: "7" },
     { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "removed"], count: "4" },
@@ -55,7 +55,7 @@ test("every bar of the range is there, with its classes by weight and those with
   t.deepEqual(scaleOf([first!, second!]), { low: 0, high: 14 });
 });
 
-test("a bar without numbers has no figure, which 0 would be", (t) => {
+test("a bar without numbers has no value, which 0 would be", (t) => {
   const records = [{ key: "11/24/2026 12:00", numbers: "0", height: "0" }];
   const figures = (given: typeof records) =>
     columnsOf(given, STEP, RANGE, "UTC", [], "avg").map(({ height, parts }) => [height, parts.length]);
@@ -69,13 +69,13 @@ test("a bar without numbers has no figure, which 0 would be", (t) => {
   ]);
 });
 
-test("the axis holds 0, also where all figures are below it", (t) => {
+test("the axis includes 0, also if all values are below it", (t) => {
   const column = { ...columnsOf([], STEP, RANGE, "UTC", [])[0]!, height: -5 };
   t.deepEqual(scaleOf([column]), { low: -5, high: 1 });
   t.deepEqual(scaleOf([]), { low: 0, high: 1 });
 });
 
-test("round times of the clock are named under the axis, and not too many", (t) => {
+test("round local times are labelled under the axis, and not too many", (t) => {
   const columns = Array.from({ length: 96 }, (_, index) => ({
     ...columnsOf([], STEP, RANGE, "UTC", [])[0]!,
     start: Date.UTC(2026, 10, 24, 5, 15) + index * 900_000,

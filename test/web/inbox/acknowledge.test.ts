@@ -8,7 +8,7 @@ import { rowOf } from "../support/rows.ts";
 
 const SHOWN: readonly MarkedEvent[] = [3, 2, 1].map((number) => ({ ...rowOf(number), log: "shop" }));
 
-/** A service that keeps which alerts are seen, and refuses the one named. */
+/** A service that stores which alerts are seen, and refuses the given one. */
 function service(refused?: string) {
   const requests: string[] = [];
   const seen = new Set<string>();
@@ -25,7 +25,7 @@ function service(refused?: string) {
   return { requests, seen, client: { ask } as unknown as Client };
 }
 
-test("all that is shown is acknowledged in one request up to the newest, and taken back by its mark", async (t) => {
+test("all shown alerts are acknowledged in one request up to the newest, and undone by its mark", async (t) => {
   const { client, requests } = service();
   const { count, undo } = await acknowledgeShown(client, SHOWN, { by: { log: null, class: null }, isWhole: false });
   await undo();

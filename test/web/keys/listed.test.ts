@@ -26,7 +26,7 @@ test("every screen lists every shortcut that is bound anywhere", (t) => {
   }
 });
 
-test("nothing that is bound on one screen is bound twice", (t) => {
+test("no key is bound twice on one screen", (t) => {
   for (const screen of ["search", "context", "inbox"] as const) {
     const places = listedFor(screen).filter(({ isHere, title }) => isHere && title !== "In the query");
     const keys = places.flatMap(({ lines }) => lines.map((line) => line.keys.join(" ")));

@@ -25,7 +25,7 @@ test("a key acts while it is bound", (t) => {
   t.deepEqual(pressed, ["h"]);
 });
 
-test("two keys act one after the other, and not after a while", (t) => {
+test("two keys act in sequence, and not after a delay", (t) => {
   const { shortcuts, shortcut, press, pressed, wait } = bound();
   shortcuts.bind([shortcut("g", "s"), shortcut("s")]);
   t.false(press("g"));
@@ -36,7 +36,7 @@ test("two keys act one after the other, and not after a while", (t) => {
   t.deepEqual(pressed, ["g s", "s"]);
 });
 
-test("Shift makes another key of a letter, and none of a sign", (t) => {
+test("Shift changes the key of a letter, and not of a sign", (t) => {
   const { shortcuts, shortcut, press, pressed } = bound();
   shortcuts.bind([shortcut("n"), shortcut("Shift+n"), shortcut("?")]);
   press("N", { shiftKey: true });
@@ -45,7 +45,7 @@ test("Shift makes another key of a letter, and none of a sign", (t) => {
   t.deepEqual(pressed, ["Shift+n", "?", "n"]);
 });
 
-test("the browser's own keys stay its own, and all are when single keys are off", (t) => {
+test("the browser's own keys are never taken, and none is while single keys are off", (t) => {
   let isOn = true;
   const { shortcuts, shortcut, press, pressed } = bound(() => isOn);
   shortcuts.bind([shortcut("s")]);
@@ -55,7 +55,7 @@ test("the browser's own keys stay its own, and all are when single keys are off"
   t.deepEqual(pressed, []);
 });
 
-test("of two that are bound to a key, the later one acts", (t) => {
+test("the later of two bindings of a key acts", (t) => {
   const { shortcuts, shortcut, press, pressed } = bound();
   shortcuts.bind([shortcut("b")]);
   shortcuts.bind([{ ...shortcut("b"), act: () => void pressed.push("later") }]);

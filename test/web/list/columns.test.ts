@@ -12,7 +12,7 @@ import {
 } from "../../../src/web/list/columns.ts";
 import { rowOf } from "../support/rows.ts";
 
-test("columns are read as they are written, odd names too", (t) => {
+test("columns are parsed as they are written, with unusual names too", (t) => {
   const columns = [
     { name: "source", width: null },
     { name: "@odd, name: 5%", width: 160 },
@@ -26,13 +26,13 @@ test("columns are read as they are written, odd names too", (t) => {
   ]);
 });
 
-test("what is no column is left out, and each is there once", (t) => {
+test("invalid columns are left out, and each column is there once", (t) => {
   t.deepEqual(readColumns("text,nonsense,@,text,%zz"), [{ name: "text", width: null }]);
   t.is(readColumns("nonsense"), null);
   t.is(writeColumns(DEFAULT_COLUMNS), "");
 });
 
-test("columns are added before the tags, moved, resized and taken away", (t) => {
+test("columns are added before the tags, moved, resized and removed", (t) => {
   const names = (columns: typeof DEFAULT_COLUMNS): string => columns.map(({ name }) => name).join(" ");
   const added = toggleColumn(DEFAULT_COLUMNS, "@took");
   t.is(names(added), "class source text @took tags");
@@ -43,12 +43,12 @@ test("columns are added before the tags, moved, resized and taken away", (t) => 
   t.deepEqual(toggleColumn([{ name: "text", width: null }], "text"), [{ name: "text", width: null }]);
 });
 
-test("one column takes what the others leave", (t) => {
+test("one column takes the remaining width", (t) => {
   t.is(tracksOf(DEFAULT_COLUMNS), "112px 96px minmax(120px, 1fr) 152px");
   t.is(tracksOf([{ name: "source", width: null }]), "minmax(96px, 1fr)");
 });
 
-test("cells hold fields and attributes as text", (t) => {
+test("cells show fields and attributes as text", (t) => {
   const row = rowOf(1, {
     tags: ["a", "b"],
     value: 0,

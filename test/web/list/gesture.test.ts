@@ -9,20 +9,20 @@ test("a click opens or closes a row", (t) => {
   t.true(togglesRow(press, click));
 });
 
-test("text that is selected, or whose selection ends, is neither opened nor closed", (t) => {
+test("selecting text neither opens nor closes a row", (t) => {
   t.false(togglesRow(press, { ...click, isSelecting: true }));
   t.false(togglesRow(press, { ...click, wasSelecting: true }));
   t.false(togglesRow(press, { ...click, x: 140 }));
   t.false(togglesRow(press, { ...click, clicks: 2 }));
 });
 
-test("other buttons, keys held down and presses from elsewhere do nothing", (t) => {
+test("other buttons, modifier keys and presses from elsewhere do nothing", (t) => {
   t.false(togglesRow(press, { ...click, button: 1 }));
   t.false(togglesRow(press, { ...click, hasModifier: true }));
   t.false(togglesRow(null, click));
 });
 
-test("the second click of a word that is selected takes back what the first one did", (t) => {
+test("the second click of a double click undoes the first one", (t) => {
   t.true(isSecondOfTwo({ ...click, clicks: 2, isSelecting: true }));
   t.false(isSecondOfTwo({ ...click, clicks: 2 }));
   t.false(isSecondOfTwo(click));

@@ -8,7 +8,7 @@ const LAYOUT = fc.record({
   extras: fc.dictionary(fc.nat(199).map(String), fc.integer({ min: 1, max: 900 })),
 });
 
-test("places of rows are the sum of all heights before them", (t) => {
+test("the position of a row is the sum of all heights before it", (t) => {
   fc.assert(
     fc.property(LAYOUT, ({ length, extras }) => {
       const all = Object.entries(extras).map(([index, extra]) => ({ index: Number(index), extra }));
@@ -26,7 +26,7 @@ test("places of rows are the sum of all heights before them", (t) => {
   t.pass();
 });
 
-test("beyond its ends a list has its first and its last row", (t) => {
+test("positions outside a list map to its first and last row", (t) => {
   const heights = new Heights(26, 10);
   t.is(heights.indexAt(-500), 0);
   t.is(heights.indexAt(99_999), 9);

@@ -6,7 +6,7 @@ import { piecesOf } from "../../../src/web/list/visible-text.ts";
 
 const needles = (query: string) => Object.fromEntries(needlesOf(parseQuery(query)));
 
-test("the words that a query looks for are marked", (t) => {
+test("the words of a query are marked", (t) => {
   t.deepEqual(needles("GET events WHERE text CONTAINS 'Acquirer' AND (source CONTAINS 'pay' OR text MATCHES 'a|B')"), {
     text: ["acquirer", "a", "b"],
     source: ["pay"],
@@ -14,7 +14,7 @@ test("the words that a query looks for are marked", (t) => {
   t.deepEqual(needles("GET events WHERE @Path CONTAINS '/cart'"), { "@Path": ["/cart"] });
 });
 
-test("what must not be there is not marked", (t) => {
+test("excluded words are not marked", (t) => {
   t.deepEqual(needles("GET events WHERE NOT text CONTAINS 'x'"), {});
   t.deepEqual(needles("GET events"), {});
 });
@@ -27,7 +27,7 @@ test("of expressions only plain texts are marked", (t) => {
   t.deepEqual(plainAlternatives(String.raw`\d+`), []);
 });
 
-test("matches ignore case and stay in their places where folding changes lengths", (t) => {
+test("matches ignore case and keep their places if folding changes lengths", (t) => {
   t.deepEqual(matchesIn("An ACQUIRER, an acquirer", ["acquirer"]), [
     { start: 3, end: 11 },
     { start: 16, end: 24 },
@@ -35,11 +35,11 @@ test("matches ignore case and stay in their places where folding changes lengths
   t.deepEqual(matchesIn("İİ error", ["error"]), [{ start: 3, end: 8 }]);
 });
 
-test("matches that overlap are one", (t) => {
+test("overlapping matches are merged", (t) => {
   t.deepEqual(matchesIn("abcd", ["abc", "bcd"]), [{ start: 0, end: 4 }]);
 });
 
-test("controls and marks of direction are named, matched or not", (t) => {
+test("controls and marks of direction are named, in matches or not", (t) => {
   t.deepEqual(piecesOf("a\u202eb\nc\u0000", [{ start: 0, end: 2 }]), [
     { text: "a", kind: "match" },
     { text: "U+202E", kind: "control" },
@@ -50,7 +50,7 @@ test("controls and marks of direction are named, matched or not", (t) => {
   ]);
 });
 
-test("texts with lines keep them", (t) => {
+test("line breaks are kept", (t) => {
   t.deepEqual(piecesOf("a\nb\u200bc", [], { keepLines: true }), [
     { text: "a\nb", kind: "plain" },
     { text: "U+200B", kind: "control" },

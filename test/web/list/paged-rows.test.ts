@@ -27,7 +27,7 @@ async function readAll(rows: PagedRows): Promise<string[]> {
   return Array.from({ length: rows.length.peek() }, (_, index) => rows.idAt(index)!);
 }
 
-test("pages hold every event once and in order, however many share a moment", async (t) => {
+test("pages contain every event once and in order, however many share a moment", async (t) => {
   const moments = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(moments, fc.constantFrom<Order>("asc", "desc"), async (created, order) => {
@@ -40,7 +40,7 @@ test("pages hold every event once and in order, however many share a moment", as
   );
 });
 
-test("a query's own order and number are kept over pages", async (t) => {
+test("a query's own order and limit hold across pages", async (t) => {
   const events = rowsOf(0, 40).map((row, i) => ({ ...row, value: (i * 7) % 40 }));
   const service = new ReferenceService(events);
   const found = await readAll(paged(service, { query: "GET events SORT value SKIP 2 TAKE 25" }));
@@ -48,7 +48,7 @@ test("a query's own order and number are kept over pages", async (t) => {
   t.deepEqual(found, sorted.slice(2, 27));
 });
 
-test("events that come or go while pages are read shift none of the others", async (t) => {
+test("events that arrive or disappear between pages shift no others", async (t) => {
   const service = new ReferenceService(rowsOf(0, 30));
   const rows = paged(service);
   await rows.begin();
@@ -63,7 +63,7 @@ test("events that come or go while pages are read shift none of the others", asy
   );
 });
 
-test("a page that could not be read is read when it is tried again", async (t) => {
+test("a page that could not be read is read on retry", async (t) => {
   const service = new ReferenceService(rowsOf(0, 30));
   const rows = paged(service);
   await rows.begin();
@@ -81,7 +81,7 @@ test("a page that could not be read is read when it is tried again", async (t) =
   t.is((await readAll(rows)).length, 30);
 });
 
-test("rows far from the reader leave memory, and are read again in their places", async (t) => {
+test("rows far from the reader are dropped from memory, and read again in their places", async (t) => {
   const service = new ReferenceService(rowsOf(0, 60));
   const rows = paged(service, { room: 5_000 });
   const ids = await readAll(rows);

@@ -13,7 +13,7 @@ import {
 const RANGE = { from: 1_000_000, to: 2_000_000 };
 const OCCURS = "OCCURS('1970-01-01T00:16:40.000Z', '1970-01-01T00:33:20.000Z')";
 
-test("a query becomes one for a page", (t) => {
+test("a query is turned into one for a page", (t) => {
   const question = listQuestion("GET events WHERE source = 'a' // mine", RANGE, "desc");
   t.is(
     pageQuery(question, firstCursor(question), 100),
@@ -21,14 +21,14 @@ test("a query becomes one for a page", (t) => {
   );
 });
 
-test("a range, an order and a number in the query win", (t) => {
+test("a range, an order and a limit in the query take precedence", (t) => {
   const question = listQuestion("GET events TAKE 50 SORT value DESC OCCURS(TODAY) SKIP 5", RANGE, "asc");
   t.is(question.take, 50);
   t.is(pageQuery(question, firstCursor(question), 20), "GET events OCCURS(TODAY)\nSORT value DESC SKIP 5 TAKE 20");
   t.is(listQuestion("GET events SORT created", RANGE, "desc").order, "asc");
 });
 
-test("clauses are found wherever they stand", (t) => {
+test("clauses are found wherever they are", (t) => {
   const text = "GET events.a SORT created created OCCURS(TODAY - DAYS(2), NOW) WHERE text = 'TAKE 5 (' TAKE 3";
   t.is(clauseOf(text, "occurs"), "created OCCURS(TODAY - DAYS(2), NOW)");
   t.is(clauseOf(text, "sort"), "SORT created");
@@ -39,7 +39,7 @@ test("clauses are found wherever they stand", (t) => {
   t.is(clauseOf("GET events GROUP BY DAY TAKE 1", "groupBy"), "GROUP BY DAY");
 });
 
-test("a condition is added to those of a query as a whole", (t) => {
+test("a condition is combined with those of a query as a whole", (t) => {
   const where = (text: string) => withCondition(text, "id < 'f'");
   t.is(where("GET events"), "GET events WHERE id < 'f'");
   t.is(

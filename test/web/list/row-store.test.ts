@@ -14,7 +14,7 @@ const STEPS = fc.array(
   ) as fc.Arbitrary<Step>,
 );
 
-test("rows are found where they are, whatever joins and leaves", (t) => {
+test("rows are found at their positions after any additions and removals", (t) => {
   fc.assert(
     fc.property(STEPS, (steps) => {
       const store = new RowStore();
@@ -57,7 +57,7 @@ test("an event is added once", (t) => {
   t.is(store.length, 8);
 });
 
-test("rows that are forgotten keep their places, and changed ones take them", (t) => {
+test("dropped rows keep their positions, and changed ones take them", (t) => {
   const store = new RowStore();
   store.append(rowsOf(0, 2_000));
   const all = store.characters;

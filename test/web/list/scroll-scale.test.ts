@@ -4,7 +4,7 @@ import { MAX_ELEMENT_HEIGHT, ScrollScale } from "../../../src/web/list/scroll-sc
 
 const VIEWPORT = 700;
 
-test("a list that browsers can show is scrolled as it is", (t) => {
+test("a list within the browser's limit is scrolled one to one", (t) => {
   const scale = new ScrollScale();
   scale.resize(2_600_000, VIEWPORT);
   t.is(scale.height, 2_600_000);
@@ -13,7 +13,7 @@ test("a list that browsers can show is scrolled as it is", (t) => {
   t.is(scale.shift, 0);
 });
 
-test("a list of any length has an element that browsers can show", (t) => {
+test("a list of any length has an element within the browser's limit", (t) => {
   const scale = new ScrollScale();
   const total = 26_000_000 * 10;
   scale.resize(total, VIEWPORT);
@@ -24,7 +24,7 @@ test("a list of any length has an element that browsers can show", (t) => {
   t.true(Math.abs(middle - (total - VIEWPORT) / 2) <= 1);
 });
 
-test("short ways go pixel by pixel, from the first row to the last", (t) => {
+test("short distances are scrolled pixel by pixel, from the first row to the last", (t) => {
   const scale = new ScrollScale();
   const total = MAX_ELEMENT_HEIGHT + 50_000;
   scale.resize(total, VIEWPORT);
@@ -45,7 +45,7 @@ test("short ways go pixel by pixel, from the first row to the last", (t) => {
   t.is(place, total - VIEWPORT);
 });
 
-test("a place that is asked for is the one that is seen", (t) => {
+test("moving to a position shows that position", (t) => {
   const scale = new ScrollScale();
   scale.resize(90_000_000, VIEWPORT);
   for (const place of [0, 1, 699, 5_000_000, 44_444_444, 89_999_299, 89_000_000]) {

@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { Heights } from "../../../src/web/list/heights.ts";
 import { MAX_ROWS, NOTHING, visibleRows, windowOf } from "../../../src/web/list/window.ts";
 
-test("rows that are seen in part are seen", (t) => {
+test("partly visible rows count as visible", (t) => {
   const heights = new Heights(26, 1_000);
   t.deepEqual(visibleRows(heights, 13, 260), { from: 0, to: 11 });
   t.deepEqual(visibleRows(heights, 26, 260), { from: 1, to: 11 });
   t.deepEqual(visibleRows(new Heights(26, 0), 0, 260), NOTHING);
 });
 
-test("the window holds what is seen, and never more rows than a page can bear", (t) => {
+test("the window contains the visible rows, and never more than a page can handle", (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat(99_000), { minLength: 1 }), fc.integer({ min: 1, max: 100 }), (places, screen) => {
       let drawn = NOTHING;
@@ -26,7 +26,7 @@ test("the window holds what is seen, and never more rows than a page can bear", 
   t.pass();
 });
 
-test("small steps leave the window as it is", (t) => {
+test("small steps leave the window unchanged", (t) => {
   const first = windowOf({ from: 100, to: 130 }, NOTHING, 1_000);
   t.is(windowOf({ from: 103, to: 133 }, first, 1_000), first);
   t.not(windowOf({ from: 120, to: 150 }, first, 1_000), first);

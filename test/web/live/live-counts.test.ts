@@ -35,7 +35,7 @@ function driven(query = "GET events") {
     for (const task of tasks.splice(0)) task();
     return counts.run.peek();
   };
-  /** Reads what is to be counted, as the heading, the bars and the fields do. */
+  /** Simulates a read of the counts by the heading, the bars and the fields. */
   const read = (took_ms: number) => {
     const { reading } = counts.run.peek();
     reading.value = 1;
@@ -45,7 +45,7 @@ function driven(query = "GET events") {
   return { run, tail, state, counts, tasks, arrive, look, read };
 }
 
-test("what arrived is counted from where the tail began up to now", (t) => {
+test("new events are counted from the start of the tail up to now", (t) => {
   const { run, counts, state, arrive } = driven();
   t.is(counts.run.peek(), run);
   arrive();
@@ -55,18 +55,18 @@ test("what arrived is counted from where the tail began up to now", (t) => {
   t.is(counted.number, run.number);
 });
 
-test("an event whose producer is ahead is counted as well", (t) => {
+test("an event whose producer's clock is ahead is counted too", (t) => {
   const { counts, state, arrive } = driven();
   arrive(state.now_ms + 90_000);
   t.is(counts.run.peek().moments.to, state.now_ms + 90_001);
 });
 
-test("a range, an order and a part in the query do not hold for a tail", (t) => {
+test("a range, an order and a limit in the query do not apply to a tail", (t) => {
   const { counts } = driven("GET events WHERE text = 'a' OCCURS(TODAY) SORT created ASC SKIP 3 TAKE 5");
   t.is(counts.run.peek().query, "GET events WHERE text = 'a'");
 });
 
-test("nothing is counted again before 5 s have passed, and where counting takes long before 4 times that", (t) => {
+test("counts are read again after 5 s, or after 4 times a long read", (t) => {
   const { arrive, look, read } = driven();
   arrive();
   const first = look();
@@ -81,7 +81,7 @@ test("nothing is counted again before 5 s have passed, and where counting takes 
   t.not(look(200), second);
 });
 
-test("nothing is counted while the last counting is under way", (t) => {
+test("counts are not read during the last read", (t) => {
   const { arrive, look, counts } = driven();
   arrive();
   const first = counts.run.peek();
@@ -93,7 +93,7 @@ test("nothing is counted while the last counting is under way", (t) => {
   t.not(look(2_000), first);
 });
 
-test("nothing is counted where nothing arrives", (t) => {
+test("counts are not read without new events", (t) => {
   const { arrive, look, counts, read, tasks } = driven();
   arrive();
   const first = counts.run.peek();
@@ -102,7 +102,7 @@ test("nothing is counted where nothing arrives", (t) => {
   t.is(tasks.length, 0);
 });
 
-test("counts stand still while the reader uses them, and follow when they have left", (t) => {
+test("counts are frozen while the reader uses them, and follow afterwards", (t) => {
   const { run, state, arrive, look } = driven();
   state.isInUse = true;
   arrive();
@@ -111,7 +111,7 @@ test("counts stand still while the reader uses them, and follow when they have l
   t.not(look(500), run);
 });
 
-test("counts stand still with the list while the tail is paused, and follow when it goes on", (t) => {
+test("counts are frozen with the list while the tail is paused, and follow when it continues", (t) => {
   const { run, tail, arrive, look, counts } = driven();
   tail.pause.value = "opened";
   arrive();
@@ -120,7 +120,7 @@ test("counts stand still with the list while the tail is paused, and follow when
   t.not(counts.run.peek(), run);
 });
 
-test("nothing is counted once the tail has ended", (t) => {
+test("counts are not read after the tail has ended", (t) => {
   const { run, counts, state, arrive, look } = driven();
   state.isInUse = true;
   arrive();
@@ -130,7 +130,7 @@ test("nothing is counted once the tail has ended", (t) => {
   t.is(look(60_000), run);
 });
 
-test("counts that stand still say so as long as there is more to count", (t) => {
+test("frozen counts say so as long as there is more to count", (t) => {
   const { arrive, look, state, counts } = driven();
   state.isInUse = true;
   t.false(counts.isHeld.peek());
@@ -141,6 +141,6 @@ test("counts that stand still say so as long as there is more to count", (t) => 
   t.false(counts.isHeld.peek());
   state.isInUse = true;
   arrive();
-  // Within 5 s nothing would be counted in any case.
+  // Within 5 s nothing would be counted anyway.
   t.false(counts.isHeld.peek());
 });

@@ -37,7 +37,7 @@ async function allIdsOf(rows: LiveRows): Promise<string[]> {
   return idsOf(rows);
 }
 
-test("rows that arrive join at the growing end, and the oldest leave memory", (t) => {
+test("new rows are added at the growing end, and the oldest are dropped from memory", (t) => {
   for (const order of ["asc", "desc"] as const) {
     const rows = liveRows(new ReferenceService([]), order);
     rows.arrive(rowsOf(0, 6));
@@ -49,7 +49,7 @@ test("rows that arrive join at the growing end, and the oldest leave memory", (t
   }
 });
 
-test("nothing moves during a pause, and all joins after it, once", (t) => {
+test("nothing moves during a pause, and all new rows are added after it, once", (t) => {
   const rows = liveRows(new ReferenceService([]));
   rows.arrive(rowsOf(0, 3));
   rows.pause();
@@ -67,7 +67,7 @@ test("nothing moves during a pause, and all joins after it, once", (t) => {
   t.is(rows.waiting.peek(), 0);
 });
 
-test("whatever arrives, in a pause or not, a reader who goes back finds every event once", async (t) => {
+test("whatever arrives, in a pause or not, a reader who scrolls back finds every event once", async (t) => {
   const steps = fc.array(fc.oneof(fc.constantFrom("pause", "resume", "read"), fc.integer({ min: 1, max: 12 })));
   await fc.assert(
     fc.asyncProperty(steps, fc.constantFrom<Order>("asc", "desc"), async (all, order) => {
@@ -93,7 +93,7 @@ test("whatever arrives, in a pause or not, a reader who goes back finds every ev
   );
 });
 
-test("events that were left out are put between their neighbours", (t) => {
+test("skipped events are inserted between their neighbours", (t) => {
   const rows = liveRows(new ReferenceService([]));
   rows.arrive([rowOf(0)]);
   const gap = { after: rowOf(0).id, before: rowOf(4).id, count: 3 };
@@ -110,7 +110,7 @@ test("events that were left out are put between their neighbours", (t) => {
   t.deepEqual(rows.skipped.peek(), []);
 });
 
-test("a gap leaves with the rows around it", (t) => {
+test("a gap is removed with the rows around it", (t) => {
   const rows = liveRows(new ReferenceService([]));
   rows.arrive([rowOf(0)]);
   rows.skip({ after: rowOf(0).id, before: rowOf(4).id, count: 3 });

@@ -37,7 +37,7 @@ function driven() {
   return { tail, rows, streams, pass };
 }
 
-test("rows join in batches, and those who count are told of each batch", (t) => {
+test("rows are added in batches, and listeners are called for each batch", (t) => {
   const { tail, rows, streams, pass } = driven();
   t.deepEqual(streams[0]!.start, { last: 500 });
   streams[0]!.opened();
@@ -52,7 +52,7 @@ test("rows join in batches, and those who count are told of each batch", (t) => 
   ]);
 });
 
-test("a stream that ends is opened again behind the last event, later each time", (t) => {
+test("a stream that ends is reopened after the last event, with growing delays", (t) => {
   const { tail, streams, pass } = driven();
   streams[0]!.event(rowOf(7));
   streams[0]!.ended(null);
@@ -68,7 +68,7 @@ test("a stream that ends is opened again behind the last event, later each time"
   t.like(tail.connection.peek(), { kind: "waiting", at_ms: 1_000 }, "an event is a sign of health");
 });
 
-test("the service's wish to wait is heeded, and the reader may try at once", (t) => {
+test("a delay requested by the service is kept, and the reader may retry at once", (t) => {
   const { tail, streams, pass } = driven();
   streams[0]!.ended({ retryAfter_s: 9 });
   t.like(tail.connection.peek(), { kind: "waiting", at_ms: 9_000 });
@@ -78,14 +78,14 @@ test("the service's wish to wait is heeded, and the reader may try at once", (t)
   t.is(streams.length, 2, "the try that was planned is gone");
 });
 
-test("a log that is gone is not asked for again", (t) => {
+test("a log that is gone is not requested again", (t) => {
   const { tail, streams, pass } = driven();
   streams[0]!.ended("gone");
   t.is(tail.connection.peek().kind, "refused");
   t.deepEqual(pass(), []);
 });
 
-test("a pause keeps its first reason and what arrived before it", (t) => {
+test("a pause keeps its first reason and the events that arrived before it", (t) => {
   const { tail, rows, streams } = driven();
   streams[0]!.event(rowOf(1));
   tail.hold("selected");
@@ -98,7 +98,7 @@ test("a pause keeps its first reason and what arrived before it", (t) => {
   t.is(tail.pause.peek(), null);
 });
 
-test("events that were skipped are a gap, which a stream of its own fills", async (t) => {
+test("skipped events are a gap, which a stream of its own fills", async (t) => {
   const { tail, rows, streams, pass } = driven();
   streams[0]!.event(rowOf(1));
   streams[0]!.skipped(2);
@@ -119,7 +119,7 @@ test("events that were skipped are a gap, which a stream of its own fills", asyn
   );
 });
 
-test("a tail that is stopped opens nothing more", (t) => {
+test("a stopped tail opens no more streams", (t) => {
   const { tail, streams, pass } = driven();
   streams[0]!.event(rowOf(1));
   tail.stop();
@@ -130,7 +130,7 @@ test("a tail that is stopped opens nothing more", (t) => {
   t.is(streams.length, 1);
 });
 
-test("the bar says what is going on, and what becomes of the events", (t) => {
+test("the bar shows the state of the tail and of new events", (t) => {
   const said = { connection: { kind: "open" } as const, pause: null, waiting: 0, now_ms: 0, explain: String };
   t.is(liveWords(said).title, "Live");
   t.deepEqual(liveWords({ ...said, pause: "selected", waiting: 1_251 }), {

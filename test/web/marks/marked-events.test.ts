@@ -8,7 +8,7 @@ import { rowOf } from "../support/rows.ts";
 const PAGE = 3;
 const event = (number: number): MarkedEvent => ({ ...rowOf(number), log: "shop" });
 
-/** A list of the service's in pages of three; its answers wait until they are let through. */
+/** A list of the service in pages of three, whose responses wait for the test. */
 function service(numbers: readonly number[]) {
   const held: (() => void)[] = [];
   const state = { events: numbers.map(event), isHeld: false, fault: null as Error | null };
@@ -24,7 +24,7 @@ function service(numbers: readonly number[]) {
 
 const textsOf = ({ events }: MarkedEvents) => events.value?.map(({ text }) => text.replace("event ", "")).join(" ");
 
-test("a list that was loaded further is read again as far", async (t) => {
+test("a list with several loaded pages is reloaded to the same length", async (t) => {
   const { marked, state } = service([9, 8, 7, 6, 5, 4, 3]);
   await marked.read();
   t.is(textsOf(marked), "9 8 7");
@@ -36,7 +36,7 @@ test("a list that was loaded further is read again as far", async (t) => {
   t.is(marked.total.value, 6);
 });
 
-test("an event that is being taken out stays out of what is read meanwhile", async (t) => {
+test("an event being removed stays out of lists read meanwhile", async (t) => {
   const { marked, state } = service([3, 2, 1]);
   await marked.read();
   let finish = () => {};
@@ -54,7 +54,7 @@ test("an event that is being taken out stays out of what is read meanwhile", asy
   t.is(marked.total.value, 2);
 });
 
-test("an answer from before an event was taken out does not bring it back", async (t) => {
+test("a response from before a removal does not restore the event", async (t) => {
   const { marked, state, letThrough } = service([3, 2, 1]);
   await marked.read();
   state.isHeld = true;
@@ -65,7 +65,7 @@ test("an answer from before an event was taken out does not bring it back", asyn
   t.is(textsOf(marked), "3 1");
 });
 
-test("an event whose removal was refused is there again", async (t) => {
+test("an event whose removal was refused is shown again", async (t) => {
   const { marked } = service([3, 2, 1]);
   await marked.read();
   await t.throwsAsync(marked.leave([event(2).id], () => Promise.reject(new Error("Busy"))));
@@ -73,7 +73,7 @@ test("an event whose removal was refused is there again", async (t) => {
   t.is(textsOf(marked), "3 2 1");
 });
 
-test("a reading that fails leaves the list, and says why", async (t) => {
+test("a failed read keeps the list and reports the error", async (t) => {
   const { marked, state } = service([1]);
   await marked.read();
   state.fault = new Error("Away");

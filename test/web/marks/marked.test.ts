@@ -31,7 +31,7 @@ test("a list across logs is narrowed by log and class together", (t) => {
   t.deepEqual(ids({ log: "shop", class: "error" }), ["5"]);
 });
 
-test("values are counted among what the other field leaves, and the chosen one stays in sight", (t) => {
+test("values are counted within the other field's selection, and the selected one stays visible", (t) => {
   t.deepEqual(countsOf(EVENTS, "log", ALL), [
     { value: "shop", count: 3 },
     { value: "depot", count: 2 },
@@ -46,7 +46,7 @@ test("values are counted among what the other field leaves, and the chosen one s
   ]);
 });
 
-test("events stand under their days, in their order", (t) => {
+test("events are listed under their days, in order", (t) => {
   const days = byDay(EVENTS, (ms) => (ms > 3000 ? "late" : "early"));
   t.deepEqual(
     days.map(({ day, events }) => [day, events.map(({ id }) => id)]),
@@ -57,13 +57,13 @@ test("events stand under their days, in their order", (t) => {
   );
 });
 
-test("the row after one that leaves takes its place, at the end the one before", (t) => {
+test("a removed row is replaced by the next one, or at the end by the previous one", (t) => {
   t.is(successorOf(EVENTS, "5"), "4");
   t.is(successorOf(EVENTS, "1"), "2");
   t.is(successorOf([marked("1")], "1"), null);
 });
 
-test("an event is moved by those that are new above it alone", (t) => {
+test("an event is moved only by new ones above it", (t) => {
   const without = (...ids: string[]) => EVENTS.filter(({ id }) => !ids.includes(id));
   t.true(isPrecededByNew(EVENTS, without("5"), "4"));
   t.false(isPrecededByNew(EVENTS, without("3"), "4"));
@@ -71,7 +71,7 @@ test("an event is moved by those that are new above it alone", (t) => {
   t.false(isPrecededByNew(EVENTS, without("5"), "9"));
 });
 
-test("a step leads to the next older or newer bookmark, also from an event that is none", (t) => {
+test("a step leads to the next older or newer bookmark, also from an event that is not bookmarked", (t) => {
   const step = (from: number | null, by: 1 | -1) =>
     bookmarkBeside(EVENTS, from === null ? null : { id: String(from), created: from * 1000 }, by)?.id ?? null;
   t.is(step(null, 1), "5");

@@ -13,7 +13,7 @@ function record(number: number): EventRecord {
   return { id: idOf(number), log: "shop", text: `event ${number}`, created, bookmarks: [] } as unknown as EventRecord;
 }
 
-/** Answers lists of 1,200 bookmarks, a second apart, as the API orders and cuts them. */
+/** Answers lists of 1,200 bookmarks, a second apart, ordered and paged like the API. */
 async function ask(_path: string, { query = {} }: Ask = {}) {
   const [from, to] = String(query["created"] ?? ":").split(":");
   const all = Array.from({ length: COUNT }, (_, i) => i + 1)
@@ -26,7 +26,7 @@ async function ask(_path: string, { query = {} }: Ask = {}) {
 
 const client = { ask } as unknown as Client;
 
-test("the next page goes on behind the last event, without repeating it", async (t) => {
+test("the next page continues after the last event, without repeating it", async (t) => {
   const first = await readMarked(client, "bookmarks");
   t.deepEqual([first.events.length, first.total], [500, COUNT]);
   const second = await readMarked(client, "bookmarks", first.events);
@@ -34,7 +34,7 @@ test("the next page goes on behind the last event, without repeating it", async 
   t.is(second.events[500]?.text, "event 700");
 });
 
-test("a step from any of many bookmarks leads to the one beside it", async (t) => {
+test("a step from any of many bookmarks leads to the adjacent one", async (t) => {
   const step = async (from: number | null, by: 1 | -1) => {
     const place = from === null ? null : { id: idOf(from), created: from * 1_000 };
     const beside = await readBookmarksBeside(client, place?.created ?? null, by);

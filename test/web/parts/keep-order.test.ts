@@ -4,7 +4,7 @@ import { keepOrder } from "../../../src/web/parts/keep-order.ts";
 
 const ordered = (before: string, after: string) => keepOrder([...before], [...after], (letter) => letter).join("");
 
-test("entries stay where they stood, and new ones take the places of those that are gone", (t) => {
+test("entries keep their places, and new ones take the places of removed ones", (t) => {
   t.is(ordered("", "abc"), "abc");
   t.is(ordered("abc", "cba"), "abc");
   t.is(ordered("abc", "cxa"), "axc");
@@ -12,7 +12,7 @@ test("entries stay where they stood, and new ones take the places of those that 
   t.is(ordered("abc", "c"), "c");
 });
 
-test("entries are those that were read last", (t) => {
+test("entries have their latest contents", (t) => {
   const before = [{ key: "a", count: 1 }];
   const after = [{ key: "a", count: 2 }];
   t.deepEqual(

@@ -3,11 +3,11 @@ import * as fc from "fast-check";
 
 import { formatBound, formatMeasure, formatNumber, roundUp, shortenMiddle } from "../../../src/web/parts/numbers.ts";
 
-test("numbers are written as the browser's English format writes them", (t) => {
+test("numbers are formatted like the browser's English format", (t) => {
   const numbers = fc.oneof(fc.integer(), fc.double({ min: -1e9, max: 1e9, noNaN: true }));
   const property = fc.property(numbers, (number) => {
     const rounded = Math.round(number * 1000) / 1000;
-    // There is no zero below zero to a reader.
+    // The format shows no negative zero.
     t.is(formatNumber(number), (rounded === 0 ? 0 : rounded).toLocaleString("en"));
   });
   fc.assert(property, { numRuns: 2000 });
@@ -33,7 +33,7 @@ test("the largest number is rounded up to one that can still be drawn", (t) => {
   t.is(roundUp(3), 5);
 });
 
-test("a name that is cut in the middle keeps its beginning and more of its end", (t) => {
+test("a name cut in the middle keeps its start and more of its end", (t) => {
   t.is(shortenMiddle("user-2031", 9), "user-2031");
   t.is(shortenMiddle("user-2031", 6), "u…2031");
   t.is(shortenMiddle("user-2031", 6).length, 6);

@@ -12,7 +12,7 @@ import {
 
 const RANGE = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 10, 25) };
 
-test("patterns are asked for by their number, and how many there are", (t) => {
+test("patterns are requested by count, with their total number", (t) => {
   const queries = patternQueries("GET events WHERE source = 'a' SORT text", RANGE, "UTC")!;
   t.regex(queries.patterns, /GROUPBY pattern/);
   t.regex(queries.patterns, /SORT COUNT DESC/);
@@ -21,7 +21,7 @@ test("patterns are asked for by their number, and how many there are", (t) => {
   t.is(patternQueries("GET events WHERE", RANGE, "UTC"), null);
 });
 
-test("courses are asked for as many patterns as a query has room for", (t) => {
+test("trends are requested for as many patterns as a query has room for", (t) => {
   const patterns = Array.from({ length: 200 }, (_, index) => `it's <n> of ${"x".repeat(90)} ${index}`);
   const query = courseQuery("GET events", patterns, stepOf(RANGE), RANGE, "UTC")!;
   t.true(query.length < 4_096);
@@ -30,7 +30,7 @@ test("courses are asked for as many patterns as a query has room for", (t) => {
   t.is(courseQuery("GET events", [], stepOf(RANGE), RANGE, "UTC"), null);
 });
 
-test("what varies in a pattern is told from what does not", (t) => {
+test("variable parts of a pattern are distinguished from constant ones", (t) => {
   t.deepEqual(piecesOfPattern("Order <n> of <shop> at <time>"), [
     { text: "Order ", varies: false },
     { text: "<n>", varies: true },
@@ -39,7 +39,7 @@ test("what varies in a pattern is told from what does not", (t) => {
   ]);
 });
 
-test("a pattern is of a class where all of its events are, else the share is said", (t) => {
+test("a pattern has a class if all of its events have it, otherwise the share is shown", (t) => {
   const words = (count: number, classed: number, classes: number) => {
     const record = { key: "p", class: classed > 0 ? "slow" : "" };
     const numbers = { count: String(count), classed: String(classed), classes: String(classes) };

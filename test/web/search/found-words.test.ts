@@ -4,7 +4,7 @@ import { foundWords, shownOf } from "../../../src/web/search/found-words.ts";
 
 const words = (all: number, take: number | null = null, skip = 0) => foundWords({ all, take, skip });
 
-test("a heading says how many events there are, and which of them the query takes", (t) => {
+test("a heading shows the number of events, and which of them the query takes", (t) => {
   t.is(words(12_480), "12,480 events");
   t.is(words(1), "1 event");
   t.is(words(0), "0 events");
@@ -15,13 +15,13 @@ test("a heading says how many events there are, and which of them the query take
   t.is(words(12, null, 12), "None of 12 events");
 });
 
-test("a TAKE that lets all through is not named", (t) => {
+test("a TAKE that limits nothing is not mentioned", (t) => {
   t.is(words(12, 50), "12 events");
   t.is(words(50, 50), "50 events");
   t.is(words(0, 50, 9), "0 events");
 });
 
-test("the list has what SKIP and TAKE leave", (t) => {
+test("the list has the events that SKIP and TAKE leave", (t) => {
   t.is(shownOf({ all: 10, take: 4, skip: 0 }), 4);
   t.is(shownOf({ all: 10, take: 4, skip: 8 }), 2);
   t.is(shownOf({ all: 10, take: null, skip: 12 }), 0);

@@ -18,7 +18,7 @@ for (const address of [
   "#/~log/inbox?t=1h",
   "#/~log/service/classes/error",
 ]) {
-  test(`the address ${address} is a place, and the place has that address`, (t) => {
+  test(`the address ${address} is parsed to a place and back`, (t) => {
     t.is(formatPlace(parsePlace(address)), address);
   });
 }
@@ -34,18 +34,18 @@ for (const [old, present] of [
   ["#/~account/sessions", "#/you/sessions"],
   ["#/~account/dead-letters", "#/service/dead-letters"],
 ] as const) {
-  test(`a link that was kept, ${old}, leads to ${present}`, (t) => {
+  test(`the old link ${old} leads to ${present}`, (t) => {
     t.is(formatPlace(parsePlace(old)), present);
   });
 }
 
-test("a log that is called like a screen is a log", (t) => {
+test("a log named like a screen is a log", (t) => {
   t.like(parsePlace("#/account"), { screen: "search", log: "account" });
   t.like(parsePlace("#/start/start"), { screen: "first-run", log: "start" });
   t.like(parsePlace("#/classes/classes"), { screen: "classes", log: "classes" });
   t.like(parsePlace("#/~log/inbox"), { screen: "search", log: "inbox" });
 });
 
-test("an address that no one wrote well is still a place", (t) => {
+test("a malformed address is still a place", (t) => {
   t.like(parsePlace("#/sh%zzop/%"), { screen: "search", log: "sh%zzop" });
 });

@@ -2,7 +2,7 @@ import test from "ava";
 
 import { createLocation } from "../../../src/web/state/location.ts";
 
-/** A browser's window, as far as the location uses one: addresses in a row, with a place in it. */
+/** A browser's window as far as the location uses it: a history of addresses with a position. */
 function createFrame(hash: string) {
   const steps = [hash];
   let at = 0;
@@ -31,7 +31,7 @@ function createFrame(hash: string) {
   };
 }
 
-test("back returns from a step, and not from what made it exact", (t) => {
+test("back returns from a step, and not from corrections of its address", (t) => {
   const frame = createFrame("#/shop");
   const location = createLocation(frame);
   location.go({ parameters: new Map([["q", "GET users"]]) });
@@ -43,7 +43,7 @@ test("back returns from a step, and not from what made it exact", (t) => {
   t.true(location.isReturn());
 });
 
-test("another screen begins without the part and the parameters of the present one", (t) => {
+test("another screen starts without the part and the parameters of the present one", (t) => {
   const location = createLocation(createFrame("#/shop/settings/keys?q=1"));
   t.is(location.link({ screen: "classes" }), "#/shop/classes");
   t.is(location.link({ part: "people" }), "#/shop/settings/people?q=1");

@@ -1,7 +1,7 @@
 import { EMPTY_ROW } from "../../../src/web/list/row.ts";
 import type { EventRow } from "../../../src/web/list/row.ts";
 
-/** An event id: the second it was accepted, and a number that makes it one of many. */
+/** Returns an event id: the second of acceptance, and a number that makes it unique. */
 export function idOf(second: number, number = 0): string {
   return `${second.toString(16).padStart(8, "0")}${number.toString(16).padStart(16, "0")}`;
 }

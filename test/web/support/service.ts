@@ -9,11 +9,11 @@ import { evaluateList } from "../../reference/evaluate.ts";
 
 const LOG = parseLogKey("shop")!;
 
-/** Answers pages of a log as the service means it, by the reference semantics of queries. */
+/** Answers pages of a log with the reference semantics of queries. */
 export class ReferenceService {
   readonly queries: string[] = [];
   events: EventRow[];
-  /** What the next questions fail with. */
+  /** Errors for the next requests. */
   faults: Error[] = [];
 
   constructor(events: readonly EventRow[]) {

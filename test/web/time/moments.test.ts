@@ -4,7 +4,7 @@ import { lengthWords } from "../../../src/web/time/lengths.ts";
 import { formatsOf } from "../../../src/web/time/moments.ts";
 import { isSameDay, isoDay, plusDays, plusMonths, weeksOf } from "../../../src/web/time/calendar.ts";
 
-test("moments are said on the clock of the zone", (t) => {
+test("moments are formatted in the time zone", (t) => {
   const formats = formatsOf("Europe/Berlin");
   const moment = Date.UTC(2026, 10, 24, 13, 3, 24, 115);
   t.is(formats.time(moment), "14:03:24.115");
@@ -21,7 +21,7 @@ test("moments are said on the clock of the zone", (t) => {
   t.is(formatsOf("UTC").time(-1), "23:59:59.999");
 });
 
-test("lengths are said in their two largest units", (t) => {
+test("durations are formatted in their two largest units", (t) => {
   t.is(lengthWords(45 * 60_000), "45 minutes");
   t.is(lengthWords(86_400_000), "24 hours");
   t.is(lengthWords(2.5 * 86_400_000), "2 days 12 hours");
@@ -31,7 +31,7 @@ test("lengths are said in their two largest units", (t) => {
   t.is(lengthWords(7), "7 ms");
 });
 
-test("a month's page begins on a Monday and shows every day of it once", (t) => {
+test("a month's page starts on a Monday and shows every day of it once", (t) => {
   for (const month of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) {
     const weeks = weeksOf({ year: 2026, month });
     t.is(new Date(Date.UTC(weeks[0]![0]!.year, weeks[0]![0]!.month - 1, weeks[0]![0]!.day)).getUTCDay(), 1);

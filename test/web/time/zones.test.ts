@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** Calls the page as in one kind of browser. */
 type Browser = <Result>(call: () => Result) => Result;
 
-/** As in a browser that has no Temporal yet. The service, which is asked for what to expect, needs it. */
+/** As in a browser without Temporal. The service, which computes the expected values, needs it. */
 const withoutTemporal: Browser = (call) => {
   const temporal = Temporal;
   Object.assign(globalThis, { Temporal: undefined });
@@ -26,7 +26,7 @@ function inBoth(name: string, check: (t: ExecutionContext, browser: Browser) => 
   test(`${name}, by Intl`, (t) => check(t, withoutTemporal));
 }
 
-inBoth("every zone is around any moments what it is to the service", (t, browser) => {
+inBoth("every zone around any moment equals the service's", (t, browser) => {
   const property = fc.property(
     fc.constantFrom(...zoneNames()),
     fc.integer({ min: Date.UTC(1975, 0, 1), max: Date.UTC(2040, 0, 1) }),
@@ -45,7 +45,7 @@ inBoth("every zone is around any moments what it is to the service", (t, browser
   fc.assert(property, { numRuns: 300 });
 });
 
-inBoth("the clock of a zone is at each moment what it is to the service", (t, browser) => {
+inBoth("the offset of a zone at any moment equals the service's", (t, browser) => {
   const property = fc.property(
     fc.constantFrom("Europe/Berlin", "America/New_York", "Asia/Kolkata", "Africa/Casablanca", "Pacific/Apia", "UTC"),
     fc.integer({ min: Date.UTC(1975, 0, 1), max: Date.UTC(2040, 0, 1) }),
