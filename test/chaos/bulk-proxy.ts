@@ -3,20 +3,22 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { AddressInfo } from "node:net";
 
 /**
- * What becomes of bulk requests: they pass; all are refused with 429 or 503; every other of their
- * items is refused with 429; or they are carried out, and the answer breaks off in its middle.
+ * The treatment of bulk requests: forward them; refuse all with 429 or 503; refuse every other item
+ * with 429; or carry them out and truncate the response.
  */
 export type Pushback = "none" | "429" | "429-items" | "503" | "truncated";
 
 /**
- * An HTTP proxy before Elasticsearch that answers bulk requests as a node does at its worst. All
- * other requests pass.
+ * An HTTP proxy before Elasticsearch that answers bulk requests like a failing node, and forwards
+ * all other requests.
  */
 export type BulkProxy = AsyncDisposable & {
   readonly url: string;
-  /** From now on bulk requests meet this. Resolves when those that came before have been answered. */
+  /**
+   * Sets the treatment of bulk requests from now on. Resolves when the earlier ones are answered.
+   */
   set(pushback: Pushback): Promise<void>;
-  /** How many bulk requests, or items of them, were refused or broken off. */
+  /** Number of bulk requests, or of their items, that were refused or truncated. */
   readonly struck: ReadonlyMap<Pushback, number>;
 };
 
@@ -32,7 +34,7 @@ export async function startBulkProxy(upstream: string): Promise<BulkProxy> {
     struck.set(pushback, (struck.get(pushback) ?? 0) + count);
   }
 
-  /** Passes a request on, with `body` in place of its own. */
+  /** Forwards a request with `body` in place of its own. */
   async function forward(incoming: IncomingMessage, body: Buffer): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { ...incoming.headers, "content-length": String(body.length), "accept-encoding": "identity" };
@@ -117,13 +119,13 @@ function reply(response: ServerResponse, { status, headers, body }: Answer): voi
 
 type Refused = { readonly at: number; readonly action: string };
 
-/** Every other operation of a bulk body, as text; of the rest the places and what they were to do. */
+/** Splits a bulk body: every other operation as text, and the positions and actions of the rest. */
 function halve(body: Buffer): { passed: string[]; refused: Refused[] } {
   const lines = body.toString("utf8").split("\n").slice(0, -1);
   const passed: string[] = [];
   const refused: Refused[] = [];
   let at = 0;
-  // A retry of an odd item must not meet the same fate for ever.
+  // Random, so that a retried item is not refused for ever.
   const odd = Math.random() < 0.5 ? 1 : 0;
   for (let i = 0; i < lines.length; at++) {
     const action = Object.keys(JSON.parse(lines[i]!) as object)[0]!;
@@ -135,10 +137,13 @@ function halve(body: Buffer): { passed: string[]; refused: Refused[] } {
   return { passed, refused };
 }
 
-/** The node's answer for what it was given, with the refusals in their places. */
+/**
+ * Returns the node's response for the forwarded items, with the refusals inserted at their
+ * positions.
+ */
 function merge(answer: Answer | null, passed: readonly string[], refused: readonly Refused[]): Answer {
   const real = answer === null ? {} : (JSON.parse(answer.body.toString("utf8")) as { items?: object[] });
-  // Where nothing failed, the service asked for no items.
+  // The service requests items only for failures.
   const items =
     real.items ?? passed.map((line) => ({ [Object.keys(JSON.parse(line.split("\n")[0]!))[0]!]: { status: 200 } }));
   for (const { at, action } of refused) items.splice(at, 0, { [action]: { status: 429, error: FULL } });

@@ -6,41 +6,45 @@ import { runAfterExit } from "../../infra/engines/guard.ts";
 import { askElasticsearch, askKafka } from "../../infra/engines/ready.ts";
 import { startElasticsearch, startKafka } from "../../infra/engines/start.ts";
 
-/** Figures of one test, by name, as they stand in the report. */
+/** Figures of one test, by name, as the report shows them. */
 export type Figures = Readonly<Record<string, string | number>>;
 
-/** One kind of fault, what must hold all the same, and the test of it. */
+/** A kind of fault, the condition to pass, and its test. */
 export type Fault = {
   readonly name: string;
-  /** What is done, and when it counts as passed. */
+  /** What is done, and when the test passes. */
   readonly passes: string;
   /** Whether it needs Kafka and Elasticsearch. */
   readonly cluster: boolean;
-  /** Whether it takes the engines themselves away, so that no other test may use them meanwhile. */
+  /** Whether it stops the engines themselves, so that no other test may use them meanwhile. */
   readonly alone?: true;
-  /** @throws AssertionError where something was lost, invented, doubled or changed, or did not go on */
+  /**
+   * Runs the test.
+   * @throws AssertionError if anything was lost, invented, duplicated or changed, or did not
+   * recover
+   */
   run(chaos: Chaos): Promise<Figures>;
 };
 
-/** What a test of faults is given. */
+/** The context of a fault test. */
 export type Chaos = {
   /** Short forms take seconds each and run with every `make test`. */
   readonly full: boolean;
   readonly engines: EnginePool;
-  /** Empty, and removed when the test is over. */
+  /** An empty folder, removed after the test. */
   readonly folder: string;
-  /** Disposed of when the test is over. */
+  /** Disposed of after the test. */
   readonly stack: AsyncDisposableStack;
-  /** How long the soak lasts. */
+  /** Duration of the soak, in seconds. */
   readonly soak_s: number;
   say(line: string): void;
 };
 
-/** Engines of this run alone, started when first asked for, and shared by its tests, one after the other. */
+/** Engines for this run alone, started on demand and shared by its tests, one after the other. */
 export type EnginePool = AsyncDisposable & {
   kafka(): Promise<Engine>;
   elasticsearch(): Promise<Engine>;
-  /** Starts again what a test left dead. */
+  /** Restarts engines that a test left dead. */
   revive(): Promise<void>;
 };
 
@@ -67,7 +71,9 @@ async function revive(started: Promise<Engine> | null, ask: (address: string) =>
   if (engine) await ask(engine.address).catch(() => engine.restart());
 }
 
-/** Runs one test, and takes down all that it set up. One that fails spoils nothing for the next. */
+/**
+ * Runs one test and releases everything it set up, so that a failure does not affect the next one.
+ */
 export async function runFault(fault: Fault, chaos: Omit<Chaos, "stack" | "folder">): Promise<Figures> {
   try {
     await using stack = new AsyncDisposableStack();
@@ -81,7 +87,7 @@ export async function runFault(fault: Fault, chaos: Omit<Chaos, "stack" | "folde
   }
 }
 
-/** A number between the two, drawn at random. */
+/** Returns a random number between the two. */
 export function between(least: number, most: number): number {
   return least + Math.random() * (most - least);
 }

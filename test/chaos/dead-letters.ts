@@ -4,7 +4,7 @@ import { uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import type { Scene } from "./scene.ts";
 
-/** Every record of a topic, by a group that reads it from its start and is never seen again. */
+/** Returns every record of a topic, read from the start by a group of its own. */
 export async function recordsOf(bus: Bus, topic: Topic): Promise<BusRecord[]> {
   const group = uniqueName("look");
   const records: BusRecord[] = [];
@@ -23,7 +23,10 @@ export async function recordsOf(bus: Bus, topic: Topic): Promise<BusRecord[]> {
   }
 }
 
-/** The dead letters of a cluster. @throws Error where something else stands on their topic */
+/**
+ * Returns the dead letters of a cluster.
+ * @throws Error if anything else is on their topic
+ */
 export async function deadLetters(scene: Scene): Promise<DeadLetter[]> {
   return lettersOf(await scene.bus());
 }

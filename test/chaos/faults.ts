@@ -23,7 +23,7 @@ import {
   pollerSpread,
 } from "./faults/time.ts";
 
-/** Need Kafka and Elasticsearch, of which there is one pair: one after the other. */
+/** Faults that need Kafka and Elasticsearch. There is one pair, so they run one after the other. */
 const CLUSTER: readonly Fault[] = [
   killKafka,
   killElasticsearch,
@@ -41,7 +41,7 @@ const CLUSTER: readonly Fault[] = [
   pollerCluster,
 ];
 
-/** Need neither, and run beside the others. */
+/** Faults that need neither, and run beside the others. */
 const EMBEDDED: readonly Fault[] = [
   killEmbedded,
   poisonEmbedded,
@@ -55,7 +55,7 @@ const EMBEDDED: readonly Fault[] = [
 
 export const LANES: readonly (readonly Fault[])[] = [CLUSTER, EMBEDDED];
 
-/** Measures the service, so nothing may run beside it. */
+/** Measures the service, so nothing else may run meanwhile. */
 export const LAST: Fault = soak;
 
 export const FAULTS: readonly Fault[] = [...LANES.flat(), LAST];

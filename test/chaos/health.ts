@@ -5,8 +5,8 @@ import { send } from "./http.ts";
 type Readiness = { readonly dependencies: Readonly<Record<string, { readonly ok: boolean }>> };
 
 /**
- * Waits until `/health/ready` answers `status`, and names exactly `away` as what cannot be reached;
- * `/health/live` is 200 all the while.
+ * Waits until `/health/ready` answers `status` and names exactly `away` as unreachable;
+ * `/health/live` must be 200 all the time.
  */
 export async function untilReadiness(url: string, status: 200 | 503, away: readonly string[]): Promise<void> {
   let last = "nothing";

@@ -14,8 +14,8 @@ export type Call = {
 const TIMEOUT_MS = 20_000;
 
 /**
- * One request on `node:http`: it costs the machine, which it shares with what is tested, a third of what `fetch` does.
- * Rejects where no whole answer came.
+ * Sends one request with `node:http`, which costs less processor time than `fetch`: the client
+ * shares the machine with the service. Rejects if no complete response arrived.
  */
 export function send(call: Call): Promise<Answer> {
   const { url, method = "GET", headers = {}, body = "", agent, timeout_ms = TIMEOUT_MS } = call;
@@ -41,7 +41,7 @@ export function send(call: Call): Promise<Answer> {
     });
     outgoing.on("close", () => {
       clearTimeout(timer);
-      // Where the whole answer came, the promise is settled already.
+      // After a complete response the promise is already settled.
       reject(new Error("the connection was closed before the answer was whole"));
     });
     outgoing.end(body);

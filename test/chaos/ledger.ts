@@ -1,18 +1,21 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * What became of a post: answered 201 with an id; answered 5xx or not at all, or taken back with a
- * backup, so it may be stored or not; or refused (any other status), so it must not be.
+ * The outcome of a post: answered 201 with an id; answered 5xx or not at all, or removed by
+ * restoring a backup, so it may be stored or not; or refused (any other status), so it must not be
+ * stored.
  */
 export type Outcome =
   | { readonly kind: "accepted"; readonly id: string }
   | { readonly kind: "open"; readonly status: number | null }
   | { readonly kind: "refused"; readonly status: number };
 
-/** Every so many-th event matches the class for which users asked for alerts. */
+/** Interval of events that match the class for which users want alerts. */
 const ALARM_EVERY = 20;
 
-/** The fields of a posted event. All of them follow from its number, so that what comes back can be held against it. */
+/**
+ * The fields of a posted event. All derive from its number, so that stored events can be verified.
+ */
 export type Content = {
   readonly text: string;
   readonly link: string;
@@ -24,11 +27,11 @@ export type Content = {
 };
 
 /**
- * What was posted in one run, and how it was answered. A 201 is an obligation: that event must be
- * stored, once, as it was posted.
+ * Everything posted in one run, and the responses. A 201 is an obligation: that event must be
+ * stored once, as posted.
  */
 export class Ledger {
-  /** Begins the text of each event of this run. */
+  /** Prefix of the text of each event of this run. */
   readonly run = `run-${randomBytes(4).toString("hex")}`;
   readonly #outcomes: (Outcome | null)[] = [];
   accepted = 0;
@@ -37,17 +40,20 @@ export class Ledger {
 
   readonly #data_characters: number;
 
-  /** @param options.data_characters so much data goes with every event; a little with some unless given */
+  /**
+   * @param options.data_characters size of the data of every event; by default a little for some
+   * events
+   */
   constructor(options: { data_characters?: number } = {}) {
     this.#data_characters = options.data_characters ?? 0;
   }
 
-  /** How many posts were begun; their numbers are 0 to this, exclusive. */
+  /** Number of posts started; their numbers are 0 to this, exclusive. */
   get issued(): number {
     return this.#outcomes.length;
   }
 
-  /** The number of the next post. */
+  /** Returns the number of the next post. */
   issue(): number {
     return this.#outcomes.push(null) - 1;
   }
@@ -61,7 +67,7 @@ export class Ledger {
     return this.#outcomes[n]?.kind === "accepted";
   }
 
-  /** Ends the obligations that a 201 made, where `which` says so: those events may be stored or not. */
+  /** Releases the obligations of the events that `which` selects: they may be stored or not. */
   release(which: (n: number) => boolean): void {
     for (let n = 0; n < this.issued; n++) {
       if (!this.isAccepted(n) || !which(n)) continue;
@@ -91,14 +97,14 @@ export class Ledger {
     return n % ALARM_EVERY === 0;
   }
 
-  /** The form that posts event `n`. */
+  /** Returns the form that posts event `n`. */
   formOf(n: number, apiKey: string): string {
     const { tags, value, data, ...rest } = this.contentOf(n);
     const fields = { apikey: apiKey, ...rest, tags: tags.join(" "), value: String(value), ...(data && { data }) };
     return new URLSearchParams(fields).toString();
   }
 
-  /** The number of the event that a text belongs to, or null where nobody posted that here. */
+  /** Returns the number of the event with a text, or null if it was not posted in this run. */
   numberOf(text: string): number | null {
     const [run, number = ""] = text.split(" ", 2);
     const n = /^\d+$/.test(number) ? Number(number) : Number.NaN;

@@ -8,42 +8,45 @@ export type Target = { readonly log: string; readonly apiKey: string };
 
 export type LoadOptions = {
   readonly ledger: Ledger;
-  /** Base addresses for posting, `http://host:port`; a producer whose address does not answer goes on to the next. */
+  /**
+   * Base addresses for posting, `http://host:port`; a producer whose address does not answer uses
+   * the next one.
+   */
   readonly urls: readonly string[];
-  /** Event `n` goes to log `n` modulo their count. */
+  /** Event `n` is posted to log `n` modulo their count. */
   readonly targets: readonly Target[];
   readonly producers: number;
-  /** Posts a second, all producers together; as many as they can unless given. */
+  /** Posts per second of all producers together; unlimited by default. */
   readonly rate?: number;
-  /** How many posts in all; without end unless given. */
+  /** Total number of posts; unlimited by default. */
   readonly limit?: number;
 };
 
-/** A producer waits that long after a failure before it posts the next event. */
+/** Time that a producer waits after a failure before its next post. */
 const PAUSE_AFTER_FAILURE_MS = 100;
 
 export type Load = {
-  /** How long posts took, in milliseconds: answered 201, and the slowest of those answered 5xx. */
+  /** Latencies of posts in milliseconds: those answered 201, and the slowest answered 5xx. */
   readonly latencies_ms: number[];
   readonly slowest: { accepted_ms: number; unavailable_ms: number };
-  /** Statuses but 201, with how often; 0: no answer. */
+  /** Number of responses by status, except 201; 0: no response. */
   readonly failures: ReadonlyMap<number, number>;
-  /** What the last 503 said. */
+  /** Message of the last 503. */
   readonly lastMessage: string;
   /**
-   * Resolves when a post that is begun from now on was answered 201; with how long that took from
-   * now, in milliseconds.
+   * Resolves when a post started from now on was answered 201, with the time that took from now, in
+   * milliseconds.
    */
   nextAccepted(): Promise<number>;
   /** Resolves when the limit is reached. */
   readonly done: Promise<void>;
-  /** No more posts; resolves when those under way are answered. */
+  /** Stops posting; resolves when the posts in flight are answered. */
   stop(): Promise<void>;
 };
 
 /**
- * Producers that post events of a ledger and write down how each was answered. A post is never
- * tried again: the next has a number of its own.
+ * Starts producers that post events of a ledger and record each response. A post is never retried:
+ * the next one has a number of its own.
  */
 export function startLoad(options: LoadOptions): Load {
   const { ledger, producers, limit = Infinity } = options;

@@ -7,9 +7,11 @@ import type { Load } from "./load.ts";
 import type { Verdict } from "./oracle.ts";
 import type { Scene } from "./scene.ts";
 
-/** A post must be answered within 5 s; the client, which shares the machine, gets this much on top. */
+/**
+ * A post must be answered within 5 s; the client, which shares the machine, gets some extra time.
+ */
 const ANSWER_LIMIT_MS = 5_000 + 1_000;
-/** After a fault has ended, posts must be taken again within this time, with no help. */
+/** Time within which posts must be accepted again after a fault, without intervention. */
 export const BACK_LIMIT_MS = 30_000;
 
 export function seconds(ms: number): string {
@@ -22,15 +24,15 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
-/** Of what was posted and kept. */
+/** Figures of posted and stored events. */
 export function keptFigures(verdict: Verdict): Figures {
   const { obligations, open, stored } = verdict;
   return { "answered 201": obligations, "answered 5xx or not": open, stored, "lost, double, changed": 0 };
 }
 
 /**
- * Every answer was a 201 or a 503, before the deadline; `unanswered`: connections may break too,
- * because processes are killed.
+ * Asserts that every response was a 201 or a 503, before the deadline. `unanswered`: connections
+ * may break too, because processes are killed.
  */
 export function assertAnswers(load: Load, options: { unanswered: boolean }): void {
   const allowed = options.unanswered ? [0, 503] : [503];
@@ -49,8 +51,8 @@ export function answerFigures(load: Load): Figures {
 }
 
 /**
- * How long `next` took, in milliseconds. @throws AssertionError where that is longer than service
- * may be away after a fault
+ * Returns how long `next` took, in milliseconds.
+ * @throws AssertionError if that exceeds the time in which the service must recover
  */
 export async function backAgain(next: Promise<number>, what: string): Promise<number> {
   const late = Symbol();
@@ -63,8 +65,8 @@ export async function backAgain(next: Promise<number>, what: string): Promise<nu
 }
 
 /**
- * How far the pipeline has acknowledged, once that is the same for a second: what was under way may
- * still end and be acknowledged.
+ * Returns how far the pipeline has acknowledged, once that is stable for a second: batches in
+ * flight may still be acknowledged.
  */
 export async function standstill(scene: Pick<Scene, "covered">): Promise<readonly number[]> {
   let covered = await scene.covered();

@@ -16,16 +16,19 @@ export type Row = {
   readonly class: string | null;
 };
 
-/** Somebody who reads through the API. */
+/** A user who reads through the API. */
 export type Reader = { readonly url: string; readonly authorization: string };
 
-/** Texts that begin so are posted beside the ledger, to see whether something works. */
+/** Prefix of texts posted outside the ledger to check whether the service works. */
 export const PROBE = "probe ";
 const FIRST_ID = "0".repeat(24);
 const PAGE_SIZE = 500;
 const DATA_SAMPLES = 25;
 
-/** A page of a list. @throws Error where the answer is not 200 */
+/**
+ * Returns a page of a list.
+ * @throws Error if the response is not 200
+ */
 export async function page(reader: Reader, path: string): Promise<{ rows: Row[]; total: number }> {
   const { status, headers, text } = await send({
     url: reader.url + path,
@@ -36,7 +39,7 @@ export async function page(reader: Reader, path: string): Promise<{ rows: Row[];
   return { rows: JSON.parse(text) as Row[], total: Number(headers["x-total-count"]) };
 }
 
-/** Every row of a list, in the order of ids, and what the list says how many there are. */
+/** Returns every row of a list, in the order of ids, and the total that the list reports. */
 export async function readAll(reader: Reader, path: string): Promise<{ rows: Row[]; total: number }> {
   const rows: Row[] = [];
   let total = 0;
@@ -50,18 +53,18 @@ export async function readAll(reader: Reader, path: string): Promise<{ rows: Row
   }
 }
 
-/** How what is stored differs from what was posted. All but the first three must be 0. */
+/** Differences between stored and posted events. All but the first three must be 0. */
 export type Verdict = {
-  /** Posts answered 201, of which each must be stored. */
+  /** Posts answered 201, each of which must be stored. */
   obligations: number;
-  /** Posts answered 5xx or not at all, of which each may be stored. */
+  /** Posts answered 5xx or not at all, each of which may be stored. */
   open: number;
   stored: number;
   missing: number;
-  /** Stored, and nobody posted it, or its post was refused. */
+  /** Stored, but never posted, or their post was refused. */
   invented: number;
   double: number;
-  /** Stored with other contents than posted, or under another id than answered. */
+  /** Stored with other contents than posted, or under another id than in the response. */
   different: number;
   alertsMissing: number;
   alertsInvented: number;
@@ -70,12 +73,12 @@ export type Verdict = {
 
 export type Question = {
   readonly ledger: Ledger;
-  /** Those who asked for alerts of the class `alarm`; the first reads the events. */
+  /** Users who want alerts of the class `alarm`; the first one reads the events. */
   readonly readers: readonly [Reader, ...Reader[]];
   readonly logs: readonly string[];
 };
 
-/** Holds all that is stored, read through the API, against the ledger. */
+/** Compares everything stored, read through the API, with the ledger. */
 export async function judge({ ledger, readers, logs }: Question): Promise<Verdict> {
   const verdict: Verdict = {
     obligations: ledger.accepted,
@@ -92,7 +95,7 @@ export async function judge({ ledger, readers, logs }: Question): Promise<Verdic
   const seen = new Map<number, string>();
   for (const [i, log] of logs.entries()) {
     const { rows, total } = await readAll(readers[0], `/1/logs/${log}/events`);
-    // Two rows with one id across the end of a page would come once, and be counted twice.
+    // Two rows with one id across a page boundary would be listed once and counted twice.
     verdict.double += Math.max(0, total - rows.length);
     for (const row of rows) judgeRow(row, i, { ledger, logs, seen, verdict });
   }
@@ -134,7 +137,9 @@ function isAsPosted(row: Row, n: number, ledger: Ledger): boolean {
   return posted.every((field, i) => field === stored[i]);
 }
 
-/** Lists tell only whether an event carries data: of some of those that do, looks at the data itself. */
+/**
+ * Lists only show whether an event has data, so this reads the data of some of those that have it.
+ */
 async function countChangedData(reader: Reader, { ledger, logs, seen }: Books): Promise<number> {
   const carriers = [...seen].filter(([n]) => ledger.contentOf(n).data !== null);
   const step = Math.max(1, Math.floor(carriers.length / DATA_SAMPLES));
@@ -147,7 +152,7 @@ async function countChangedData(reader: Reader, { ledger, logs, seen }: Books): 
   return changed;
 }
 
-/** Exactly one alert for each stored event of the class. */
+/** Checks that each stored event of the class has exactly one alert. */
 async function judgeAlerts(reader: Reader, { ledger, logs, seen, verdict }: Books): Promise<void> {
   const alerted = new Set<number>();
   for (const log of logs) {
@@ -164,13 +169,16 @@ async function judgeAlerts(reader: Reader, { ledger, logs, seen, verdict }: Book
   for (const n of seen.keys()) if (ledger.isAlarm(n) && !alerted.has(n)) verdict.alertsMissing += 1;
 }
 
-/** Whether waiting may still mend it: something has not arrived. */
+/** Returns whether waiting may still help, because something has not arrived. */
 export function isBehind({ missing, alertsMissing, alertsInvented }: Verdict): boolean {
   // An alert is stored before its event.
   return missing + alertsMissing + alertsInvented > 0;
 }
 
-/** @throws AssertionError that shows the whole verdict, where anything was lost, invented, doubled or changed */
+/**
+ * @throws AssertionError with the whole verdict if anything was lost, invented, duplicated or
+ * changed
+ */
 export function assertKept(verdict: Verdict): void {
   const { missing, invented, double, different, alertsMissing, alertsInvented, alertsDouble } = verdict;
   const faults = missing + invented + double + different + alertsMissing + alertsInvented + alertsDouble;

@@ -4,7 +4,7 @@ import { page, type Reader, type Row } from "./oracle.ts";
 const PAGE_SIZE = 500;
 const PAUSE_MS = 20;
 
-/** Somebody who asks a log for news again and again, passing the last id seen. */
+/** A client that polls a log for new events, passing the last id it has seen. */
 export class Poller implements AsyncDisposable {
   readonly #reader: Reader;
   readonly #log: string;
@@ -14,7 +14,7 @@ export class Poller implements AsyncDisposable {
   #stopped = false;
   #running: Promise<void>;
 
-  /** @param after - begins behind this event */
+  /** @param after - starts after this event */
   constructor(reader: Reader, log: string, after = "0".repeat(24)) {
     this.#reader = reader;
     this.#log = log;
@@ -37,8 +37,8 @@ export class Poller implements AsyncDisposable {
   }
 
   /**
-   * Goes on until all of `rows` were seen, or `timeout_ms` are over; then tells how many never
-   * were, and how many more than once.
+   * Polls until all of `rows` were seen, or for `timeout_ms`; returns how many were never seen, and
+   * how many more than once.
    */
   async finish(rows: readonly Row[], timeout_ms: number): Promise<{ missed: Row[]; twice: number }> {
     const deadline_ms = performance.now() + timeout_ms;

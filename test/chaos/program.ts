@@ -9,14 +9,17 @@ const START_TIMEOUT_MS = 60_000;
 
 export type ProgramOptions = {
   readonly name: string;
-  /** Its log is kept there. */
+  /** Folder of its log. */
   readonly folder: string;
   readonly environment: Record<string, string>;
-  /** Modules that are loaded into the process before the service. */
+  /** Modules loaded into the process before the service. */
   readonly preloads?: readonly string[];
 };
 
-/** One process of the service, as an operator starts it, that can be killed and started again at the same addresses. */
+/**
+ * A process of the service as an operator starts it, which can be killed and restarted at the same
+ * addresses.
+ */
 export class Program implements AsyncDisposable {
   readonly name: string;
   readonly #options: ProgramOptions;
@@ -49,9 +52,9 @@ export class Program implements AsyncDisposable {
   }
 
   /**
-   * Starts it (again), and resolves once it has said where it listens.
-   * @param changed what of its environment is otherwise from now on
-   * @throws Error with the end of its log, where it does not
+   * Starts it, or restarts it, and resolves once it has printed its addresses.
+   * @param changed changes of its environment from now on
+   * @throws Error with the end of its log if it does not start
    */
   async start(changed: Record<string, string> = {}): Promise<void> {
     const { preloads = [] } = this.#options;
@@ -81,12 +84,12 @@ export class Program implements AsyncDisposable {
     process.kill(this.pid, name);
   }
 
-  /** kill -9, and waits until it is gone. */
+  /** Sends SIGKILL and waits until it is gone. */
   async kill(): Promise<void> {
     if (this.isRunning) await this.#end("SIGKILL");
   }
 
-  /** SIGTERM, and waits for as long as it takes. */
+  /** Sends SIGTERM and waits as long as it takes. */
   async terminate(): Promise<{ code: number | null; took_ms: number }> {
     const start_ms = performance.now();
     const code = await this.#end("SIGTERM");
@@ -101,7 +104,7 @@ export class Program implements AsyncDisposable {
     return code;
   }
 
-  /** Resident memory now and at its highest, in MB, and open descriptors. */
+  /** Returns present and peak resident memory in MB, and the number of open descriptors. */
   usage(): { rss_mb: number; peak_mb: number; descriptors: number } {
     const status = readFileSync(`/proc/${this.pid}/status`, "utf8");
     const read = (name: string): number =>
@@ -126,10 +129,10 @@ export class Program implements AsyncDisposable {
   }
 }
 
-/** What a first start shows before it listens. */
+/** What a first start prints before its addresses. */
 const FIRST = /^(First start|An earlier first start)[^]*?\n\n/;
 
-/** Resolves once a process has said where it listens. */
+/** Resolves once a process has printed its addresses. */
 async function started({ stdout }: ChildProcess): Promise<void> {
   let said = "";
   while (/^$|^(First start|An earlier first start)/.test(said.replace(FIRST, ""))) {

@@ -1,23 +1,23 @@
 /**
- * Tests of faults, with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` names them, `--short`
- * runs their short forms. Runs them on engines of its own: those that need Kafka and Elasticsearch,
- * beside them those that need neither, and the soak alone at last. Closes with a table of figures
- * for `docs/reliability.md`.
+ * Fault-injection tests with an oracle: `node test/chaos/run.ts [NAME…]`; `--list` lists them,
+ * `--short` runs their short forms. They run on engines of their own: those that need Kafka and
+ * Elasticsearch, in parallel those that need neither, and the soak alone at the end. Prints a table
+ * of figures for `docs/reliability.md`.
  */
 import { type Chaos, createEnginePool, type Fault, type Figures, runFault } from "./chaos.ts";
 import { FAULTS, LANES, LAST } from "./faults.ts";
 
 /**
- * A whole run ends about here; the soak, which comes last, takes what is left. By itself it lasts
- * its full time. On a machine so slow that time runs out, the tests that are left are run in their
- * short forms, and the report says so.
+ * Duration of a whole run. The soak comes last and takes the rest; by itself it takes its full
+ * time. On a machine so slow that time runs out, the remaining tests run in their short forms, and
+ * the report says so.
  */
 const RUN_MINUTES = 30;
 const FULL_UNTIL_S = 25 * 60;
 const SOAK_S = 20 * 60;
 const SOAK_SHORT_S = 8;
 const SOAK_LEAST_S = 3 * 60;
-/** What the reading back of all that the soak posted takes, and the end of a run. */
+/** Time to read back everything that the soak has posted, and to end a run. */
 const RESERVE_S = 5 * 60;
 
 type Result = {
@@ -59,7 +59,7 @@ async function runAll(faults: readonly Fault[], full: boolean): Promise<boolean>
   return results.every(({ figures }) => figures !== null);
 }
 
-/** What is left of a whole run. */
+/** Returns the rest of a whole run, in seconds. */
 function soakTime_s(elapsed_s: number): number {
   return Math.max(SOAK_LEAST_S, Math.min(SOAK_S, RUN_MINUTES * 60 - RESERVE_S - elapsed_s));
 }

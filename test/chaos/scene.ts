@@ -22,21 +22,21 @@ const SILENT = pino({ level: "silent" });
 
 export type SceneOptions = {
   readonly kind: "embedded" | "cluster";
-  /** The processes, by name, with their roles; one that plays all of them unless given. */
+  /** The processes by name, with their roles; by default one with all of them. */
   readonly programs?: Readonly<Record<string, string>>;
   readonly logs?: number;
-  /** How much data goes with each event. */
+  /** Size of the data of each event. */
   readonly data_characters?: number;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Modules loaded before the service, for single processes or, under `*`, for all. */
+  /** Modules loaded before the service, by process or, under `*`, for all. */
   readonly preloads?: Readonly<Record<string, readonly string[]>>;
-  /** Where embedded files go, and the processes' logs; a temporary folder unless given. */
+  /** Folder of embedded files and of the processes' logs; a temporary one by default. */
   readonly data?: string;
 };
 
 /**
- * The service as real processes, with logs, two users who want alerts, a ledger of what is posted,
- * and an oracle that reads it back.
+ * The service as real processes, with logs, two users who want alerts, a ledger of the posts, and
+ * an oracle that reads them back.
  */
 export type Scene = {
   readonly ledger: Ledger;
@@ -46,20 +46,20 @@ export type Scene = {
   readonly postUrls: readonly string[];
   readonly readers: readonly [Reader, Reader];
   readonly namespace: string;
-  /** Where the files of the embedded engines lie. */
+  /** Folder of the embedded engines' files. */
   readonly data: string;
-  /** The topics, from beside the service; on a cluster alone. */
+  /** The topics, accessed without the service; on a cluster only. */
   bus(): Promise<Bus>;
   load(options: Pick<LoadOptions, "producers" | "rate" | "limit">): Load;
-  /** How many records the pipeline is behind; on a cluster alone. */
+  /** How many records the pipeline is behind; on a cluster only. */
   lag(): Promise<number>;
-  /** How far the pipeline has acknowledged each partition; on a cluster alone. */
+  /** How far the pipeline has acknowledged each partition; on a cluster only. */
   covered(): Promise<number[]>;
-  /** Posts one fresh event to each log, and waits until it can be read. */
+  /** Posts a new event to each log, and waits until it can be read. */
   fresh(timeout_ms?: number): Promise<void>;
   /**
-   * Waits until everything has drained, and holds what is stored against the ledger.
-   * @throws AssertionError, or an Error that says what was waited for in vain
+   * Waits until the pipeline has drained, and compares the stored events with the ledger.
+   * @throws AssertionError, or an Error that says which wait timed out
    */
   settle(options?: { timeout_ms?: number }): Promise<Verdict>;
 };
@@ -90,7 +90,8 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
     const preloads = [...(options.preloads?.["*"] ?? []), ...(options.preloads?.[name] ?? [])];
     plans.push({ name, folder, environment, preloads });
   }
-  // At once, as after a power cut: who comes first makes the topics, the indices and the first account.
+  // At once, as after a power cut: the first process creates the topics, the indices and the first
+  // account.
   const start = async (plan: ProgramOptions): Promise<void> => {
     programs.set(plan.name, chaos.stack.use(await Program.start(plan)));
   };
@@ -129,8 +130,8 @@ async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<
 }
 
 /**
- * A free port outside of the range that outgoing connections take theirs from, so that it is still
- * free when a process comes back to it.
+ * Returns a free port outside the range of ephemeral ports, so that it is still free when a process
+ * restarts on it.
  */
 export async function stablePort(): Promise<number> {
   for (;;) {
@@ -160,7 +161,7 @@ async function manage(
   return text;
 }
 
-/** Logs that both users read and want alerts of. */
+/** Creates logs that both users can read and want alerts of. */
 async function makeLogs([ann, bob]: readonly [Reader, Reader], count: number): Promise<Target[]> {
   await manage(ann, "POST", "/manage/1/accounts", SECOND);
   const make = async (_: unknown, i: number): Promise<Target> => {
@@ -214,7 +215,7 @@ function assemble(parts: Parts): Scene {
       })()),
     load: (options) => {
       const load = startLoad({ ledger, urls: postUrls, targets, ...options });
-      // Where a test fails, nobody else stops it.
+      // If a test fails, nothing else stops the load.
       chaos.stack.defer(() => load.stop());
       return load;
     },
@@ -248,7 +249,10 @@ function assemble(parts: Parts): Scene {
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
 
-/** Posts an event beside the ledger. @throws Error where it is not answered 201 */
+/**
+ * Posts an event outside the ledger.
+ * @throws Error if the response is not 201
+ */
 async function probe(url: string, { log, apiKey }: Target): Promise<string> {
   const fields = { apikey: apiKey, text: uniqueName(`${PROBE}x`), tags: "alarm" };
   const body = new URLSearchParams(fields).toString();
@@ -257,14 +261,17 @@ async function probe(url: string, { log, apiKey }: Target): Promise<string> {
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** Posts a fresh event and waits until it can be read: all that was posted to its log before it has gone through. */
+/**
+ * Posts a new event and waits until it can be read, so that everything posted to its log before was
+ * processed.
+ */
 async function postFresh({ postUrls, readers }: Scene, target: Target, timeout_ms: number): Promise<void> {
   const id = await until(() => probe(postUrls[0]!, target), {
     what: `a fresh event to be accepted by ${target.log}`,
     timeout_ms,
     interval_ms: 250,
   });
-  // A list with `sinceid` ends where all before is complete: so nothing before is still on its way.
+  // A list with `sinceid` ends where all earlier events are complete, so none is in flight.
   const behind = `${id.slice(0, 16)}${"0".repeat(8)}`;
   const isListed = async (): Promise<boolean> => {
     const { rows } = await page(readers[0], `/1/logs/${target.log}/events?sinceid=${behind}`);
@@ -283,8 +290,8 @@ async function isThere({ url, authorization }: Reader, path: string): Promise<bo
 }
 
 /**
- * Every process hears of the class and of who wants its alerts within a moment: posts until an
- * event of each log was alerted to both.
+ * Every process learns of the class and its subscribers within a moment: posts until an event of
+ * each log has alerted both.
  */
 async function waitForAlerts({ postUrls, readers, targets }: Scene): Promise<void> {
   const wait = async (target: Target): Promise<void> => {

@@ -6,20 +6,20 @@ import { seconds } from "./measure.ts";
 const TIMEOUT_MS = 170_000;
 const SOAK_S = 8;
 /**
- * Those of a cluster wait for most of their time: for processes to start, for sessions to end, for
- * time to be complete.
+ * Faults of a cluster spend most of their time waiting: for processes to start, for sessions to
+ * expire, for watermarks.
  */
 const AT_ONCE = 2;
 
 /**
- * Declares the short forms of tests of faults. Those of one file share a Kafka and an
- * Elasticsearch: those that kill these go first, one after the other, and then the others, some at
- * a time. Those on embedded engines load the machine all the while, and go one after the other.
+ * Declares the short forms of fault tests. Those of one file share a Kafka and an Elasticsearch:
+ * faults that kill these run first, one after the other, and then the others, some at a time.
+ * Faults on embedded engines keep the machine busy, so they run one after the other.
  */
 export function declareShort(faults: readonly Fault[]): void {
   const engines = createEnginePool(() => {});
   const inTurn = createTurns(AT_ONCE);
-  test.after.always("the engines are stopped", () => engines[Symbol.asyncDispose]());
+  test.after.always("stops the engines", () => engines[Symbol.asyncDispose]());
   for (const fault of faults) {
     const title = `${fault.name}: ${fault.passes}`;
     const run = async (t: ExecutionContext): Promise<void> => {
@@ -28,7 +28,7 @@ export function declareShort(faults: readonly Fault[]): void {
       const start_ms = performance.now();
       await t.notThrowsAsync(async () => {
         const figures = await runFault(fault, { full: false, engines, soak_s: SOAK_S, say });
-        // What the runner tells counts the time until its turn.
+        // The runner's own time includes the wait for its turn.
         t.log({ took: seconds(performance.now() - start_ms), ...figures });
       });
     };
@@ -38,7 +38,7 @@ export function declareShort(faults: readonly Fault[]): void {
   }
 }
 
-/** Lets that many do their work at a time, in the order in which they come. */
+/** Runs at most this many pieces of work at a time, in order of arrival. */
 function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = atOnce;
   const waiting: (() => void)[] = [];

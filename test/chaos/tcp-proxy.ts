@@ -3,20 +3,20 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * How bytes move: as they come; not at all, in either direction; only towards the server, whose
- * answers are swallowed; or one at a time. Connections are taken in every mode.
+ * How bytes are forwarded: immediately; not at all, in either direction; only towards the server,
+ * whose responses are dropped; or one at a time. Connections are accepted in every mode.
  */
 export type Flow = "open" | "stalled" | "half-open" | "trickle";
 
-/** A TCP proxy between the service and an engine, that fails in the ways in which networks do. */
+/** A TCP proxy between the service and an engine that simulates network failures. */
 export type TcpProxy = AsyncDisposable & {
   /** `host:port` */
   readonly address: string;
-  /** Also for the connections of now. */
+  /** Sets the mode, also for open connections. */
   set(flow: Flow): void;
 };
 
-/** A byte every so often is some 500 bytes a second. */
+/** Interval between bytes, which gives some 500 bytes a second. */
 const TRICKLE_MS = 2;
 
 export async function startTcpProxy(upstream: string): Promise<TcpProxy> {
@@ -25,13 +25,13 @@ export async function startTcpProxy(upstream: string): Promise<TcpProxy> {
   let changed = Promise.withResolvers<void>();
   const sockets = new Set<Socket>();
 
-  /** Waits until something may move in this direction. */
+  /** Waits until bytes may be forwarded in this direction. */
   async function turn(direction: "out" | "back"): Promise<void> {
     const isHeld = (): boolean => flow === "stalled" || (flow === "half-open" && direction === "back");
     while (isHeld()) await changed.promise;
   }
 
-  /** One direction of a connection. Reads no further ahead than what it could pass on. */
+  /** Forwards one direction of a connection, and reads no further ahead than it can forward. */
   async function pump(from: Socket, to: Socket, direction: "out" | "back"): Promise<void> {
     for await (const chunk of from as AsyncIterable<Buffer>) {
       let rest = chunk;

@@ -36,7 +36,7 @@ export const backup: Fault = {
       const data = join(chaos.folder, `restored-${round}`);
       await loggia(["restore", copy], { LOGGIA_DATA: data });
       await program.kill();
-      // What came after it began may be in the copy or not.
+      // Events posted after the backup began may be in the copy or not.
       ledger.release((n) => !owed.has(n));
       await program.start({ LOGGIA_DATA: data });
       await scene.settle();
@@ -46,7 +46,10 @@ export const backup: Fault = {
   },
 };
 
-/** The command, as an operator gives it. @throws Error with what it says, where it fails */
+/**
+ * Runs the command as an operator does.
+ * @throws Error with its output if it fails
+ */
 async function loggia(args: readonly string[], environment: Record<string, string>): Promise<void> {
   const env = { PATH: process.env["PATH"], ...environment };
   await promisify(execFile)(process.execPath, [LAUNCHER, ...args], { env });

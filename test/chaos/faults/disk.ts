@@ -36,7 +36,7 @@ export const diskEmbedded: Fault = {
   },
 };
 
-/** False where this user may not mount. */
+/** Mounts a small disk; false if this user may not mount. */
 async function mountSmallDisk(folder: string, chaos: Chaos): Promise<boolean> {
   try {
     await run("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", folder]);
@@ -46,13 +46,13 @@ async function mountSmallDisk(folder: string, chaos: Chaos): Promise<boolean> {
   }
   chaos.stack.use(runAfterExit("umount", ["-l", folder]));
   chaos.stack.defer(async () => {
-    // Lazily: a process that was just killed may hold a file for a moment.
+    // Lazily, because a process that was just killed may hold a file for a moment.
     await run("umount", ["-l", folder]);
   });
   return true;
 }
 
-/** A disk whose last byte is taken by somebody else's file, until that is deleted. */
+/** Fills a disk with another file until that is deleted. */
 async function fillDisk(chaos: Chaos, folder: string): Promise<Figures> {
   const scene = await openScene(chaos, { kind: "embedded", data: join(folder, "data") });
   const ballast = join(folder, "ballast");
@@ -63,7 +63,7 @@ async function fillDisk(chaos: Chaos, folder: string): Promise<Figures> {
   return { way: "tmpfs of 64 MB", ...figures };
 }
 
-/** The same without a mount: no file may grow beyond the largest there is, until the limit is lifted. */
+/** Simulates a full disk without a mount: no file may grow beyond the largest present one. */
 async function fillAllowance(chaos: Chaos): Promise<Figures> {
   const scene = await openScene(chaos, { kind: "embedded" });
   const { pid } = scene.program("all");
@@ -106,7 +106,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
   await load.stop();
   assertAnswers(load, { unanswered: false });
   const verdict = await scene.settle();
-  // What was written on a full disk must open again too.
+  // Files written on a full disk must be readable too.
   await program.terminate();
   await program.start();
   await scene.settle();
@@ -119,7 +119,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
   };
 }
 
-/** Writes until nothing more fits. */
+/** Writes until the disk is full. */
 function fill(file: string): void {
   const descriptor = openSync(file, "w");
   try {
@@ -179,8 +179,8 @@ export const diskElasticsearch: Fault = {
 };
 
 /**
- * Reading needs no room. Whoever wants to write is told what is the matter; so is the log. @returns
- * what they are told
+ * Asserts that reads work without free space, and that a write and the log report the reason.
+ * @returns the error message of the write
  */
 async function askForWrite({ readers: [{ url, authorization }], programs }: Scene): Promise<string> {
   const headers = { Authorization: authorization, "Content-Type": "application/json" };
@@ -202,14 +202,17 @@ async function put(url: string, body: object): Promise<void> {
   if (status !== 200) throw new Error(`PUT ${url} was answered ${status}: ${text}`);
 }
 
-/** What Elasticsearch itself does to every index of a node whose disk passes the flood stage. */
+/**
+ * Sets the block that Elasticsearch puts on every index of a node whose disk passes the flood
+ * stage.
+ */
 async function setBlock(url: string, { namespace }: Scene, blocked: boolean): Promise<void> {
   await put(`${url}/${namespace}-*/_settings`, { "index.blocks.read_only_allow_delete": blocked ? true : null });
 }
 
 /**
- * Lets Elasticsearch take its disk for full, or for empty again, and waits until it has noticed: it
- * looks every 10 s.
+ * Makes Elasticsearch consider its disk full, or empty again, and waits until it has noticed; it
+ * checks every 10 s.
  */
 async function setFloodStage(url: string, { namespace }: Scene, flooded: boolean): Promise<void> {
   const persistent = flooded

@@ -10,10 +10,16 @@ import { openScene, type Scene } from "../scene.ts";
 import { type Flow, startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 
 const SPLIT = { post: "post,api", pipeline: "pipeline" };
-/** How much a pipeline may grow while its store takes nothing: less than waits on the bus then, in the long form. */
+/**
+ * Largest growth of a pipeline while its store refuses writes: in the long form, less than the
+ * events waiting on the bus.
+ */
 const HELD_LIMIT_MB = 300;
 const WAITING_MB = 400;
-/** How much it may grow at all, also while it makes up for that: less than what went through it, in the long form. */
+/**
+ * Largest growth of a pipeline overall, also while it catches up: in the long form, less than the
+ * events that passed through it.
+ */
 const GROWTH_LIMIT_MB = 500;
 const DATA_CHARACTERS = 4_000;
 
@@ -52,12 +58,12 @@ export const pushback: Fault = {
       if (lags.length === 0) {
         await until(() => waiting() >= waiting_mb, { what: `${waiting_mb} MB on the bus`, timeout_ms: 240_000 });
       }
-      // What was never acknowledged whole must be delivered again.
+      // Batches that were not completely acknowledged must be redelivered.
       if (covered !== null) assert.deepEqual(await scene.covered(), covered, `offsets moved under ${mode}`);
       const lag = await scene.lag();
       lags.push(lag);
       if (mode !== "429-items") most_mb = Math.max(most_mb, waiting());
-      // Later ones begin with what the collector has not given back of the drain before.
+      // Only for the first mode: later ones start with garbage of the previous drain.
       if (mode === "429") held_mb = pipeline.usage().rss_mb - before.rss_mb;
       await proxy.set("none");
       const start_ms = performance.now();
@@ -122,7 +128,7 @@ export const networkElasticsearch: Fault = {
   },
 };
 
-/** Posts, and asks for a list once a second, while the network is at its worst, each way in turn. */
+/** Posts, and requests a list once a second, through each network failure in turn. */
 async function strain(
   chaos: Chaos,
   scene: Scene,
@@ -161,8 +167,8 @@ async function strain(
 }
 
 /**
- * Lists until the time has come. A list may take long where the store is away; what comes after the
- * end does not count.
+ * Requests lists until the given time. A list may take long while the store is unreachable;
+ * responses after the end do not count.
  */
 async function readUntil(
   { readers: [{ url, authorization }], targets }: Scene,

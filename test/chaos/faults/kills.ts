@@ -10,11 +10,10 @@ import { openScene, type Scene } from "../scene.ts";
 
 const SPREAD = { "post-1": "post", "post-2": "post", "pipeline-1": "pipeline", "pipeline-2": "pipeline", api: "api" };
 /**
- * A broker that comes back waits for the members of the group whose connections it lost, 10 s on a
- * machine that has nothing else to do.
+ * A restarted broker waits for group members whose connections it lost, 10 s on an idle machine.
  */
 const CARRY_LIMIT_MS = 60_000;
-/** For short forms: each process takes seconds of a small machine to start. */
+/** For short forms, because each process takes seconds to start on a small machine. */
 const FEW = { post: "post,api", pipeline: "pipeline" };
 
 export const killKafka: Fault = {
@@ -59,7 +58,7 @@ export const killKafka: Fault = {
   },
 };
 
-/** One of each kind. */
+/** Returns one address of each kind. */
 function addresses({ readers: [{ url }], postUrls }: Scene): string[] {
   return [url, postUrls[0]!];
 }
@@ -79,7 +78,7 @@ export const killElasticsearch: Fault = {
     await load.done;
     const backlog = await scene.lag();
     assert.ok(backlog > 0, "nothing waits to be drained");
-    // Posting goes on during the drain, so that there is always something on its way.
+    // Posting continues during the drain, so that there are always events in flight.
     const beside = scene.load({ producers: 8, rate: 200 });
     for (const pipeline of pipelines) await pipeline.start();
     const start_ms = performance.now();
@@ -119,8 +118,9 @@ export const killElasticsearch: Fault = {
 };
 
 /**
- * How long it took, in milliseconds, until the pipeline acknowledged something again, or had
- * nothing left to do. @throws Error where that is too long
+ * Returns the milliseconds until the pipeline acknowledged something again, or had nothing left to
+ * do.
+ * @throws Error if that takes too long
  */
 async function drainingAgain(scene: Scene, timeout_ms = BACK_LIMIT_MS): Promise<number> {
   const start_ms = performance.now();
@@ -142,7 +142,7 @@ export const killProcesses: Fault = {
     const end_ms = performance.now() + time_ms;
     const reading = readAll(scene, end_ms);
     const killing = [...scene.programs.values()].map((program) => killAgainAndAgain(program, end_ms));
-    // Where one does not start again, the others end before the test does.
+    // If one does not restart, the others end before the test does.
     await Promise.allSettled(killing);
     const kills = await Promise.all(killing);
     const reads = await reading;
@@ -159,7 +159,10 @@ export const killProcesses: Fault = {
   },
 };
 
-/** Kills and starts it again, until the time has come. @returns how often */
+/**
+ * Kills and restarts a program until the given time.
+ * @returns how often
+ */
 async function killAgainAndAgain(program: Program, end_ms: number): Promise<number> {
   for (let kills = 0; ; kills++) {
     const wait_ms = between(3_000, 7_000);
@@ -170,7 +173,10 @@ async function killAgainAndAgain(program: Program, end_ms: number): Promise<numb
   }
 }
 
-/** Reads lists as people do, all the while. The API's process is killed too, so connections may break. */
+/**
+ * Reads lists like a user, until the given time. The API's process is killed too, so connections
+ * may break.
+ */
 async function readAll({ readers, targets }: Scene, end_ms: number): Promise<{ count: number; wrong: string[] }> {
   const wrong: string[] = [];
   let count = 0;

@@ -16,8 +16,8 @@ import { PROBE } from "../oracle.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 /**
- * A record that something else than the service put on the topic, and which of its lines (0: all of
- * it) must become dead letters.
+ * A record on the topic that the service did not write, and which of its lines (0: the whole
+ * record) must become dead letters.
  */
 type Poison = { readonly what: string; readonly value: Buffer; readonly dead: readonly number[] };
 
@@ -62,8 +62,8 @@ async function feed(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures
 }
 
 /**
- * Does something with the topics, from beside the service. An embedded bus has one owner, so the
- * service makes room meanwhile.
+ * Accesses the topics without the service. An embedded bus has one owner, so the service is stopped
+ * meanwhile.
  */
 async function onTopic<T>(scene: Scene, kind: "embedded" | "cluster", work: (bus: Bus) => Promise<T>): Promise<T> {
   if (kind === "cluster") return work(await scene.bus());
@@ -79,7 +79,7 @@ async function onTopic<T>(scene: Scene, kind: "embedded" | "cluster", work: (bus
 
 const nextId = createIdSource();
 
-/** A round of everything that may stand on a topic and should not, with good events in between. */
+/** Returns a round of every kind of malformed record, with valid events in between. */
 function brew(scene: Scene, kind: "embedded" | "cluster", round: number): Poison[] {
   const log = parseLogKey(scene.targets[round % scene.targets.length]!.log)!;
   const good = (): string => goodLine(scene, log, round);
@@ -92,7 +92,7 @@ function brew(scene: Scene, kind: "embedded" | "cluster", round: number): Poison
     { what: "a broken line between good ones", value: record(good(), `{"id": broken ${round}`, good()), dead: [2] },
     { what: "values of other types", value: record(odd({ value: "12" }), odd({ tags: "a b" }), good()), dead: [1, 2] },
     { what: "an id that is none", value: record(good(), odd({ id: "xyz" })), dead: [2] },
-    // A term of an index holds 32,766 bytes; DuckDB takes any.
+    // A term of an index holds 32,766 bytes; DuckDB accepts any length.
     {
       what: "a tag no mapping takes",
       value: record(odd({ tags: ["x".repeat(40_000)] }), good()),
@@ -106,12 +106,12 @@ function brew(scene: Scene, kind: "embedded" | "cluster", round: number): Poison
   ];
 }
 
-/** A line with an event that the oracle leaves alone. */
+/** Returns a line with an event that the oracle ignores. */
 function odd(fields: object): string {
   return JSON.stringify({ ...nextId(), text: `${PROBE}odd`, ...fields });
 }
 
-/** A line with an event of the ledger, for which the oracle will ask. */
+/** Returns a line with an event of the ledger, which the oracle will check. */
 function goodLine({ ledger, targets }: Scene, log: LogKey, round: number): string {
   for (;;) {
     const n = ledger.issue();
@@ -125,7 +125,7 @@ function goodLine({ ledger, targets }: Scene, log: LogKey, round: number): strin
   }
 }
 
-/** What was let in can be shown, in every format. */
+/** Asserts that accepted events can be shown, in every format. */
 async function assertReadable({ readers: [{ url, authorization }], targets }: Scene): Promise<void> {
   for (const { log } of targets) {
     for (const format of ["json", "xml", "jsonp&callback=show"]) {
@@ -136,7 +136,10 @@ async function assertReadable({ readers: [{ url, authorization }], targets }: Sc
   }
 }
 
-/** Each poison is a dead letter with its reason and origin, and nothing else is. */
+/**
+ * Asserts that each malformed line is a dead letter with its reason and origin, and nothing else
+ * is.
+ */
 function assertExactly(
   poisons: readonly Poison[],
   letters: readonly DeadLetter[],
@@ -157,6 +160,6 @@ function assertExactly(
       return names.get(place) ?? `${place}: ${reason}`;
     });
   assert.deepEqual([...new Set(found)].toSorted(), expected.toSorted());
-  // Each letter gives back what it was made of.
+  // Each dead letter contains its original content.
   for (const { part, parts, content } of letters) assert.ok(part <= parts && (content.length > 0 || parts === 1));
 }

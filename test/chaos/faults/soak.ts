@@ -8,20 +8,23 @@ import { send } from "../http.ts";
 import { assertAnswers, backAgain, keptFigures, percentile } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 
-/** What was seen in one stretch of time. */
+/** Measurements of one window of time. */
 type Window = {
   readonly rss_mb: number;
   readonly descriptors: number;
   readonly median_ms: number;
   readonly p99_ms: number;
-  /** What a server that does nothing took to answer meanwhile: what the rest of the machine asks for slows both. */
+  /** Latency of an idle server meanwhile: load of the rest of the machine slows both. */
   readonly idle_ms: number;
 };
 
 const WINDOWS = 40;
-/** Growth from the second quarter to the last that counts as flat. Collections come seldom, so memory has teeth. */
+/**
+ * Growth from the second quarter to the last that counts as flat. Garbage collections are rare, so
+ * memory fluctuates.
+ */
 const FLAT = { rss_share: 1.25, rss_mb: 64, descriptors: 20, median_share: 1.5, median_ms: 3 };
-/** For seconds on a machine that runs other tests beside it. */
+/** For seconds on a machine that runs other tests meanwhile. */
 const ROUGHLY_FLAT = { ...FLAT, median_share: 3, median_ms: 100 };
 
 export const soak: Fault = {
@@ -74,7 +77,7 @@ export const soak: Fault = {
   },
 };
 
-/** Medians of windows: of a machine that others use too, single ones say little. */
+/** Returns the medians over windows, because single ones say little on a shared machine. */
 function summary(windows: readonly Window[]): Window {
   const median = (name: keyof Window): number =>
     percentile(
@@ -92,7 +95,7 @@ function summary(windows: readonly Window[]): Window {
 
 const IDLE_EVERY_MS = 20;
 
-/** Asks a server of this process that does nothing, again and again. */
+/** Sends requests repeatedly to an idle server of this process. */
 async function startIdleServer(): Promise<AsyncDisposable & { readonly latencies_ms: readonly number[] }> {
   const latencies_ms: number[] = [];
   const server = createServer((_request, response) => response.end());
@@ -119,7 +122,7 @@ async function startIdleServer(): Promise<AsyncDisposable & { readonly latencies
   };
 }
 
-/** Posts a second, answered 201, as many as 64 producers get through. */
+/** Returns the posts per second answered 201 that 64 producers achieve. */
 async function topRate(scene: Scene, time_ms: number): Promise<number> {
   const load = scene.load({ producers: 64 });
   const start_ms = performance.now();

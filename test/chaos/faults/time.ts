@@ -11,7 +11,7 @@ import { openScene, type Scene } from "../scene.ts";
 import { startTcpProxy } from "../tcp-proxy.ts";
 
 const HOUR_MS = 3_600_000;
-/** Longer than the tail of time that a list may hold back. */
+/** Longer than a list may hold back the latest events. */
 const POLLER_LIMIT_MS = 15_000;
 
 export const clockEmbedded = clock("embedded");
@@ -70,7 +70,7 @@ async function setForward(chaos: Chaos, kind: "embedded" | "cluster"): Promise<F
   return await finishPolled(scene, poller, log);
 }
 
-/** Nothing was lost, ids rose, and the poller saw each event once. */
+/** Asserts that nothing was lost, ids ascended, and the poller saw each event once. */
 async function finishPolled(scene: Scene, poller: Poller, log: string) {
   const verdict = await scene.settle();
   assertRising(scene);
@@ -80,7 +80,7 @@ async function finishPolled(scene: Scene, poller: Poller, log: string) {
   return { ...keptFigures(verdict), "poller missed": missed.length };
 }
 
-/** A scene of one process whose clock can be set. */
+/** Opens a scene of one process whose clock can be set. */
 async function openShifted(chaos: Chaos, kind: "embedded" | "cluster") {
   const file = join(chaos.folder, `shift-${kind}-${Math.random()}`);
   writeFileSync(file, "0");
@@ -104,7 +104,7 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
   const program = scene.program("all");
   const { log } = scene.targets[0]!;
   await using poller = new Poller(scene.readers[0], log);
-  // One producer alone, so that the order of acceptance is the order of its posts.
+  // A single producer, so that the order of acceptance is the order of its posts.
   const post = (): Promise<void> => scene.load({ producers: 1, limit: posts }).done;
   await post();
   set(-HOUR_MS);
@@ -115,7 +115,7 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
   return await finishPolled(scene, poller, log);
 }
 
-/** Each accepted post's id is larger than that of the one before. */
+/** Asserts that each accepted post's id is larger than the one before. */
 function assertRising({ ledger }: Scene): void {
   let last = "";
   for (let n = 0; n < ledger.issued; n++) {
@@ -172,8 +172,8 @@ export const pollerSpread: Fault = {
 };
 
 /**
- * What matters is that two post; in short forms the first plays all else too, for each process
- * takes seconds of a small machine to start.
+ * Returns the roles of the processes, two of which post. In short forms the first has all other
+ * roles too, because each process takes seconds to start on a small machine.
  */
 function spreadOver({ full }: Chaos): Record<string, string> {
   if (!full) return { "post-1": "post,api,pipeline", "post-2": "post" };

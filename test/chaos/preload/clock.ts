@@ -1,8 +1,8 @@
 /**
- * Loaded into a process before the service: shifts its clock by the milliseconds that stand in the
- * file CHAOS_CLOCK names, read at the start and at each SIGWINCH. `Date.now` and `new Date()`
- * follow, which is all that the service knows of the time of day; timers and `performance.now` go
- * on, as they do where an operator sets the clock. (SIGUSR2, the usual choice, ends the service.)
+ * Loaded into a process before the service: shifts its clock by the milliseconds in the file
+ * CHAOS_CLOCK, which is read at the start and at each SIGWINCH. `Date.now` and `new Date()` follow,
+ * the only sources of the time of day in the service; timers and `performance.now` are unaffected,
+ * as when an operator sets the clock. (SIGUSR2, the usual choice, ends the service.)
  */
 import { readFileSync } from "node:fs";
 

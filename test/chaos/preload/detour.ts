@@ -1,7 +1,8 @@
 /**
- * Loaded into a process before the service: connections to one address go to another. CHAOS_DETOUR
- * is `host:port=host:port`. Kafka's clients follow the address that the broker advertises, so a
- * proxy before it needs this; Elasticsearch is simply configured with its proxy's address.
+ * Loaded into a process before the service: redirects connections from one address to another.
+ * CHAOS_DETOUR is `host:port=host:port`. Kafka's clients use the address that the broker
+ * advertises, so a proxy before it needs this; for Elasticsearch the proxy's address is simply
+ * configured.
  */
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
