@@ -5,7 +5,7 @@ import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
 import { compileNames, mapNames } from "./names.ts";
 import type { Names } from "./names.ts";
-import { createScan, foldedOf, take } from "./scan.ts";
+import { createScan, foldedOf, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, finish, forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
 import type { Steps } from "./steps.ts";
@@ -44,9 +44,9 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   const automaton = yield* compileAutomaton(sets);
   const untagged = index.get("");
   const tagged = yield* compileNames(index);
-  const asksForTags = index.size > (untagged === undefined ? 0 : 1);
+  const hasTags = index.size > (untagged === undefined ? 0 : 1);
   /** Candidate filters of the current event. All events share the array to save allocations. */
-  const asking: Asking[] = [];
+  const candidates: TextFilters[] = [];
   let count = 0;
 
   /**
@@ -56,7 +56,7 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   function collect(members: Members | undefined, event: Subject, bound: number): number {
     if (members === undefined) return bound;
     if (typeof members === "number") return Math.min(bound, members);
-    asking[count++] = members;
+    candidates[count++] = members;
     const best = Math.min(bound, members.plain);
     return members.bySource === null ? best : collect(members.bySource.find(event.source), event, best);
   }
@@ -64,16 +64,16 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   return (event) => {
     count = 0;
     let best = collect(untagged, event, NO_VALUE);
-    if (asksForTags) for (const tag of event.tags) best = collect(tagged.find(tag), event, best);
-    let isTaken = false;
+    if (hasTags) for (const tag of event.tags) best = collect(tagged.find(tag), event, best);
+    let hasTexts = false;
     for (let i = 0; i < count; i++) {
-      const members = asking[i]!;
+      const members = candidates[i]!;
       if (members.least >= best) continue;
-      if (!isTaken) takeTexts(event);
-      isTaken = true;
+      if (!hasTexts) setTexts(event);
+      hasTexts = true;
       best = members.group === null ? searchOne(members, best) : searchGroup(automaton, members.group, best);
     }
-    if (isTaken) takeTexts(NOTHING);
+    if (hasTexts) setTexts(NO_TEXTS);
     return keys[best] ?? null;
   };
 }
@@ -87,21 +87,21 @@ export function compileMatcher(filters: readonly ClassFilter[]): Matcher {
 const TEXT = createScan();
 const LINK = createScan();
 /** Replaces the texts once an event is done, so that none is retained. */
-const NOTHING = { text: "", link: "" };
+const NO_TEXTS = { text: "", link: "" };
 
-function takeTexts({ text, link }: Pick<Subject, "text" | "link">): void {
-  take(TEXT, text);
-  take(LINK, link);
+function setTexts({ text, link }: Pick<Subject, "text" | "link">): void {
+  setText(TEXT, text);
+  setText(LINK, link);
 }
 
 /**
  * Filters with the same tag and source. A plain rank if none of them tests text or link and there
  * are no filters by source; ranks that do not exist are {@link NO_VALUE}.
  */
-type Members = number | Asking;
+type Members = number | TextFilters;
 
 /** Filters of which some test text or link. For most events the ranks alone rule out a search. */
-type Asking = {
+type TextFilters = {
   /** Least rank of the filters without `text` and `link`. */
   readonly plain: number;
   /** Least rank of all other filters. */
@@ -154,7 +154,7 @@ type Pair = { readonly rank: number; readonly text: number; readonly link: numbe
  */
 type Pairs = { readonly from: Int32Array; readonly rank: Int32Array; readonly other: Int32Array };
 
-const NOTHING_ASKED: Side = {
+const EMPTY_SIDE: Side = {
   least: NO_VALUE,
   pass: null,
   few: [],
@@ -165,7 +165,7 @@ const NOTHING_ASKED: Side = {
 };
 
 /** Returns the rank of the only filter to search if it is below `bound` and matches, or `bound`. */
-function searchOne({ least, text, link }: Asking, bound: number): number {
+function searchOne({ least, text, link }: TextFilters, bound: number): number {
   const matches = (text === "" || foldedOf(TEXT).includes(text)) && (link === "" || foldedOf(LINK).includes(link));
   return matches ? least : bound;
 }
@@ -191,8 +191,8 @@ function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number,
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
   if (side.few === null) return automaton.search(side.set, foldedOf(text), best, ids);
   for (const pattern of side.few) {
-    const isAsked = pattern.value < best || (ids !== null && pattern.id >= 0);
-    if (!isAsked || !foldedOf(text).includes(pattern.text)) continue;
+    const isNeeded = pattern.value < best || (ids !== null && pattern.id >= 0);
+    if (!isNeeded || !foldedOf(text).includes(pattern.text)) continue;
     best = Math.min(best, pattern.value);
     if (pattern.id >= 0) ids?.push(pattern.id);
   }
@@ -263,7 +263,7 @@ function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<
 /** Number of filters handled in one step. */
 const STEP_FILTERS = 128;
 
-function* sourcesOf(bySource: ReadonlyMap<string, Members>): Steps<Asking["bySource"]> {
+function* sourcesOf(bySource: ReadonlyMap<string, Members>): Steps<TextFilters["bySource"]> {
   if (bySource.size === 0) return null;
   // A hash table is not worthwhile for so few sources.
   return bySource.size <= FEW ? mapNames(bySource) : yield* compileNames(bySource);
@@ -286,24 +286,24 @@ function form(text: string): string {
 }
 
 /** @param filters by ascending rank */
-function* toMembers(filters: readonly Folded[], bySource: Asking["bySource"], sets: Pattern[][]): Steps<Members> {
+function* toMembers(filters: readonly Folded[], bySource: TextFilters["bySource"], sets: Pattern[][]): Steps<Members> {
   const plain = filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE;
-  const asks = filters.filter(({ text, link }) => text !== "" || link !== "");
-  if (asks.length === 0 && bySource === null) return plain;
+  const textual = filters.filter(({ text, link }) => text !== "" || link !== "");
+  if (textual.length === 0 && bySource === null) return plain;
   return {
     plain,
-    least: asks[0]?.rank ?? NO_VALUE,
-    text: asks[0]?.text ?? "",
-    link: asks[0]?.link ?? "",
-    group: asks.length > 1 ? yield* toGroup(asks, sets) : null,
+    least: textual[0]?.rank ?? NO_VALUE,
+    text: textual[0]?.text ?? "",
+    link: textual[0]?.link ?? "",
+    group: textual.length > 1 ? yield* toGroup(textual, sets) : null,
     bySource,
   };
 }
 
-/** @param asks by ascending rank */
-function* toGroup(asks: readonly Folded[], sets: Pattern[][]): Steps<Group> {
-  yield* endStepAfter(asks.length);
-  const both = asks.filter(({ text, link }) => text !== "" && link !== "");
+/** @param filters by ascending rank */
+function* toGroup(filters: readonly Folded[], sets: Pattern[][]): Steps<Group> {
+  yield* endStepAfter(filters.length);
+  const both = filters.filter(({ text, link }) => text !== "" && link !== "");
   const textIds = new Map<string, number>();
   const linkIds = new Map<string, number>();
   const pairs: Pair[] = [];
@@ -311,11 +311,11 @@ function* toGroup(asks: readonly Folded[], sets: Pattern[][]): Steps<Group> {
     const { rank, text, link } = both[i]!;
     pairs.push({ rank, text: numberOf(textIds, text), link: numberOf(linkIds, link) });
   });
-  yield* endStepAfter(asks.length);
-  const onlyText = asks.filter(({ link }) => link === "").map(({ text, rank }) => ({ text, rank }));
-  yield* endStepAfter(asks.length);
-  const onlyLink = asks.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
-  yield* endStepAfter(asks.length);
+  yield* endStepAfter(filters.length);
+  const onlyText = filters.filter(({ link }) => link === "").map(({ text, rank }) => ({ text, rank }));
+  yield* endStepAfter(filters.length);
+  const onlyLink = filters.filter(({ text }) => text === "").map(({ link, rank }) => ({ text: link, rank }));
+  yield* endStepAfter(filters.length);
   return {
     leastPair: both[0]?.rank ?? NO_VALUE,
     texts: yield* toSide(onlyText, new Map(), [], "text", sets),
@@ -335,7 +335,7 @@ function* toSide(
   half: "text" | "link",
   sets: Pattern[][],
 ): Steps<Side> {
-  if (alone.length === 0 && ids.size === 0) return NOTHING_ASKED;
+  if (alone.length === 0 && ids.size === 0) return EMPTY_SIDE;
   const patterns = new Map<string, Pattern>();
   const halves = [...ids.keys()];
   yield* endStepAfter(halves.length);

@@ -39,7 +39,7 @@ export type Matchers = {
  */
 const MAX_SIZE = { all: 5_000_000, owner: 4_500_000 };
 
-type Kept = Missing & {
+type CachedMatcher = Missing & {
   readonly match: Matcher;
   readonly size: number;
   /** Matcher for the log's current filters, if they differ from `filters`. */
@@ -47,7 +47,7 @@ type Kept = Missing & {
 };
 
 /** Cost of a log's events without a matcher for its filters, in units of {@link sizeOf}. */
-type Spent = { readonly filters: readonly ClassFilter[]; readonly size: number; spent: number };
+type Cost = { readonly filters: readonly ClassFilter[]; readonly size: number; spent: number };
 
 /** Maximum number of logs with known costs. The logs without events for longest are dropped. */
 const MAX_COSTS = 10_000;
@@ -61,10 +61,10 @@ export function createMatchers(
 ): Matchers {
   const { maxSize = MAX_SIZE, pause = yieldToRequests } = options;
   /** In order of last use. */
-  const kept = new Map<LogKey, Kept>();
-  const heldBy = new Map<string, number>();
-  let held = 0;
-  const costs = new Map<LogKey, Spent>();
+  const cache = new Map<LogKey, CachedMatcher>();
+  const sizeByOwner = new Map<string, number>();
+  let totalSize = 0;
+  const costs = new Map<LogKey, Cost>();
   const wanted = new Map<LogKey, Missing & { readonly size: number }>();
   /** Size of the matchers built, by owner, since the queue was last empty. */
   const built = new Map<string, number>();
@@ -72,22 +72,22 @@ export function createMatchers(
   let building: Promise<void> | null = null;
 
   const drop = (log: LogKey): void => {
-    const entry = kept.get(log);
+    const entry = cache.get(log);
     if (entry === undefined) return;
-    kept.delete(log);
-    held -= entry.size;
-    const left = heldBy.get(entry.owner)! - entry.size;
-    if (left > 0) heldBy.set(entry.owner, left);
-    else heldBy.delete(entry.owner);
+    cache.delete(log);
+    totalSize -= entry.size;
+    const left = sizeByOwner.get(entry.owner)! - entry.size;
+    if (left > 0) sizeByOwner.set(entry.owner, left);
+    else sizeByOwner.delete(entry.owner);
   };
 
-  const keep = (entry: Kept): void => {
+  const insert = (entry: CachedMatcher): void => {
     drop(entry.log);
-    kept.set(entry.log, entry);
-    held += entry.size;
-    heldBy.set(entry.owner, (heldBy.get(entry.owner) ?? 0) + entry.size);
-    while (heldBy.get(entry.owner)! > maxSize.owner && dropOldest(entry.owner, entry.log));
-    while (held > maxSize.all && dropOldest(largestOwner(), entry.log));
+    cache.set(entry.log, entry);
+    totalSize += entry.size;
+    sizeByOwner.set(entry.owner, (sizeByOwner.get(entry.owner) ?? 0) + entry.size);
+    while (sizeByOwner.get(entry.owner)! > maxSize.owner && dropOldest(entry.owner, entry.log));
+    while (totalSize > maxSize.all && dropOldest(largestOwner(), entry.log));
   };
 
   /**
@@ -95,8 +95,8 @@ export function createMatchers(
    * the limit of all is exceeded, drops the oldest of any owner. Returns whether one was dropped.
    */
   const dropOldest = (owner: string, except: LogKey): boolean => {
-    const others = [...kept.values()].filter(({ log }) => log !== except);
-    const oldest = others.find((entry) => entry.owner === owner) ?? (held > maxSize.all ? others[0] : undefined);
+    const others = [...cache.values()].filter(({ log }) => log !== except);
+    const oldest = others.find((entry) => entry.owner === owner) ?? (totalSize > maxSize.all ? others[0] : undefined);
     if (oldest === undefined) return false;
     drop(oldest.log);
     return true;
@@ -104,7 +104,7 @@ export function createMatchers(
 
   const largestOwner = (): string => {
     let largest = "";
-    for (const [owner, size] of heldBy) if (size > (heldBy.get(largest) ?? 0)) largest = owner;
+    for (const [owner, size] of sizeByOwner) if (size > (sizeByOwner.get(largest) ?? 0)) largest = owner;
     return largest;
   };
 
@@ -124,7 +124,7 @@ export function createMatchers(
       const steps = matcherInSteps(next.filters);
       let step = steps.next();
       for (; step.done !== true; step = steps.next()) await pause();
-      keep({ ...next, match: step.value, patch: null });
+      insert({ ...next, match: step.value, patch: null });
       costs.delete(next.log);
     }
     current = null;
@@ -149,12 +149,12 @@ export function createMatchers(
 
   return {
     find(log, filters) {
-      const entry = kept.get(log);
+      const entry = cache.get(log);
       if (entry === undefined) return null;
       // A single entry is in order already.
-      if (kept.size > 1) {
-        kept.delete(log);
-        kept.set(log, entry);
+      if (cache.size > 1) {
+        cache.delete(log);
+        cache.set(log, entry);
       }
       if (entry.filters === filters) return entry.match;
       if (entry.patch?.filters !== filters) entry.patch = patchMatcher(entry, filters);

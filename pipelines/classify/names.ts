@@ -11,22 +11,22 @@ export type Names<T> = {
 };
 
 /** Least number of bits per name, and the maximum in all: one per value of {@link endsOf}. */
-const BITS = 16;
-const ENDS = 2 ** 17;
+const BITS_PER_NAME = 16;
+const MAX_BITS = 2 ** 17;
 /** Average and maximum number of names per bucket. The names of a fuller bucket stay in the map. */
-const CROWD = 4;
-const MOST_CROWD = 16;
+const NAMES_PER_BUCKET = 4;
+const MAX_NAMES_PER_BUCKET = 16;
 /** Number of slots per name. */
-const ROOM = 1.1;
+const SLOTS_PER_NAME = 1.1;
 /** Maximum number of buckets, and of slots of one size: 16 bits of a hash select one. */
-const MOST = 2 ** 16;
+const MAX_SLOTS = 2 ** 16;
 /**
  * Greatest bucket factor. Factors are odd numbers from 3 on: a factor of 1 would map the names of a
  * bucket to one part of the slots. If no factor fits, the names stay in the map, so that no choice
  * of names makes the table slow.
  */
 const LAST_FACTOR = 2_001;
-const LONGEST = 16;
+const MAX_LENGTH = 16;
 /** Number of slots tried in one step. */
 const STEP_TRIES = 1_024;
 
@@ -45,25 +45,25 @@ const STEP_TRIES = 1_024;
  */
 export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps<Names<T | number>> {
   const names = [...byName.keys()];
-  const lastWord = Math.min(2 ** Math.ceil(Math.log2(BITS * names.length + 32)), ENDS) / 32 - 1;
-  const own: string[] = [];
+  const lastWord = Math.min(2 ** Math.ceil(Math.log2(BITS_PER_NAME * names.length + 32)), MAX_BITS) / 32 - 1;
+  const hashed: string[] = [];
   /** Number of names, by how many numbers a name takes. */
-  const known = new Int32Array(5);
+  const namesOfSize = new Int32Array(5);
   yield* forEachOf(names.length, (i) => {
     const name = names[i]!;
     if (!hasSlot(name.length) || !isAscii(name)) return;
-    own.push(name);
-    known[numbersIn(name.length)]! += 1;
+    hashed.push(name);
+    namesOfSize[numbersIn(name.length)]! += 1;
   });
   const factorsAt = lastWord + 1;
-  const buckets = Math.max(1, Math.min(Math.ceil(own.length / CROWD), MOST));
+  const buckets = Math.max(1, Math.min(Math.ceil(hashed.length / NAMES_PER_BUCKET), MAX_SLOTS));
   /** Start and count of the slots, by how many numbers a name takes, 1 to 4. */
   const begins = new Int32Array(5);
   const counts = new Int32Array(5);
   let end = factorsAt + buckets;
   for (let numbers = 1; numbers <= 4; numbers++) {
     begins[numbers] = end;
-    counts[numbers] = Math.min(Math.ceil(known[numbers]! * ROOM) + 1, MOST);
+    counts[numbers] = Math.min(Math.ceil(namesOfSize[numbers]! * SLOTS_PER_NAME) + 1, MAX_SLOTS);
     end += (numbers + 1) * counts[numbers]!;
   }
   /**
@@ -79,34 +79,34 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
     const ends = endsOf(names[i]!);
     table[(ends >>> 5) & lastWord]! |= 1 << ends;
   });
-  const byBucket = yield* groupInSteps(own, (name) => bucketOf(hashOf(name)));
+  const byBucket = yield* groupInSteps(hashed, (name) => bucketOf(hashOf(name)));
   /** Slots tried since the last step ended. */
   let tried = 0;
   const entries = [...byBucket];
   // Fullest buckets first, while most slots are free.
-  for (const [bucket, crowd] of yield* sortInSteps(entries, ([, a], [, b]) => b.length - a.length)) {
-    yield* settle(bucket, crowd);
+  for (const [bucket, members] of yield* sortInSteps(entries, ([, a], [, b]) => b.length - a.length)) {
+    yield* assignSlots(bucket, members);
   }
 
   /**
    * Finds a factor that maps the names of a bucket to distinct free slots, and fills these slots.
    * Without such a factor the names stay in the map.
    */
-  function* settle(bucket: number, crowd: readonly string[]): Steps<void> {
-    if (crowd.length > MOST_CROWD) return;
-    const hashes = crowd.map(hashOf);
+  function* assignSlots(bucket: number, members: readonly string[]): Steps<void> {
+    if (members.length > MAX_NAMES_PER_BUCKET) return;
+    const hashes = members.map(hashOf);
     for (let factor = 3; factor <= LAST_FACTOR; factor += 2) {
-      tried += crowd.length;
+      tried += members.length;
       if (tried >= STEP_TRIES) {
         tried = 0;
         yield;
       }
-      const slots = crowd.map(({ length }, i) => slotOf(length, hashes[i]!, factor));
+      const slots = members.map(({ length }, i) => slotOf(length, hashes[i]!, factor));
       const isFree = (slot: number, i: number): boolean =>
-        table[slot + numbersIn(crowd[i]!.length)] === 0 && slots.indexOf(slot) === i;
+        table[slot + numbersIn(members[i]!.length)] === 0 && slots.indexOf(slot) === i;
       if (!slots.every(isFree)) continue;
       table[bucket] = factor;
-      for (const [i, name] of crowd.entries()) {
+      for (const [i, name] of members.entries()) {
         const value = byName.get(name)!;
         const kept = typeof value === "number" ? ~value : values.push(value) - 1;
         table.set([...numbersOf(name), kept], slots[i]);
@@ -156,7 +156,7 @@ export function* compileNames<T>(byName: ReadonlyMap<string, T | number>): Steps
 }
 
 function hasSlot(length: number): boolean {
-  return length > 0 && length <= LONGEST;
+  return length > 0 && length <= MAX_LENGTH;
 }
 
 /** Returns how many numbers the units of a name fill. */

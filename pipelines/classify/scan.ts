@@ -29,16 +29,16 @@ const SIZE = 1_024;
 const MARGIN = 4;
 
 export function createScan(): Scan {
-  return { text: "", folded: null, length: -1, isAscii: false, ...room(SIZE) };
+  return { text: "", folded: null, length: -1, isAscii: false, ...allocate(SIZE) };
 }
 
-function room(size: number): Pick<Scan, "bytes" | "view" | "marks"> {
+function allocate(size: number): Pick<Scan, "bytes" | "view" | "marks"> {
   const bytes = Buffer.allocUnsafeSlow(size);
   return { bytes, view: new DataView(bytes.buffer), marks: new Int32Array(size) };
 }
 
 /** Sets the text to search. */
-export function take(scan: Scan, text: string): void {
+export function setText(scan: Scan, text: string): void {
   scan.text = text;
   scan.folded = null;
   scan.length = -1;
@@ -50,10 +50,10 @@ export function foldedOf(scan: Scan): string {
 }
 
 /** Writes the bytes unless they are written already. */
-export function write(scan: Scan): void {
+export function encode(scan: Scan): void {
   if (scan.length >= 0) return;
   const { text } = scan;
-  if (text.length + MARGIN > scan.bytes.length) Object.assign(scan, room(2 * (text.length + MARGIN)));
+  if (text.length + MARGIN > scan.bytes.length) Object.assign(scan, allocate(2 * (text.length + MARGIN)));
   scan.length = text.length;
   scan.isAscii = scan.bytes.write(text, "utf8") === text.length;
   if (!scan.isAscii) scan.length = scan.bytes.write(foldedOf(scan), "latin1");

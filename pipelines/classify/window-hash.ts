@@ -2,7 +2,7 @@ import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
 import { foldFour, MIX } from "./four-bytes.ts";
-import { createScan, foldedOf, take, write } from "./scan.ts";
+import { createScan, encode, foldedOf, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
 import type { Steps } from "./steps.ts";
@@ -220,10 +220,10 @@ const scanned = createScan();
 
 /** Returns the hash of each window of `text`, in order. */
 function hashesOf(text: string, { length }: Window): Int32Array {
-  take(scanned, text);
+  setText(scanned, text);
   // The text is folded already.
   scanned.folded = text;
-  write(scanned);
+  encode(scanned);
   const hashes = new Int32Array(scanned.length - length + 1);
   for (let at = 0; at < hashes.length; at++) hashes[at] = hashAt(scanned.view, at, length - HALF);
   return hashes;
@@ -261,11 +261,11 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   const floor = patterns.reduce((least, { value }) => Math.min(least, value), NO_VALUE);
   const lastId = patterns.reduce((last, { id }) => Math.max(last, id), -1);
   /** By pattern id, the last search that reported the pattern. */
-  const told = new Uint32Array(lastId + 1);
+  const reportedIn = new Uint32Array(lastId + 1);
   let pass = 0;
 
   /** Tests the patterns that have the window at `place`. */
-  function look(text: Scan, place: number, bound: number, ids: number[] | null): number {
+  function matchAt(text: Scan, place: number, bound: number, ids: number[] | null): number {
     const mixed = Math.imul(hashAt(text.view, place, second), MIX);
     let found = bound;
     for (let slot = upper(mixed, slots); slots[slot] !== 0; slot = next(slot, slots)) {
@@ -279,17 +279,17 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
       const id = ids === null ? -1 : patterns[number]!.id;
       if (value >= found && id < 0) continue;
       const start = entries.getUint16(entry + STARTS + 2 * (window & (step - 1)), true);
-      if (!stands(entry, text, place - start)) continue;
+      if (!isPatternAt(entry, text, place - start)) continue;
       found = Math.min(found, value);
-      if (ids === null || id < 0 || told[id] === pass) continue;
-      told[id] = pass;
+      if (ids === null || id < 0 || reportedIn[id] === pass) continue;
+      reportedIn[id] = pass;
       ids.push(id);
     }
     return found;
   }
 
   /** Returns whether the pattern of an entry occurs at `start` of a text. */
-  function stands(entry: number, text: Scan, start: number): boolean {
+  function isPatternAt(entry: number, text: Scan, start: number): boolean {
     if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
     const size = entries.getUint16(entry + LENGTH, true);
     return (
@@ -300,13 +300,13 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   return {
     search(text, bound, ids) {
       pass = pass === 0xffffffff ? 1 : pass + 1;
-      if (pass === 1) told.fill(0);
+      if (pass === 1) reportedIn.fill(0);
       if (bound <= floor && ids === null) return bound;
-      write(text);
+      encode(text);
       const count = findMarked(text.view, text.length - length, second, step, marked, text.marks);
       let found = bound;
       for (let i = 0; i < count; i++) {
-        found = look(text, text.marks[i]!, found, ids);
+        found = matchAt(text, text.marks[i]!, found, ids);
         if (found === floor && ids === null) break;
       }
       return found;

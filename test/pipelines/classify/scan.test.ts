@@ -1,7 +1,7 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { createScan, foldedOf, take, write } from "../../../pipelines/classify/scan.ts";
+import { createScan, foldedOf, setText, encode } from "../../../pipelines/classify/scan.ts";
 import { isAscii } from "../../../src/events/ascii.ts";
 import { fold } from "../../../src/events/text.ts";
 
@@ -12,10 +12,10 @@ const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit, maxLength
 test("the folded text is the same before and after its bytes were written", (t) => {
   fc.assert(
     fc.property(texts, fc.boolean(), (text, writesFirst) => {
-      take(scan, text);
-      if (writesFirst) write(scan);
+      setText(scan, text);
+      if (writesFirst) encode(scan);
       t.is(foldedOf(scan), fold(text));
-      write(scan);
+      encode(scan);
       t.is(foldedOf(scan), fold(text));
     }),
   );
@@ -26,8 +26,8 @@ test("there is a byte for each unit, and the ASCII flag is right for any length"
     for (const last of ["", "z", "é", "€", "\u{1f600}", "\ud83d", "éé", "€€", "\u{1f600}\u{1f600}"]) {
       const fresh = createScan();
       const text = "A".repeat(length) + last;
-      take(fresh, text);
-      write(fresh);
+      setText(fresh, text);
+      encode(fresh);
       t.is(fresh.length, text.length);
       t.is(fresh.isAscii, isAscii(text));
       const written = fresh.bytes.toString("latin1", 0, fresh.length);

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 
 import { NO_VALUE } from "../../../pipelines/classify/automaton.ts";
 import type { Pattern } from "../../../pipelines/classify/automaton.ts";
-import { createScan, take } from "../../../pipelines/classify/scan.ts";
+import { createScan, setText } from "../../../pipelines/classify/scan.ts";
 import type { Scan } from "../../../pipelines/classify/scan.ts";
 import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
 import { fold } from "../../../src/events/text.ts";
@@ -25,7 +25,7 @@ function leastOf(patterns: readonly Pattern[], text: string, bound: number): num
 const scan = createScan();
 
 function scanOf(text: string): Scan {
-  take(scan, text);
+  setText(scan, text);
   return scan;
 }
 
