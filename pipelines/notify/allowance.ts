@@ -11,8 +11,8 @@ export type Allowance = {
   readonly told: boolean;
 };
 
-/** `mail`: send a mail. `tell`: send the notice that no more follow. `spent`: send nothing. */
-type Verdict = "mail" | "tell" | "spent";
+/** `mail`: send a mail. `limit`: send the notice that the limit is reached. `spent`: send nothing. */
+type Verdict = "mail" | "limit" | "spent";
 
 const DAY_MS = 86_400_000;
 
@@ -21,17 +21,17 @@ export function allowanceOf(user: UserId): Allowance {
 }
 
 /** Takes one mail of today's allowance, before it is sent. */
-export function take(allowance: Allowance, now_ms: number, most: number): { verdict: Verdict; after: Allowance } {
+export function take(allowance: Allowance, now_ms: number, limit: number): { verdict: Verdict; after: Allowance } {
   const day = dayOf(now_ms);
   const today = allowance.day === day ? allowance : { ...allowance, day, count: 0, told: false };
-  if (today.count < most) return { verdict: "mail", after: { ...today, count: today.count + 1 } };
-  return today.told ? { verdict: "spent", after: today } : { verdict: "tell", after: { ...today, told: true } };
+  if (today.count < limit) return { verdict: "mail", after: { ...today, count: today.count + 1 } };
+  return today.told ? { verdict: "spent", after: today } : { verdict: "limit", after: { ...today, told: true } };
 }
 
 /** Returns what was taken on a day for a mail that did not go out. */
 export function giveBack(allowance: Allowance, verdict: Verdict, taken_ms: number): Allowance {
   if (allowance.day !== dayOf(taken_ms)) return allowance;
-  if (verdict === "tell") return { ...allowance, told: false };
+  if (verdict === "limit") return { ...allowance, told: false };
   return { ...allowance, count: Math.max(0, allowance.count - 1) };
 }
 

@@ -1,5 +1,5 @@
 import type { Allowance } from "./allowance.ts";
-import type { Digest, Gathered } from "./digest.ts";
+import type { Digest, Collected } from "./digest.ts";
 import type { Line } from "./notice.ts";
 
 /** Subject and text of a mail. Producers' texts are one line each, without control characters. */
@@ -8,7 +8,7 @@ export type Words = { readonly subject: string; readonly text: string };
 const SUBJECT_TEXT_MAX_CHARACTERS = 80;
 
 /** Composes a mail about the events collected for one class. */
-export function describeDigest({ log, class: classKey }: Digest, { count, doubtful, lines }: Gathered): Words {
+export function describeDigest({ log, class: classKey }: Digest, { count, doubtful, lines }: Collected): Words {
   const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
   const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
   const paragraphs = [
@@ -25,7 +25,7 @@ export function describeDigest({ log, class: classKey }: Digest, { count, doubtf
 }
 
 /** Composes the last mail of a day. */
-export function describeEnd({ day }: Allowance, most: number): Words {
+export function describeLimit({ day }: Allowance, most: number): Words {
   return {
     subject: `No more mail about events on ${day}`,
     text:

@@ -6,7 +6,7 @@ import type { Line, Notice } from "./notice.ts";
  * Pending and sent mail for one user and class: a small durable document, and the pure functions
  * that change it. They use no clock and no I/O.
  *
- *     gather ──▶ pending ──begin──▶ sending ──succeed──▶ (gone)
+ *     notices ─▶ pending ──begin──▶ sending ──succeed──▶ (gone)
  *                   ▲                  ├──────fail─────▶ back to pending: it certainly did not go out
  *                   └── doubtful ◀─────┴─────doubt─────  it may have gone out: counted, never sent again
  *
@@ -23,7 +23,7 @@ export type Digest = {
   readonly partition: number;
   /** Progress in each partition of `events`, by which redelivered notices are recognized. */
   readonly marks: Readonly<Record<string, Mark>>;
-  readonly pending: Gathered;
+  readonly pending: Collected;
   /** Number of mails sent, including the current one. Part of the Message-ID. */
   readonly serial: number;
   /** When the last mail was sent or its attempt began, in ms since the epoch; 0 if none was. */
@@ -33,7 +33,7 @@ export type Digest = {
 
 type Mark = { readonly offset: number; readonly line: number; readonly id: EventId };
 
-export type Gathered = {
+export type Collected = {
   readonly count: number;
   /** Number of events of earlier mails that may or may not have gone out. */
   readonly doubtful: number;
@@ -46,16 +46,16 @@ export type Gathered = {
 type Sending = {
   /** Identifies the attempt, so that a process recognizes its own. */
   readonly token: string;
-  readonly gathered: Gathered;
+  readonly gathered: Collected;
   /** Time by which the attempt, or its process, has ended. */
   readonly until_ms: number;
   /** Previous value of `sent_ms`. */
   readonly before_ms: number;
 };
 
-export type Rhythm = {
+export type Timing = {
   /** How long the first event waits for others. */
-  readonly gather_ms: number;
+  readonly collect_ms: number;
   /** Least time between two mails to one user about one class. */
   readonly interval_ms: number;
   /** Maximum number of events that a mail shows. */
@@ -63,7 +63,7 @@ export type Rhythm = {
 };
 
 const VERSION = 1;
-const NOTHING: Gathered = { count: 0, doubtful: 0, since_ms: 0, lines: [] };
+const NOTHING: Collected = { count: 0, doubtful: 0, since_ms: 0, lines: [] };
 /** Ids of one partition rise, except for differences between the clocks of the processes. */
 const CLOCKS_DIFFER_MS = 60_000;
 
@@ -83,7 +83,7 @@ export function emptyDigest({ user, log, class: classKey }: Pick<Digest, "user" 
 }
 
 /** Adds notices in order, except those added before. Returns the same digest if none is new. */
-export function gather(
+export function addNotices(
   digest: Digest,
   notices: readonly Notice[],
   at: { partition: number; now_ms: number; lines: number },
@@ -97,8 +97,8 @@ export function gather(
   });
   if (fresh.length === 0) return digest;
   const lines = fresh.map(({ created, text, source, value }) => ({ created, text, source, value }));
-  const gathered = { count: fresh.length, doubtful: 0, since_ms: at.now_ms, lines };
-  return { ...digest, partition: at.partition, marks, pending: join(digest.pending, gathered, at.lines) };
+  const collected = { count: fresh.length, doubtful: 0, since_ms: at.now_ms, lines };
+  return { ...digest, partition: at.partition, marks, pending: join(digest.pending, collected, at.lines) };
 }
 
 /** Returns the mark after a notice, or the same object if the notice was seen before. */
@@ -114,10 +114,10 @@ function advance(mark: Mark | undefined, { id, origin: { offset, line } }: Notic
  * Returns when the digest is due, in milliseconds since the Unix epoch, or null if it is not due
  * before more is collected.
  */
-export function readyAt({ sending, pending, sent_ms }: Digest, { gather_ms, interval_ms }: Rhythm): number | null {
+export function readyAt({ sending, pending, sent_ms }: Digest, { collect_ms, interval_ms }: Timing): number | null {
   if (sending !== null) return sending.until_ms;
   if (pending.count === 0) return null;
-  return Math.max(pending.since_ms + gather_ms, sent_ms + interval_ms);
+  return Math.max(pending.since_ms + collect_ms, sent_ms + interval_ms);
 }
 
 /** Begins an attempt to mail everything pending. */
@@ -157,7 +157,7 @@ export function drop(digest: Digest): Digest {
   return { ...digest, pending: NOTHING };
 }
 
-function join(first: Gathered, second: Gathered, lines: number): Gathered {
+function join(first: Collected, second: Collected, lines: number): Collected {
   return {
     count: first.count + second.count,
     doubtful: first.doubtful + second.doubtful,

@@ -7,8 +7,8 @@ import type { UserId } from "../../src/events/event.ts";
 import type { Mailer, MailOutcome } from "../../src/mail/mail.ts";
 import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
-import { describeDigest, describeEnd } from "./compose.ts";
-import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Rhythm } from "./digest.ts";
+import { describeDigest, describeLimit } from "./compose.ts";
+import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Timing } from "./digest.ts";
 import { NO_OUTAGE, prolong, type Outage } from "./outage.ts";
 import type { DigestId, State } from "./state.ts";
 
@@ -17,9 +17,9 @@ export type DispatcherOptions = {
   readonly catalog: Pick<Catalog, "subscribers" | "accountById">;
   readonly mailer: Mailer;
   readonly log: Logger;
-  readonly rhythm: Rhythm;
+  readonly timing: Timing;
   /** Maximum number of mails to a user per day (UTC), before one more that says so. */
-  readonly dailyMost: number;
+  readonly dailyLimit: number;
   /** Wait after the first failure of the server or of a mail; it doubles up to the last. */
   readonly retryFirst_ms: number;
   readonly retryLast_ms: number;
@@ -45,7 +45,7 @@ type Hold = { readonly failures: number; readonly until_ms: number };
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #agenda = new Map<DigestId, number>();
+  readonly #dueTimes = new Map<DigestId, number>();
   readonly #busy = new Map<DigestId, Promise<void>>();
   /** Digests on hold: the server deferred them, or the user's daily limit is reached. */
   readonly #holds = new Map<DigestId, Hold>();
@@ -62,9 +62,9 @@ export class Dispatcher {
 
   /** Schedules a check of a digest at `due_ms` (since the Unix epoch) or earlier. */
   schedule(id: DigestId, due_ms: number): void {
-    const known = this.#agenda.get(id);
+    const known = this.#dueTimes.get(id);
     if (known !== undefined && known <= due_ms) return;
-    this.#agenda.set(id, due_ms);
+    this.#dueTimes.set(id, due_ms);
     this.#wake();
   }
 
@@ -85,28 +85,28 @@ export class Dispatcher {
     this.#waking = true;
     setImmediate(() => {
       this.#waking = false;
-      this.#look();
+      this.#startDue();
     });
   }
 
-  #look(): void {
+  #startDue(): void {
     clearTimeout(this.#timer);
     while (!this.#closing.signal.aborted && this.#busy.size < (this.#outage.failures > 0 ? 1 : CONNECTIONS)) {
       const next = this.#earliest();
       if (next === null) return;
       const wait_ms = Math.max(next.due_ms, this.#outage.until_ms) - this.#options.now();
       if (wait_ms > 0) {
-        this.#timer = setTimeout(() => this.#look(), Math.min(wait_ms, TIMER_MAX_MS));
+        this.#timer = setTimeout(() => this.#startDue(), Math.min(wait_ms, TIMER_MAX_MS));
         return;
       }
-      this.#agenda.delete(next.id);
+      this.#dueTimes.delete(next.id);
       this.#busy.set(next.id, this.#run(next.id));
     }
   }
 
   #earliest(): { id: DigestId; due_ms: number } | null {
     let earliest: { id: DigestId; due_ms: number } | null = null;
-    for (const [id, due_ms] of this.#agenda) {
+    for (const [id, due_ms] of this.#dueTimes) {
       if (!this.#busy.has(id) && (earliest === null || due_ms < earliest.due_ms)) earliest = { id, due_ms };
     }
     return earliest;
@@ -129,25 +129,25 @@ export class Dispatcher {
 
   /** Does what is due for a digest. Returns when to check it again. */
   async #attempt(id: DigestId): Promise<number | null> {
-    const { state, rhythm, now } = this.#options;
+    const { state, timing, now } = this.#options;
     const now_ms = now();
     const hold = this.#holds.get(id);
     if (hold !== undefined && hold.until_ms > now_ms) return hold.until_ms;
     const digest = await state.digest(id);
-    const ready_ms = digest === null ? null : readyAt(digest, rhythm);
+    const ready_ms = digest === null ? null : readyAt(digest, timing);
     if (digest === null || ready_ms === null || ready_ms > now_ms) return ready_ms;
     if (digest.sending !== null) return this.#abandon(id, digest.sending.token);
     const to = this.#addressOf(digest);
     if (to === null) {
       this.#counts.dropped += 1;
-      return readyAt(await state.changeDigest(id, drop), rhythm);
+      return readyAt(await state.changeDigest(id, drop), timing);
     }
     const { verdict, after: allowance } = await this.#take(digest.user, now_ms);
     switch (verdict) {
       case "mail":
         return this.#mail(id, to, now_ms);
-      case "tell":
-        return this.#tell(id, to, allowance, now_ms);
+      case "limit":
+        return this.#sendLimitNotice(id, to, allowance, now_ms);
       case "spent":
         return this.#hold(id, nextDay(now_ms));
       default:
@@ -163,10 +163,10 @@ export class Dispatcher {
   }
 
   async #take(user: UserId, now_ms: number): Promise<Taken> {
-    const { state, dailyMost } = this.#options;
+    const { state, dailyLimit } = this.#options;
     const tries: Taken[] = [];
     await state.changeAllowance(user, (before) => {
-      const taken = take(before, now_ms, dailyMost);
+      const taken = take(before, now_ms, dailyLimit);
       tries.push(taken);
       return taken.after;
     });
@@ -175,51 +175,51 @@ export class Dispatcher {
 
   /** Handles a mail that was begun and whose outcome was not recorded in time. */
   async #abandon(id: DigestId, token: string): Promise<number | null> {
-    const { state, rhythm, log } = this.#options;
+    const { state, timing, log } = this.#options;
     const after = await state.changeDigest(id, (digest) =>
       digest.sending?.token === token ? doubt(digest, this.#options.now()) : digest,
     );
     log.warn({ digest: id }, "a process ended while sending a mail; it counts as sent");
-    return readyAt(after, rhythm);
+    return readyAt(after, timing);
   }
 
   /** Mails a digest within the daily limit: records the attempt, sends, records the outcome. */
   async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
-    const { state, rhythm, mailer } = this.#options;
+    const { state, timing, mailer } = this.#options;
     const token = randomBytes(8).toString("hex");
     const begun = await state.changeDigest(id, (digest) => {
-      const ready_ms = digest.sending === null ? readyAt(digest, rhythm) : null;
+      const ready_ms = digest.sending === null ? readyAt(digest, timing) : null;
       if (ready_ms === null || ready_ms > now_ms) return digest;
       return begin(digest, { token, now_ms, until_ms: this.#options.now() + 2 * mailer.deadline_ms });
     });
     if (begun.sending?.token !== token) {
       // Another process began first.
       await state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms));
-      return readyAt(begun, rhythm);
+      return readyAt(begun, timing);
     }
     const words = describeDigest(begun, begun.sending.gathered);
     const outcome = await mailer.send({ to, ...words, name: `${id}/${begun.serial}`, date_ms: now_ms });
-    const after = await this.#keep(() =>
+    const after = await this.#persist(() =>
       state.changeDigest(id, (digest) => (digest.sending?.token === token ? this.#settle(digest, outcome) : digest)),
     );
-    if (isOut(outcome)) {
-      await this.#keep(() => state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms)));
+    if (isUnsent(outcome)) {
+      await this.#persist(() => state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms)));
     }
-    return this.#after(id, outcome, readyAt(after, rhythm));
+    return this.#report(id, outcome, readyAt(after, timing));
   }
 
   /** Sends the mail that says that no more follow on this day. */
-  async #tell(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
-    const { state, mailer, dailyMost } = this.#options;
+  async #sendLimitNotice(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
+    const { state, mailer, dailyLimit } = this.#options;
     const { user, day } = allowance;
-    const words = describeEnd(allowance, dailyMost);
+    const words = describeLimit(allowance, dailyLimit);
     const outcome = await mailer.send({ to, ...words, name: `end/${user}/${day}`, date_ms: now_ms });
-    if (!isOut(outcome)) {
-      this.#after(id, outcome, null);
+    if (!isUnsent(outcome)) {
+      this.#report(id, outcome, null);
       return this.#hold(id, nextDay(now_ms));
     }
-    await this.#keep(() => state.changeAllowance(user, (before) => giveBack(before, "tell", now_ms)));
-    return this.#after(id, outcome, this.#options.now());
+    await this.#persist(() => state.changeAllowance(user, (before) => giveBack(before, "limit", now_ms)));
+    return this.#report(id, outcome, this.#options.now());
   }
 
   #settle(digest: Digest, outcome: MailOutcome): Digest {
@@ -229,7 +229,7 @@ export class Dispatcher {
         return succeed(digest, this.#options.now());
       case "deferred":
       case "unavailable":
-        return fail(digest, this.#options.rhythm.lines);
+        return fail(digest, this.#options.timing.lines);
       case "unknown":
         return doubt(digest, this.#options.now());
       default:
@@ -238,14 +238,14 @@ export class Dispatcher {
   }
 
   /** Counts an outcome. Returns when to check the digest again if it is due at `ready_ms`. */
-  #after(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
+  #report(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
     const { log } = this.#options;
     this.#counts[outcome.kind] += 1;
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
       this.#prolong();
-      const said =
+      const what =
         outcome.kind === "unknown" ? "no answer to a mail that was handed over; it counts as sent" : "unavailable";
-      log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${said}`);
+      log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${what}`);
       return ready_ms;
     }
     if (this.#outage.failures > 0) log.info("mail server: available again");
@@ -274,7 +274,7 @@ export class Dispatcher {
   }
 
   /** Runs a write that must not be lost, and retries it while the state store is unavailable. */
-  #keep<T>(write: () => Promise<T>): Promise<T> {
+  #persist<T>(write: () => Promise<T>): Promise<T> {
     const { log, retryFirst_ms, retryLast_ms } = this.#options;
     const retryPolicy: RetryPolicy = {
       signal: this.#ended.signal,
@@ -289,6 +289,6 @@ export class Dispatcher {
 }
 
 /** Whether a mail certainly did not go out and may be retried. */
-function isOut(outcome: MailOutcome): boolean {
+function isUnsent(outcome: MailOutcome): boolean {
   return outcome.kind === "deferred" || outcome.kind === "unavailable";
 }

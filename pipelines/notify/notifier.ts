@@ -3,9 +3,9 @@ import type { Logger } from "pino";
 import type { Bus, PartitionLag } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Mailer } from "../../src/mail/mail.ts";
-import type { Rhythm } from "./digest.ts";
+import type { Timing } from "./digest.ts";
 import { Dispatcher, type MailCounts } from "./dispatcher.ts";
-import { createGathering } from "./gathering.ts";
+import { createNoticeCollector } from "./notice-collector.ts";
 import { createState, type StateDocuments } from "./state.ts";
 
 export type NotifierOptions = {
@@ -16,13 +16,13 @@ export type NotifierOptions = {
   readonly documents: StateDocuments;
   readonly log: Logger;
   /** How long the first event of a mail waits for others. Default: 5 s. */
-  readonly gather_ms?: number;
+  readonly collect_ms?: number;
   /** Least time between two mails to one user about one class. Default: 1 minute. */
   readonly interval_ms?: number;
   /** Maximum number of events that a mail shows; the others are counted. Default: 20. */
   readonly lines?: number;
   /** Maximum number of mails to a user per day (UTC), before one more that says so. Default: 50. */
-  readonly dailyMost?: number;
+  readonly dailyLimit?: number;
   /** Wait after the first failure, doubling up to the last. Defaults: a second and a minute. */
   readonly retryFirst_ms?: number;
   readonly retryLast_ms?: number;
@@ -66,22 +66,22 @@ const CLOSE_TIMEOUT_MS = 8_000;
  * @throws LoggiaError `bus_unavailable` if the subscription to the bus fails
  */
 export async function startNotifier(options: NotifierOptions): Promise<Notifier> {
-  const { bus, log, gather_ms = 5_000, interval_ms = 60_000, lines = 20, now = Date.now } = options;
-  const rhythm: Rhythm = { gather_ms, interval_ms, lines };
+  const { bus, log, collect_ms = 5_000, interval_ms = 60_000, lines = 20, now = Date.now } = options;
+  const timing: Timing = { collect_ms, interval_ms, lines };
   const state = createState(options.documents);
   const dispatcher = new Dispatcher({
     ...options,
     state,
-    rhythm,
-    dailyMost: options.dailyMost ?? 50,
+    timing,
+    dailyLimit: options.dailyLimit ?? 50,
     retryFirst_ms: options.retryFirst_ms ?? 1_000,
     retryLast_ms: options.retryLast_ms ?? 60_000,
     now,
   });
   const closing = new AbortController();
-  const gathering = createGathering({
+  const collector = createNoticeCollector({
     state,
-    rhythm,
+    timing,
     log,
     closing: closing.signal,
     now,
@@ -95,11 +95,11 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
       maxBytes: BATCH_MAX_BYTES,
       // The bus keeps the offset; this call says that the partition was assigned to this process.
       from: async (partition) => {
-        await gathering.takeOver(partition);
+        await collector.takeOver(partition);
         return null;
       },
     },
-    (batch) => gathering.handle(batch),
+    (batch) => collector.handle(batch),
   );
   return {
     close: async (timeout_ms = CLOSE_TIMEOUT_MS) => {
@@ -107,7 +107,7 @@ export async function startNotifier(options: NotifierOptions): Promise<Notifier>
       await Promise.all([dispatcher.close(timeout_ms), subscription.close(timeout_ms)]);
     },
     done: subscription.done,
-    stats: () => ({ ...gathering.counts(), mails: dispatcher.counts() }),
+    stats: () => ({ ...collector.counts(), mails: dispatcher.counts() }),
     lag: () => bus.lag("alerts", GROUP),
   };
 }

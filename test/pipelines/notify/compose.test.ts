@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { LogKey, UserId } from "../../../src/events/event.ts";
-import { describeDigest, describeEnd } from "../../../pipelines/notify/compose.ts";
+import { describeDigest, describeLimit } from "../../../pipelines/notify/compose.ts";
 import { emptyDigest } from "../../../pipelines/notify/digest.ts";
 import { allowanceOf } from "../../../pipelines/notify/allowance.ts";
 
@@ -62,7 +62,7 @@ test("texts of producers become one line each, without control characters", (t) 
 });
 
 test("the last mail of a day names the day and the number", (t) => {
-  const { subject, text } = describeEnd({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
+  const { subject, text } = describeLimit({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
   t.is(subject, "No more mail about events on 2026-11-21");
   t.regex(
     text,

@@ -9,7 +9,7 @@ import {
   drop,
   emptyDigest,
   fail,
-  gather,
+  addNotices,
   readyAt,
   succeed,
   type Digest,
@@ -18,7 +18,7 @@ import { allowanceOf, giveBack, nextDay, take } from "../../../pipelines/notify/
 import { decodeNotice, encodeNotice, type Notice } from "../../../pipelines/notify/notice.ts";
 
 const KEY = { user: "0123456789abcdef" as UserId, log: "shop" as LogKey, class: "failure" };
-const RHYTHM = { gather_ms: 5_000, interval_ms: 60_000, lines: 3 };
+const TIMING = { collect_ms: 5_000, interval_ms: 60_000, lines: 3 };
 const EPOCH_MS = 1_700_000_000_000;
 
 /** Returns the n-th notice of a partition. */
@@ -37,7 +37,7 @@ const at = { partition: 0, now_ms: EPOCH_MS, lines: 3 };
 const attempt = { token: "t", now_ms: EPOCH_MS + 5_000, until_ms: EPOCH_MS + 65_000 };
 
 test("notices are counted, and the first ones are kept", (t) => {
-  const digest = gather(emptyDigest(KEY), some(0, 10), at);
+  const digest = addNotices(emptyDigest(KEY), some(0, 10), at);
   t.like(digest.pending, { count: 10, since_ms: EPOCH_MS });
   t.deepEqual(
     digest.pending.lines.map(({ text }) => text),
@@ -46,36 +46,40 @@ test("notices are counted, and the first ones are kept", (t) => {
 });
 
 test("redelivered notices change nothing, however they are split", (t) => {
-  const digest = gather(emptyDigest(KEY), some(0, 10), at);
-  t.is(gather(digest, some(0, 10), { ...at, now_ms: EPOCH_MS + 1 }), digest);
-  t.is(gather(digest, some(7, 9), at), digest);
-  t.is(gather(digest, some(5, 12), at).pending.count, 12);
-  t.is(gather(digest, [notice(3, { partition: 1 })], at).pending.count, 11, "another partition has offsets of its own");
+  const digest = addNotices(emptyDigest(KEY), some(0, 10), at);
+  t.is(addNotices(digest, some(0, 10), { ...at, now_ms: EPOCH_MS + 1 }), digest);
+  t.is(addNotices(digest, some(7, 9), at), digest);
+  t.is(addNotices(digest, some(5, 12), at).pending.count, 12);
+  t.is(
+    addNotices(digest, [notice(3, { partition: 1 })], at).pending.count,
+    11,
+    "another partition has offsets of its own",
+  );
 });
 
 test("notices of a topic that was lost and recreated are counted", (t) => {
-  const digest = gather(emptyDigest(KEY), some(0, 10), at);
+  const digest = addNotices(emptyDigest(KEY), some(0, 10), at);
   const anew = [0, 1].map((n) => notice(n, { life_ms: 3_600_000 }));
-  const after = gather(digest, anew, at);
+  const after = addNotices(digest, anew, at);
   t.is(after.pending.count, 12);
-  t.is(gather(after, anew, at), after);
+  t.is(addNotices(after, anew, at), after);
 });
 
 test("the first mail waits for the gathering time, the next for the interval", (t) => {
-  t.is(readyAt(emptyDigest(KEY), RHYTHM), null);
-  const first = gather(emptyDigest(KEY), some(0, 1), at);
-  t.is(readyAt(first, RHYTHM), EPOCH_MS + 5_000);
+  t.is(readyAt(emptyDigest(KEY), TIMING), null);
+  const first = addNotices(emptyDigest(KEY), some(0, 1), at);
+  t.is(readyAt(first, TIMING), EPOCH_MS + 5_000);
   const sent = succeed(begin(first, attempt), EPOCH_MS + 6_000);
-  t.is(readyAt(sent, RHYTHM), null);
-  const next = gather(sent, some(1, 2), { ...at, now_ms: EPOCH_MS + 6_000 });
-  t.is(readyAt(next, RHYTHM), EPOCH_MS + 66_000);
+  t.is(readyAt(sent, TIMING), null);
+  const next = addNotices(sent, some(1, 2), { ...at, now_ms: EPOCH_MS + 6_000 });
+  t.is(readyAt(next, TIMING), EPOCH_MS + 66_000);
 });
 
 test("a failed mail is sent again with later notices, under the same serial number", (t) => {
-  const begun = begin(gather(emptyDigest(KEY), some(0, 2), at), attempt);
+  const begun = begin(addNotices(emptyDigest(KEY), some(0, 2), at), attempt);
   t.is(begun.serial, 1);
-  t.is(readyAt(begun, RHYTHM), attempt.until_ms);
-  const failed = fail(gather(begun, some(2, 7), { ...at, now_ms: EPOCH_MS + 7_000 }), 3);
+  t.is(readyAt(begun, TIMING), attempt.until_ms);
+  const failed = fail(addNotices(begun, some(2, 7), { ...at, now_ms: EPOCH_MS + 7_000 }), 3);
   t.like(failed, { serial: 0, sent_ms: 0, sending: null });
   t.like(failed.pending, { count: 7, doubtful: 0, since_ms: EPOCH_MS });
   t.deepEqual(
@@ -85,11 +89,11 @@ test("a failed mail is sent again with later notices, under the same serial numb
 });
 
 test("the events of a doubtful mail are not repeated; the next mail counts them as doubtful", (t) => {
-  const begun = begin(gather(emptyDigest(KEY), some(0, 4), at), attempt);
+  const begun = begin(addNotices(emptyDigest(KEY), some(0, 4), at), attempt);
   const doubtful = doubt(begun, EPOCH_MS + 9_000);
   t.like(doubtful, { serial: 1, sent_ms: EPOCH_MS + 9_000, sending: null });
-  t.is(readyAt(doubtful, RHYTHM), null);
-  const next = begin(gather(doubtful, some(4, 5), at), attempt);
+  t.is(readyAt(doubtful, TIMING), null);
+  const next = begin(addNotices(doubtful, some(4, 5), at), attempt);
   t.like(next.sending?.gathered, { count: 1, doubtful: 4 });
   t.is(next.serial, 2);
   t.like(fail(next, 3).pending, { count: 1, doubtful: 4 });
@@ -97,9 +101,9 @@ test("the events of a doubtful mail are not repeated; the next mail counts them 
 });
 
 test("dropped notices are forgotten and not gathered again", (t) => {
-  const digest = drop(gather(emptyDigest(KEY), some(0, 4), at));
+  const digest = drop(addNotices(emptyDigest(KEY), some(0, 4), at));
   t.is(digest.pending.count, 0);
-  t.is(gather(digest, some(0, 4), at), digest);
+  t.is(addNotices(digest, some(0, 4), at), digest);
 });
 
 test("in any order of steps, each event is in one mail or pending", (t) => {
@@ -119,7 +123,7 @@ test("in any order of steps, each event is in one mail or pending", (t) => {
         const under = digest.sending?.gathered.count ?? 0;
         if (step.kind === "gather") {
           const from = Math.max(0, end - step.back);
-          digest = gather(digest, some(from, from + step.length), at);
+          digest = addNotices(digest, some(from, from + step.length), at);
           end = Math.max(end, from + step.length);
         } else if (step.kind === "begin") {
           if (digest.sending === null && digest.pending.count > 0) digest = begin(digest, attempt);
@@ -151,15 +155,15 @@ test("a user gets a limited number of mails per day, then one that says so, then
       allowance = after;
       return verdict;
     });
-  t.deepEqual(verdicts(noon_ms, 5), ["mail", "mail", "tell", "spent", "spent"]);
+  t.deepEqual(verdicts(noon_ms, 5), ["mail", "mail", "limit", "spent", "spent"]);
   const spent = allowance;
   t.is(take(spent, noon_ms, 2).after, spent, "nothing to write");
-  allowance = giveBack(allowance, "tell", noon_ms);
-  t.deepEqual(verdicts(noon_ms, 2), ["tell", "spent"]);
+  allowance = giveBack(allowance, "limit", noon_ms);
+  t.deepEqual(verdicts(noon_ms, 2), ["limit", "spent"]);
   allowance = giveBack(allowance, "mail", noon_ms);
   t.deepEqual(verdicts(noon_ms, 2), ["mail", "spent"]);
   t.is(nextDay(noon_ms), Date.UTC(2026, 10, 22));
-  t.deepEqual(verdicts(nextDay(noon_ms), 3), ["mail", "mail", "tell"]);
+  t.deepEqual(verdicts(nextDay(noon_ms), 3), ["mail", "mail", "limit"]);
   t.is(giveBack(allowance, "mail", noon_ms), allowance, "yesterday's mail is not today's");
 });
 

@@ -15,7 +15,7 @@ for (const { name, open } of OFFICES) {
   test(`${name}: 1,000 events at once make one mail, and the next follows after the interval`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
-    const notifier = await startMailing(t, office, { gather_ms: 2_000, interval_ms: 4_000, lines: 20 });
+    const notifier = await startMailing(t, office, { collect_ms: 2_000, interval_ms: 4_000, lines: 20 });
     await happen(office, ...Array.from({ length: 1_000 }, (_, i) => `storm ${i}`));
     await until(() => notifier.stats().notices === 1_000, { what: "all of the storm" });
     const [first] = await received(office.server, email, 1);
@@ -50,7 +50,7 @@ for (const { name, open } of OFFICES) {
   test(`${name}: a user gets the daily limit of mails, then one that says so, then none`, async (t) => {
     const office = await open(t);
     const { email } = await addReader(office);
-    await startMailing(t, office, { dailyMost: 3 });
+    await startMailing(t, office, { dailyLimit: 3 });
     for (let n = 1; n <= 4; n++) {
       await happen(office, `number ${n}`);
       await received(office.server, email, n);
@@ -69,7 +69,7 @@ for (const { name, open } of OFFICES) {
     const { email } = await addReader(office);
     const midnight_ms = Math.floor(Date.now() / 86_400_000) * 86_400_000;
     let behind_ms = Date.now() - midnight_ms + 3_600_000;
-    const options = { dailyMost: 1, now: () => Date.now() - behind_ms };
+    const options = { dailyLimit: 1, now: () => Date.now() - behind_ms };
     const first = await startMailing(t, office, options);
     await happen(office, "number 1");
     await received(office.server, email, 1);
@@ -198,7 +198,7 @@ for (const { name, open } of OFFICES) {
     await happen(office, "before");
     await received(office.server, email, 1);
     await first.close();
-    const second = await startMailing(t, office, { gather_ms: 60_000 });
+    const second = await startMailing(t, office, { collect_ms: 60_000 });
     await happen(office, "pending");
     await until(() => second.stats().notices === 1, { what: "the notice" });
     await second.close();
@@ -237,7 +237,7 @@ for (const { name, open } of OFFICES) {
       began.resolve(null);
       return release.promise;
     };
-    const first = await startMailing(t, office, { gather_ms: 1_000 });
+    const first = await startMailing(t, office, { collect_ms: 1_000 });
     await happen(office, "shared");
     await until(() => first.stats().notices === 1, { what: "the notice" });
     // A second owner of the same partitions, unknown to the first: it reads the digest, and
@@ -261,7 +261,7 @@ for (const { name, open } of OFFICES) {
         return { close: async () => {}, done: new Promise(() => {}), fault: () => null };
       },
     });
-    const second = await startMailing(t, { ...office, documents, house: { ...office.house, bus } }, { gather_ms: 0 });
+    const second = await startMailing(t, { ...office, documents, house: { ...office.house, bus } }, { collect_ms: 0 });
     await until(() => writes === 2 || office.server.mails.length === 2, {
       what: "the second to take a mail of the day, and to give it back",
     });
@@ -282,7 +282,7 @@ for (const { name, open } of OFFICES) {
       await addReader(office),
       await addReader(office),
     ];
-    const first = await startMailing(t, office, { gather_ms: 60_000 });
+    const first = await startMailing(t, office, { collect_ms: 60_000 });
     await happen(office, "confidential");
     await until(() => first.stats().notices === 1, { what: "the notice" });
     await first.close();

@@ -77,7 +77,7 @@ export async function startMailing(t: ExecutionContext, office: PostOffice, hast
     documents: office.documents,
     mailer: createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
     log: SILENT,
-    gather_ms: 50,
+    collect_ms: 50,
     interval_ms: 0,
     retryFirst_ms: 20,
     retryLast_ms: 100,

@@ -26,7 +26,7 @@ const notifier = await startNotifier({
     deadline_ms: Number(deadline),
   }),
   log: SILENT,
-  gather_ms: 50,
+  collect_ms: 50,
   interval_ms: 0,
 });
 await Promise.all([pipeline.done, notifier.done]);

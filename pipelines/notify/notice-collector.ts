@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import type { Batch } from "../../src/bus/bus.ts";
-import { gather, readyAt, type Digest, type Rhythm } from "./digest.ts";
+import { addNotices, readyAt, type Digest, type Timing } from "./digest.ts";
 import { decodeNotice, isStale, type Notice } from "./notice.ts";
 import { digestIdOf, type DigestId, type State } from "./state.ts";
 
 /** Number of digests written concurrently. */
-const WRITES = 8;
+const MAX_CONCURRENT_WRITES = 8;
 /** Pause between two batches of a partition, so that later notices of a digest share one write. */
 const PAUSE_MS = 200;
 
 /** Collects notices from the bus into digests. */
-export type Gathering = {
+export type NoticeCollector = {
   /** Schedules the pending digests that the partition's previous consumer left. */
   takeOver(partition: number): Promise<void>;
   /** Processes one batch, from its records to its acknowledgement. */
@@ -21,33 +21,33 @@ export type Gathering = {
   counts(): { readonly notices: number; readonly skipped: number };
 };
 
-export function createGathering(parts: {
+export function createNoticeCollector(parts: {
   readonly state: State;
-  readonly rhythm: Rhythm;
+  readonly timing: Timing;
   readonly log: Logger;
   readonly closing: AbortSignal;
   readonly schedule: (id: DigestId, due_ms: number) => void;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
-}): Gathering {
-  const { state, rhythm, log, closing, schedule, now } = parts;
+}): NoticeCollector {
+  const { state, timing, log, closing, schedule, now } = parts;
   let notices = 0;
   let skipped = 0;
 
   function scheduleIt(id: DigestId, digest: Digest): void {
-    const ready_ms = readyAt(digest, rhythm);
+    const ready_ms = readyAt(digest, timing);
     if (ready_ms !== null) schedule(id, ready_ms);
   }
 
   async function write(digests: readonly (readonly [DigestId, readonly Notice[]])[], batch: Batch): Promise<void> {
-    const at = { partition: batch.partition, now_ms: now(), lines: rhythm.lines };
-    for (let first = 0; first < digests.length; first += WRITES) {
+    const at = { partition: batch.partition, now_ms: now(), lines: timing.lines };
+    for (let first = 0; first < digests.length; first += MAX_CONCURRENT_WRITES) {
       batch.signal.throwIfAborted();
       await batch.heartbeat();
-      const some = digests.slice(first, first + WRITES);
+      const some = digests.slice(first, first + MAX_CONCURRENT_WRITES);
       await Promise.all(
         some.map(async ([id, news]) => {
-          scheduleIt(id, await state.changeDigest(id, (digest) => gather(digest, news, at)));
+          scheduleIt(id, await state.changeDigest(id, (digest) => addNotices(digest, news, at)));
         }),
       );
     }
