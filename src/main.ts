@@ -269,7 +269,7 @@ async function startPipelines(
     ...ports,
     documents: reclassifications,
     group: PIPELINE_GROUP,
-    known_ms: isAlone ? 0 : 2 * CATALOG_POLL_MS,
+    propagation_ms: isAlone ? 0 : 2 * CATALOG_POLL_MS,
     takeOver_ms: isAlone ? 0 : undefined,
     isHeld: () => watch.holds.list().some(({ name }) => name === "store" || name === "catalog"),
     now: clock.now,

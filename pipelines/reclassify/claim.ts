@@ -6,12 +6,12 @@ import type { OrderDocuments, OrderVersion, StoredReclassification } from "../..
 type Guarded = Pick<OrderDocuments, "read" | "replace">;
 
 /** Longest time between writes of the holder, and until its progress is written. */
-const BEAT_MS = 3_000;
+const HEARTBEAT_MS = 3_000;
 const PROGRESS_MS = 1_000;
 /** A process that has seen no new version for this long, by its own clock, may take over. */
-export const LEASE_MS = 15_000;
+export const CLAIM_TIMEOUT_MS = 15_000;
 /** A holder without a successful write for this long must write before it changes anything. */
-const SURE_MS = LEASE_MS / 2;
+const CONFIRM_AFTER_MS = CLAIM_TIMEOUT_MS / 2;
 
 /** Thrown when another process holds the order. */
 export class ClaimLost extends Error {}
@@ -37,7 +37,7 @@ export class Claim {
     this.#record = record;
     this.#version = version;
     this.#holder = holder;
-    this.#timer = setInterval(() => this.#beat(), PROGRESS_MS).unref();
+    this.#timer = setInterval(() => this.#heartbeat(), PROGRESS_MS).unref();
   }
 
   /** @returns null if another process was faster */
@@ -56,15 +56,15 @@ export class Claim {
   }
 
   /** Records progress, which is written shortly afterwards. */
-  note(changes: Partial<StoredReclassification>): void {
+  update(changes: Partial<StoredReclassification>): void {
     this.#record = { ...this.#record, ...changes };
     this.#isWritten = false;
   }
 
   /** Writes changes at once. @throws ClaimLost; LoggiaError `store_unavailable` */
   async save(changes: Partial<StoredReclassification>): Promise<void> {
-    this.note(changes);
-    await this.#inTurn(() => this.#write());
+    this.update(changes);
+    await this.#serialize(() => this.#write());
   }
 
   /**
@@ -73,7 +73,7 @@ export class Claim {
    */
   async confirm(): Promise<void> {
     if (this.#isLost) throw new ClaimLost();
-    if (performance.now() - this.#written_ms > SURE_MS) await this.save({});
+    if (performance.now() - this.#written_ms > CONFIRM_AFTER_MS) await this.save({});
   }
 
   /**
@@ -81,12 +81,12 @@ export class Claim {
    * @returns whether it did
    */
   finish(changes: Partial<StoredReclassification>, asked: number): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const before = this.#record;
       const isSame = (): boolean => this.#record.asked === asked;
       let isDone = false;
       try {
-        if (isSame()) this.note({ ...changes, holder: null });
+        if (isSame()) this.update({ ...changes, holder: null });
         isDone = isSame() && (await this.#write(isSame));
         return isDone;
       } finally {
@@ -106,8 +106,8 @@ export class Claim {
     clearInterval(this.#timer);
   }
 
-  #beat(): void {
-    const isDue = !this.#isWritten || performance.now() - this.#written_ms >= BEAT_MS;
+  #heartbeat(): void {
+    const isDue = !this.#isWritten || performance.now() - this.#written_ms >= HEARTBEAT_MS;
     // The next write meets any error again; without writes, another process takes over.
     if (isDue && !this.#isLost) void this.save({}).catch(() => {});
   }
@@ -145,7 +145,7 @@ export class Claim {
     this.#record = { ...this.#record, asked: now.asked };
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #serialize<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
     return done;

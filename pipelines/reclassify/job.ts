@@ -12,23 +12,23 @@ import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts
 import { createClassifier } from "../classify/classify.ts";
 import { ClaimLost } from "./claim.ts";
 import type { Claim } from "./claim.ts";
-import { nameOfFilters } from "./filters.ts";
+import { fingerprintOf } from "./filters.ts";
 
-export type ReclassifyingOptions = {
+export type ReclassificationOptions = {
   readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
   readonly catalog: Pick<Catalog, "log" | "classFilters" | "ownerOf" | "refresh">;
   readonly bus: Pick<Bus, "lag">;
   /** Consumer group of the pipelines that classify posted events. */
   readonly group: string;
   /** Time after which every process knows a changed filter; 0 if there is only one process. */
-  readonly known_ms: number;
+  readonly propagation_ms: number;
   /** Whether the store or the catalog awaits an operator's decision. Nothing changes meanwhile. */
   readonly isHeld: () => boolean;
   readonly now: () => number;
   readonly log: Logger;
 };
 
-type JobOptions = ReclassifyingOptions & {
+type JobOptions = ReclassificationOptions & {
   readonly claim: Claim;
   /** Runs the pieces of all jobs of the process one at a time. */
   readonly inTurn: SerialQueue;
@@ -39,19 +39,19 @@ type JobOptions = ReclassifyingOptions & {
 /** Number of events classified before the thread is yielded. */
 const EVENTS_A_TURN = 16;
 /** Least pause after a piece, which is as long as the piece took, to leave the store to others. */
-const REST_LEAST_MS = 5;
+const MIN_PAUSE_MS = 5;
 const RETRY_FIRST_MS = 200;
 const RETRY_LAST_MS = 10_000;
-const HELD_MS = 1_000;
+const HELD_POLL_MS = 1_000;
 /**
  * Longest wait for the pipeline before a pass. If the pipeline is further behind, the job waits for
  * it after the pass and then makes another pass.
  */
-const SETTLE_MS = 20_000;
-const SETTLE_EVERY_MS = 200;
+const PIPELINE_WAIT_MS = 20_000;
+const PIPELINE_POLL_MS = 200;
 
 class FiltersChanged extends Error {}
-class LogGone extends Error {}
+class LogDeleted extends Error {}
 
 /**
  * Carries out an order: gives each event of a log the class by its current filters. The job starts
@@ -65,7 +65,7 @@ class LogGone extends Error {}
  */
 export async function reclassifyLog(options: JobOptions): Promise<void> {
   const { claim, log } = options;
-  const job = new ReclassifyingJob(options);
+  const job = new ReclassificationJob(options);
   try {
     await job.run();
   } catch (error) {
@@ -77,18 +77,18 @@ export async function reclassifyLog(options: JobOptions): Promise<void> {
 }
 
 function explain(error: unknown): string {
-  if (error instanceof LogGone) return "The log was deleted";
+  if (error instanceof LogDeleted) return "The log was deleted";
   return error instanceof LoggiaError && error.code !== "internal_error"
     ? error.message
     : "An unexpected error ended the reclassification; see the service's log";
 }
 
-class ReclassifyingJob {
+class ReclassificationJob {
   readonly #options: JobOptions;
   readonly #key: LogKey;
   readonly #classOf: ReturnType<typeof createClassifier>;
   /** The array last returned by the catalog, and the fingerprint of its filters. */
-  #known: { readonly filters: unknown; readonly name: string } | null = null;
+  #cached: { readonly filters: unknown; readonly fingerprint: string } | null = null;
 
   constructor(options: JobOptions) {
     this.#options = options;
@@ -99,13 +99,13 @@ class ReclassifyingJob {
   async run(): Promise<void> {
     const { claim, now, log, store } = this.#options;
     for (;;) {
-      const name = await this.#retrying(() => this.#todaysFilters());
-      if (claim.record.filters !== name) await this.#begin(name);
+      const fingerprint = await this.#retrying(() => this.#currentFingerprint());
+      if (claim.record.filters !== fingerprint) await this.#begin(fingerprint);
       const { asked } = claim.record;
       try {
-        await this.#walk();
+        await this.#runPasses();
         // An order repeated during the last piece may be for other filters.
-        await this.#retrying(() => this.#requireSameFilters());
+        await this.#retrying(() => this.#throwIfFiltersChanged());
         await this.#retrying(() => store.refresh());
         const end = { state: "done", finished: now(), done: claim.record.total ?? 0 } as const;
         if (!(await this.#retrying(() => claim.finish(end, asked)))) continue;
@@ -120,24 +120,24 @@ class ReclassifyingJob {
   /** Starts from the first event. */
   async #begin(filters: string): Promise<void> {
     const { claim, log } = this.#options;
-    const isSettled = await this.#settle(SETTLE_MS);
+    const isSettled = await this.#waitForPipeline(PIPELINE_WAIT_MS);
     await this.#retrying(() => this.#options.store.refresh());
     const total = await this.#retrying(() => this.#count());
     await this.#retrying(() => claim.save({ filters, isSettled, total, done: 0, upTo: null }));
     log.info({ job: claim.record }, "reclassification started");
   }
 
-  async #walk(): Promise<void> {
+  async #runPasses(): Promise<void> {
     const { claim } = this.#options;
-    await this.#walkOnce();
+    await this.#runPass();
     if (claim.record.isSettled) return;
-    await this.#settle(Infinity);
+    await this.#waitForPipeline(Infinity);
     await this.#retrying(() => this.#options.store.refresh());
-    claim.note({ isSettled: true, done: 0, upTo: null });
-    await this.#walkOnce();
+    claim.update({ isSettled: true, done: 0, upTo: null });
+    await this.#runPass();
   }
 
-  async #walkOnce(): Promise<void> {
+  async #runPass(): Promise<void> {
     for (let isEnd = false; !isEnd;) {
       isEnd = await this.#retrying(() => this.#options.inTurn(() => this.#step()));
     }
@@ -146,15 +146,15 @@ class ReclassifyingJob {
   /** Processes a piece. @returns whether it was the last */
   async #step(): Promise<boolean> {
     const { claim, signal } = this.#options;
-    await this.#whileHeld();
+    await this.#waitWhileHeld();
     const start_ms = performance.now();
     const { done, changed } = claim.record;
     const piece = await this.#piece();
     const looked = done + piece.looked;
     // The last piece has no position behind it: if it is repeated, it still counts once.
     const progress = piece.last === null ? { total: looked } : { done: looked, upTo: piece.last };
-    claim.note({ changed: changed + piece.changed, ...progress });
-    await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms), undefined, { signal });
+    claim.update({ changed: changed + piece.changed, ...progress });
+    await sleep(Math.max(MIN_PAUSE_MS, performance.now() - start_ms), undefined, { signal });
     return piece.last === null;
   }
 
@@ -169,7 +169,7 @@ class ReclassifyingJob {
         after: upTo,
         classOf: async (events) => {
           try {
-            await this.#requireSameFilters();
+            await this.#throwIfFiltersChanged();
             const classes = await this.#classesOf(events);
             await claim.confirm();
             return classes;
@@ -195,17 +195,17 @@ class ReclassifyingJob {
   }
 
   /** Returns the fingerprint of the current filters. @throws LogGone */
-  async #todaysFilters(): Promise<string> {
+  async #currentFingerprint(): Promise<string> {
     const { catalog } = this.#options;
     await catalog.refresh();
-    if (catalog.log(this.#key) === null) throw new LogGone();
+    if (catalog.log(this.#key) === null) throw new LogDeleted();
     const filters = catalog.classFilters(this.#key);
-    if (this.#known?.filters !== filters) this.#known = { filters, name: await nameOfFilters(filters) };
-    return this.#known.name;
+    if (this.#cached?.filters !== filters) this.#cached = { filters, fingerprint: await fingerprintOf(filters) };
+    return this.#cached.fingerprint;
   }
 
-  async #requireSameFilters(): Promise<void> {
-    if ((await this.#todaysFilters()) !== this.#options.claim.record.filters) throw new FiltersChanged();
+  async #throwIfFiltersChanged(): Promise<void> {
+    if ((await this.#currentFingerprint()) !== this.#options.claim.record.filters) throw new FiltersChanged();
   }
 
   async #count(): Promise<number> {
@@ -229,9 +229,9 @@ class ReclassifyingJob {
    * everything that was classified by earlier filters.
    * @returns false if that took longer than `limit_ms`
    */
-  async #settle(limit_ms: number): Promise<boolean> {
-    const { bus, group, known_ms, signal } = this.#options;
-    await sleep(known_ms, undefined, { signal });
+  async #waitForPipeline(limit_ms: number): Promise<boolean> {
+    const { bus, group, propagation_ms, signal } = this.#options;
+    await sleep(propagation_ms, undefined, { signal });
     const start_ms = performance.now();
     const look = () => this.#retrying(() => bus.lag("events", group));
     const ends = new Map((await look()).map(({ partition, end }) => [partition, end]));
@@ -239,13 +239,13 @@ class ReclassifyingJob {
       const lags = await look();
       if (lags.every(({ partition, next }) => next >= (ends.get(partition) ?? 0))) return true;
       if (performance.now() - start_ms >= limit_ms) return false;
-      await sleep(SETTLE_EVERY_MS, undefined, { signal });
+      await sleep(PIPELINE_POLL_MS, undefined, { signal });
     }
   }
 
-  async #whileHeld(): Promise<void> {
+  async #waitWhileHeld(): Promise<void> {
     const { isHeld, signal } = this.#options;
-    while (isHeld()) await sleep(HELD_MS, undefined, { signal });
+    while (isHeld()) await sleep(HELD_POLL_MS, undefined, { signal });
   }
 
   /** Retries without end while an engine is unavailable or busy. */

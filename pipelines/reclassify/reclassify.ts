@@ -8,18 +8,18 @@ import type {
   OrderVersion,
   StoredReclassification,
 } from "../../src/operations/reclassification.ts";
-import { Claim, ClaimLost, LEASE_MS } from "./claim.ts";
+import { Claim, ClaimLost, CLAIM_TIMEOUT_MS } from "./claim.ts";
 import { reclassifyLog } from "./job.ts";
-import type { ReclassifyingOptions } from "./job.ts";
+import type { ReclassificationOptions } from "./job.ts";
 
-export type Reclassifying = {
+export type Reclassifier = {
   /** Returns the number of orders that this process is carrying out. */
   running(): number;
   /** Ends running jobs between two steps and waits for them. They resume elsewhere or later. */
   close(): Promise<void>;
 };
 
-export type StartOptions = ReclassifyingOptions & {
+export type StartOptions = ReclassificationOptions & {
   readonly documents: OrderDocuments;
   /** How often to look for new orders. */
   readonly poll_ms?: number;
@@ -35,8 +35,8 @@ const MAX_JOBS = 8;
 type Seen = { readonly record: StoredReclassification; readonly version: OrderVersion; readonly seen_ms: number };
 
 /** Carries out orders to reclassify, beside the pipeline, each by one process at a time. */
-export function startReclassifying(options: StartOptions): Reclassifying {
-  const { documents, log, poll_ms = POLL_MS, takeOver_ms = LEASE_MS } = options;
+export function startReclassifying(options: StartOptions): Reclassifier {
+  const { documents, log, poll_ms = POLL_MS, takeOver_ms = CLAIM_TIMEOUT_MS } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const inTurn = createSerialQueue();
@@ -44,7 +44,7 @@ export function startReclassifying(options: StartOptions): Reclassifying {
   const running = new Map<string, Promise<void>>();
   let cursor: OrderCursor | null = null;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const changes = await documents.changes(cursor);
     for (const { id, version, body } of changes.documents) {
       const record = reclassificationOf(body);
@@ -91,17 +91,17 @@ export function startReclassifying(options: StartOptions): Reclassifying {
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      await look().catch((error: unknown) => log.debug({ err: error }, "reclassification: cannot read orders"));
+      await poll().catch((error: unknown) => log.debug({ err: error }, "reclassification: cannot read orders"));
       await sleep(poll_ms, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  const looking = run();
+  const polling = run();
   return {
     running: () => running.size,
     close: async () => {
       closing.abort(new Error("the service is stopping"));
-      await looking;
+      await polling;
       await Promise.all(running.values());
     },
   };

@@ -31,7 +31,7 @@ function carryOut(t: ExecutionContext, house: House, documents: Orders, options:
     ...house,
     documents,
     group: "pipeline",
-    known_ms: 0,
+    propagation_ms: 0,
     isHeld: () => false,
     now: Date.now,
     log: SILENT,
