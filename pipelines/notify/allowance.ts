@@ -11,7 +11,7 @@ export type Allowance = {
   readonly told: boolean;
 };
 
-/** `mail`: send a mail. `limit`: send the notice that the limit is reached. `spent`: send nothing. */
+/** `mail`: send a mail. `limit`: send the notice of the limit. `spent`: send nothing. */
 type Verdict = "mail" | "limit" | "spent";
 
 const DAY_MS = 86_400_000;

@@ -45,7 +45,7 @@ export async function openCluster(
       client,
       namespace,
       log,
-      removing: marks.removing,
+      beforeRemoval: marks.beforeRemoval,
       personOf: (key) => personOf(catalog, key),
     }),
   );

@@ -62,7 +62,7 @@ const REMOVED = "removed-";
 export function marksInDocument(
   documents: Pick<Documents, "create" | "replace" | "remove" | "read" | "changes">,
   catalog: { state(): Promise<{ readonly id: string; readonly count: number }> },
-): MarksFile & { readonly removing: (part: StorePart) => Promise<void> } {
+): MarksFile & { readonly beforeRemoval: (part: StorePart) => Promise<void> } {
   let version: Version | null = null;
   return {
     async read() {
@@ -74,7 +74,7 @@ export function marksInDocument(
       const { kind } = await (version === null ? documents.create(ID, marks) : documents.replace(ID, marks, version));
       return kind === "done";
     },
-    async removing(part) {
+    async beforeRemoval(part) {
       // A conflict means that the note exists already.
       await documents.create(REMOVED + part.id, part);
     },

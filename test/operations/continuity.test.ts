@@ -339,7 +339,7 @@ if (realEngines) {
     const catalog = await openElasticsearchDocuments({ client: elasticsearch, namespace });
     const marks = marksInDocument(documents, catalog);
     const old = (await ports.store.parts!()).find(({ place }) => place.endsWith("-events-2015.01"))!;
-    await marks.removing(old);
+    await marks.beforeRemoval(old);
     const holds = createHolds({ log: pino({ level: "silent" }) });
     const options = { ...ports, marks, holds, group: "pipeline", keepsOffsets: false, interval_ms: 3_600_000 };
     const watch = watchContinuity({ ...options, removal_ms: 0, log: pino({ level: "silent" }) });

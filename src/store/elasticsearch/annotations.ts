@@ -13,13 +13,13 @@ import { placeOfIndex } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import {
   ANY_ORDER,
-  atOneMoment,
-  FEW_SHARDS_UNASKED,
-  NotReady,
-  patiently,
+  retryTransient,
   scan,
   searcherOf,
+  ShardNotReady,
   totalOf,
+  WITHOUT_PRE_FILTER,
+  withPointInTime,
 } from "./search/scan.ts";
 import type { Hit } from "./search/scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "./write/write.ts";
@@ -38,7 +38,7 @@ type SourceFilter = { includes: string[] } | { excludes: string[] };
 /** Reads the current document, searchable or not. Returns null if there is none but a marker. */
 async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
-  const get = () => patiently(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
+  const get = () => retryTransient(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
   let answer = await get();
   // A missing index answers without `found`. Either it was never created, or a later generation is
   // replacing it right now and exists a moment later.
@@ -94,7 +94,7 @@ export async function annotations(
   names: Names,
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, Annotations>> {
-  const found: Gathered = new Map();
+  const found: OwnersByEvent = new Map();
   if (ids.length === 0) return found;
   const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
   const search = searcherOf(client, indices);
@@ -104,13 +104,13 @@ export async function annotations(
     batch: BATCH,
     source: { includes: ["id", "owner"] },
   };
-  for await (const hits of scan(search, options)) for (const hit of hits) gather(found, names, hit);
+  for await (const hits of scan(search, options)) for (const hit of hits) addOwner(found, names, hit);
   return found;
 }
 
-type Gathered = Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>;
+type OwnersByEvent = Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>;
 
-function gather(found: Gathered, names: Names, { _index: index, _source: source }: Hit): void {
+function addOwner(found: OwnersByEvent, names: Names, { _index: index, _source: source }: Hit): void {
   const { id, owner } = source as { id: EventId; owner: UserId };
   const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
   found.set(id, entry);
@@ -138,7 +138,7 @@ export async function marksAmong(
       search({
         query,
         size: FEW_MARKS,
-        ...FEW_SHARDS_UNASKED,
+        ...WITHOUT_PRE_FILTER,
         sort: [{ owner: "asc" }],
         track_total_hits: FEW_MARKS + 1,
         _source: { includes: ["id", "owner"] },
@@ -146,8 +146,8 @@ export async function marksAmong(
     );
     const { hits } = answer.hits;
     if (hits.length < totalOf(answer)) return null;
-    const found: Gathered = new Map();
-    for (const hit of hits) gather(found, names, hit);
+    const found: OwnersByEvent = new Map();
+    for (const hit of hits) addOwner(found, names, hit);
     return found;
   } catch {
     return null;
@@ -160,24 +160,24 @@ type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
  * Removes a document that was read before, by a request that is conditional on its version.
  * @returns false if somebody else was faster
  */
-async function takeAway(
+async function removeVersioned(
   place: { readonly client: Client; readonly index: string; readonly id: string },
   stored: Stored,
   request: (version: Version) => Promise<boolean>,
 ): Promise<boolean> {
   const { client, index, id } = place;
   const { seqNo, primaryTerm } = stored;
-  if (await patiently(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
+  if (await retryTransient(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
   // The version differs: the document was removed or has another class, or a later generation of
   // the index numbers its documents anew.
   const now = await read(client, index, id, { includes: ["log"] });
   const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
-  return now !== null && !isSame && takeAway(place, now, request);
+  return now !== null && !isSame && removeVersioned(place, now, request);
 }
 
 /** Replaces a document by the marker. @returns false if somebody else did */
-async function bury(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
-  return takeAway({ client, index, id }, stored, async (version) => {
+async function replaceByMarker(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
+  return removeVersioned({ client, index, id }, stored, async (version) => {
     const request = { index, id, document: {}, ...version, refresh: true };
     const { _seq_no: written } = await client.index(request, { ignore: [409] });
     return written !== undefined;
@@ -194,7 +194,7 @@ export async function deleteEvent(client: Client, names: Names, log: LogKey, id:
   const stored = await readIn(client, index, id, log, { includes: ["log"] });
   if (stored === null) return false;
   await deleteCopies(client, names, [id]);
-  const deleted = await bury(client, index, id, stored);
+  const deleted = await replaceByMarker(client, index, id, stored);
   await deleteCopies(client, names, [id]);
   return deleted;
 }
@@ -216,7 +216,7 @@ async function forEachHit(
   operation: (place: string, id: string) => Operation,
 ): Promise<void> {
   let count = 0;
-  await atOneMoment(client, indices, async (search) => {
+  await withPointInTime(client, indices, async (search) => {
     for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
       await writeNow(
         client,
@@ -241,10 +241,10 @@ export async function addBookmark(
   await writeNow(client, [createOperation(names.bookmarks, copyId(id, user), bookmark)]);
   // A concurrent deletion of the event may have looked for bookmarks before this one existed. It
   // replaces the event by a marker first, so this read detects it.
-  const isStill = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
-  if (!isStill) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
+  const stillExists = (await readIn(client, names.eventsOf(id), id, log, { includes: ["log"] })) !== null;
+  if (!stillExists) await writeNow(client, [deleteOperation(names.bookmarks, copyId(id, user))]);
   await refresh(client, names.bookmarks);
-  return isStill;
+  return stillExists;
 }
 
 export async function deleteBookmark(
@@ -257,7 +257,7 @@ export async function deleteBookmark(
   const stored = await readIn(client, names.bookmarks, copyId(id, user), log, { includes: ["log"] });
   if (stored === null) return false;
   const place = { client, index: names.bookmarks, id: copyId(id, user) };
-  return takeAway(place, stored, async (version) => {
+  return removeVersioned(place, stored, async (version) => {
     const { index, id } = place;
     const answer = await client.delete({ index, id, ...version, refresh: true }, { ignore: [404, 409] });
     return answer.result === "deleted";
@@ -273,7 +273,7 @@ export async function deleteAlert(
 ): Promise<boolean> {
   const index = names.alertsOf(id);
   const stored = await readIn(client, index, copyId(id, user), log, { includes: ["log"] });
-  return stored !== null && bury(client, index, copyId(id, user), stored);
+  return stored !== null && replaceByMarker(client, index, copyId(id, user), stored);
 }
 
 const NO_INDEX = "index_not_found_exception";
@@ -289,10 +289,10 @@ export async function deletedAmong(
   for (let i = 0; i < ids.length; i += BATCH) {
     const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
     const get = () =>
-      patiently(async () => {
+      retryTransient(async () => {
         const found = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
         for (const doc of found.docs)
-          if ("error" in doc && doc.error.type === NO_SHARD) throw new NotReady(doc.error.reason);
+          if ("error" in doc && doc.error.type === NO_SHARD) throw new ShardNotReady(doc.error.reason);
         return found;
       });
     let answer = await get();

@@ -43,22 +43,22 @@ export type ColumnKind = (typeof COLUMN_KINDS)[number];
 /** Separators between a key, which contains neither, and a text or a number. */
 const TEXT = "\0";
 const NUMBER = "\u0001";
-const BEHIND_NUMBERS = "\u0002";
+const AFTER_NUMBERS = "\u0002";
 
 /** Encodes a name for use as a field name. Dots are encoded, since they would create objects. */
 export function keyOf(name: string): string {
-  let key = keysKnown.get(name);
+  let key = keyCache.get(name);
   if (key === undefined) {
     key = encodeURIComponent(name).replace(/[.!'()*~]/g, (character) => `%${hex(character.charCodeAt(0), 2)}`);
-    if (keysKnown.size >= MAX_KNOWN) keysKnown.clear();
-    keysKnown.set(name, key);
+    if (keyCache.size >= MAX_CACHED_KEYS) keyCache.clear();
+    keyCache.set(name, key);
   }
   return key;
 }
 
 /** Cache of keys: events of a log repeat the same names. */
-const keysKnown = new Map<string, string>();
-const MAX_KNOWN = 10_000;
+const keyCache = new Map<string, string>();
+const MAX_CACHED_KEYS = 10_000;
 
 export function nameOf(key: string): string {
   return decodeURIComponent(key);
@@ -117,9 +117,9 @@ export function numberRange(key: string, op: ComparisonOp, value: number): Recor
     case "<=":
       return { gte: `${key}${NUMBER}`, lte: bound };
     case ">":
-      return { gt: bound, lt: `${key}${BEHIND_NUMBERS}` };
+      return { gt: bound, lt: `${key}${AFTER_NUMBERS}` };
     case ">=":
-      return { gte: bound, lt: `${key}${BEHIND_NUMBERS}` };
+      return { gte: bound, lt: `${key}${AFTER_NUMBERS}` };
   }
   throw op satisfies never;
 }

@@ -8,23 +8,23 @@ import type { Names } from "./mapping.ts";
 import { searcherOf } from "./search/scan.ts";
 
 /** Maximum number of attributes of a log with columns. */
-const MAX_OF_LOG = 256;
+const MAX_COLUMNS_OF_LOG = 256;
 /**
  * Number of names that an index has room for. Each may get a field of every kind; 150 fields are
  * reserved for others.
  */
-const ROOM = Math.floor((FIELD_LIMIT - 150) / COLUMN_KINDS.length);
+const MAX_COLUMNS = Math.floor((FIELD_LIMIT - 150) / COLUMN_KINDS.length);
 /** Part of the room left by others that one user's logs may take, so that some is always left. */
-const PART_OF_PERSON = 1 / 4;
+const MAX_SHARE_OF_OWNER = 1 / 4;
 /** Time after which an index is read again for columns added by other processes. */
-const KNOWN_MS = 60_000;
+const REFRESH_MS = 60_000;
 /** Maximum number of indices with cached columns. The events of a month go to one index. */
 const MAX_INDICES = 8;
 
 /**
- * Decides which attributes of each log get columns: the first {@link MAX_OF_LOG} seen, as long as
- * the owner takes no more than a part of the room. Other names are found by terms like all names,
- * and grouped by testing each event. So no user can fill an index, which all logs share.
+ * Decides which attributes of each log get columns: the first {@link MAX_COLUMNS_OF_LOG} seen, as
+ * long as the owner takes no more than a part of the room. Other names are found by terms like all
+ * names, and grouped by testing each event. So no user can fill an index, which all logs share.
  *
  * Processes may decide differently: each document records which columns it lacks.
  */
@@ -59,7 +59,7 @@ export class ColumnsOfLogs {
 }
 
 /** Stands for the owner of names in an index that no known log has. */
-const NOBODY = "";
+const NO_OWNER = "";
 
 class ColumnsOfIndex {
   readonly #client: Client;
@@ -67,10 +67,10 @@ class ColumnsOfIndex {
   readonly #index: string;
   readonly #logs = new Map<LogKey, Promise<Set<string>>>();
   /** By the key of each name with columns, the user to whom it is charged. */
-  readonly #takers = new Map<string, string>();
-  readonly #taken = new Map<string, number>();
-  #known: Promise<void> | null = null;
-  #knownAt_ms = -Infinity;
+  readonly #ownerOfColumn = new Map<string, string>();
+  readonly #countOfOwner = new Map<string, number>();
+  #existing: Promise<void> | null = null;
+  #refreshedAt_ms = -Infinity;
 
   constructor(client: Client, names: Names, index: string) {
     this.#client = client;
@@ -79,8 +79,8 @@ class ColumnsOfIndex {
   }
 
   async of(log: LogKey, person: string): Promise<(key: string) => boolean> {
-    if (performance.now() - this.#knownAt_ms > KNOWN_MS) this.#know();
-    await this.#known;
+    if (performance.now() - this.#refreshedAt_ms > REFRESH_MS) this.#refresh();
+    await this.#existing;
     let known = this.#logs.get(log);
     if (known === undefined) {
       known = this.#readLog(log, person);
@@ -88,28 +88,28 @@ class ColumnsOfIndex {
       this.#logs.set(log, known);
     }
     const columns = await known;
-    const isNew = (key: string): boolean => columns.size < MAX_OF_LOG && this.#take(key, person);
+    const isNew = (key: string): boolean => columns.size < MAX_COLUMNS_OF_LOG && this.#allocate(key, person);
     return (key) => columns.has(key) || (isNew(key) && columns.add(key).has(key));
   }
 
   /** Gives a name columns if the user has room. @returns whether it has columns */
-  #take(key: string, person: string): boolean {
-    if (this.#takers.has(key)) return true;
-    const own = this.#taken.get(person) ?? 0;
-    const others = this.#takers.size - own;
-    if (own >= (ROOM - others) * PART_OF_PERSON) return false;
-    this.#charge(key, person);
+  #allocate(key: string, person: string): boolean {
+    if (this.#ownerOfColumn.has(key)) return true;
+    const own = this.#countOfOwner.get(person) ?? 0;
+    const others = this.#ownerOfColumn.size - own;
+    if (own >= (MAX_COLUMNS - others) * MAX_SHARE_OF_OWNER) return false;
+    this.#assign(key, person);
     return true;
   }
 
-  #charge(key: string, person: string): void {
-    this.#takers.set(key, person);
-    this.#taken.set(person, (this.#taken.get(person) ?? 0) + 1);
+  #assign(key: string, person: string): void {
+    this.#ownerOfColumn.set(key, person);
+    this.#countOfOwner.set(person, (this.#countOfOwner.get(person) ?? 0) + 1);
   }
 
   /** Reads the names of a log: those with columns in the index first, then the most frequent. */
   async #readLog(log: LogKey, person: string): Promise<Set<string>> {
-    const terms = { field: ATTRIBUTE_PATHS.keys, size: MAX_OF_LOG };
+    const terms = { field: ATTRIBUTE_PATHS.keys, size: MAX_COLUMNS_OF_LOG };
     const { aggregations } = await translated(() =>
       searcherOf(
         this.#client,
@@ -120,17 +120,19 @@ class ColumnsOfIndex {
         track_total_hits: false,
         aggs: {
           keys: { terms },
-          ...(this.#takers.size > 0 && { taken: { terms: { ...terms, include: [...this.#takers.keys()] } } }),
+          ...(this.#ownerOfColumn.size > 0 && {
+            taken: { terms: { ...terms, include: [...this.#ownerOfColumn.keys()] } },
+          }),
         },
       }),
     );
     const columns = new Set<string>();
     for (const { key } of [...(aggregations?.["taken"]?.buckets ?? []), ...(aggregations?.["keys"]?.buckets ?? [])]) {
       const name = key as string;
-      if (columns.size >= MAX_OF_LOG || !this.#take(name, person)) continue;
-      if (this.#takers.get(name) === NOBODY) {
-        this.#taken.set(NOBODY, this.#taken.get(NOBODY)! - 1);
-        this.#charge(name, person);
+      if (columns.size >= MAX_COLUMNS_OF_LOG || !this.#allocate(name, person)) continue;
+      if (this.#ownerOfColumn.get(name) === NO_OWNER) {
+        this.#countOfOwner.set(NO_OWNER, this.#countOfOwner.get(NO_OWNER)! - 1);
+        this.#assign(name, person);
       }
       columns.add(name);
     }
@@ -138,19 +140,19 @@ class ColumnsOfIndex {
   }
 
   /** Reads the names in the index. If that fails, the previous ones remain. */
-  #know(): void {
-    const isFirst = this.#known === null;
-    this.#knownAt_ms = performance.now();
-    const reading = this.#readTaken();
+  #refresh(): void {
+    const isFirst = this.#existing === null;
+    this.#refreshedAt_ms = performance.now();
+    const reading = this.#readExisting();
     if (!isFirst) return void reading.catch(() => {});
-    this.#known = reading;
+    this.#existing = reading;
     reading.catch(() => {
-      this.#known = null;
-      this.#knownAt_ms = -Infinity;
+      this.#existing = null;
+      this.#refreshedAt_ms = -Infinity;
     });
   }
 
-  async #readTaken(): Promise<void> {
+  async #readExisting(): Promise<void> {
     const found = await translated(() =>
       this.#client.indices.getMapping({
         index: this.#index,
@@ -160,7 +162,7 @@ class ColumnsOfIndex {
       }),
     );
     for (const { mappings } of Object.values(found))
-      for (const key of keysIn(mappings)) if (!this.#takers.has(key)) this.#charge(key, NOBODY);
+      for (const key of keysIn(mappings)) if (!this.#ownerOfColumn.has(key)) this.#assign(key, NO_OWNER);
   }
 }
 

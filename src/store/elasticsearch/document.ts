@@ -33,7 +33,7 @@ export type Document = {
   indexed?: AttributeIndex;
   /** Absent in documents of earlier releases. */
   pattern?: string;
-  has?: readonly Mark[];
+  has?: readonly Flag[];
   owner?: UserId;
   folded?: Partial<Record<"text" | "link" | "hash" | "pattern" | "source" | "class" | "user", string>> & {
     tags?: readonly string[];
@@ -42,7 +42,7 @@ export type Document = {
   };
 };
 
-type Mark = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof SEEN | SeenBy;
+type Flag = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof SEEN | SeenBy;
 /** Marks an alert that its user has seen. `SeenBy` also names the bulk change that marked it. */
 export const SEEN = "seen";
 export type SeenBy = `${typeof SEEN}:${string}`;
@@ -61,11 +61,11 @@ export const ROW_SOURCE = { excludes: ["data", "folded", ATTRIBUTES, "place"] };
  * whole documents are requested only from logs of which none with these has been read.
  */
 export function sourceOfFewRows(logs: readonly LogKey[]): true | typeof ROW_SOURCE {
-  return logs.some((log) => logsWithMore.has(log)) ? ROW_SOURCE : true;
+  return logs.some((log) => logsWithLargeFields.has(log)) ? ROW_SOURCE : true;
 }
 
 /** Logs of which this process has read a document with `data` or attributes. */
-const logsWithMore = new Set<LogKey>();
+const logsWithLargeFields = new Set<LogKey>();
 
 /** Copies are few, so their attributes have no columns. */
 export const NO_COLUMNS = (): boolean => false;
@@ -87,7 +87,7 @@ export function encodeCopy(event: StoredEvent, { owner, has = [] }: Pick<Documen
 type Encoding = {
   readonly hasColumns: (key: string) => boolean;
   readonly owner: UserId | undefined;
-  readonly seen: readonly Mark[];
+  readonly seen: readonly Flag[];
 };
 
 function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): string {
@@ -113,7 +113,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
     attributes: event.attributes ?? undefined,
     indexed: event.attributes === null ? undefined : indexAttributes(event.attributes, hasColumns),
     data: event.data === null ? undefined : wellFormed(event.data),
-    has: marksOf(event, text, seen),
+    has: flagsOf(event, text, seen),
     owner,
     folded: {
       text,
@@ -131,7 +131,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
 
 /** Converts a document to a row. The document may lack the fields that no row has. */
 export function toRow(document: Document): EventRow {
-  if (document.data !== undefined || document.attributes !== undefined) logsWithMore.add(document.log);
+  if (document.data !== undefined || document.attributes !== undefined) logsWithLargeFields.add(document.log);
   return {
     id: document.id,
     log: document.log,
@@ -163,15 +163,15 @@ function folded(text: string | undefined): string | undefined {
   return text === undefined ? undefined : fold(text);
 }
 
-function marksOf(
+function flagsOf(
   { data, geo }: Pick<StoredEvent, "data" | "geo">,
   text: string | undefined,
-  seen: readonly Mark[],
-): Mark[] | undefined {
-  const marks: Mark[] = [...seen];
-  if (data !== null) marks.push("data");
-  if (geo !== null) marks.push("geo");
-  if (geo !== null && "ip" in geo) marks.push(ADDRESS);
-  if (text !== undefined && isOdd(text)) marks.push(ODD_TEXT);
-  return marks.length === 0 ? undefined : marks;
+  seen: readonly Flag[],
+): Flag[] | undefined {
+  const flags: Flag[] = [...seen];
+  if (data !== null) flags.push("data");
+  if (geo !== null) flags.push("geo");
+  if (geo !== null && "ip" in geo) flags.push(ADDRESS);
+  if (text !== undefined && isOdd(text)) flags.push(ODD_TEXT);
+  return flags.length === 0 ? undefined : flags;
 }

@@ -14,7 +14,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
-import { KnownDistinct } from "./groups/distinct.ts";
+import { DistinctHints } from "./groups/distinct.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./write/deletions.ts";
 import { attributeNames, fields } from "./search/fields.ts";
 import { readParts } from "./rebuild/generations.ts";
@@ -41,7 +41,7 @@ import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
 import { rebuild } from "./rebuild/rebuild.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
-import { BLOCKED } from "./search/scan.ts";
+import { BLOCK_EXCEPTION } from "./search/scan.ts";
 import { encodeVisit, users } from "./users.ts";
 import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
 
@@ -54,7 +54,7 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   readonly namespace: string;
   readonly log: Logger;
   /** Called and awaited before retention removes a part, which may then be kept after all. */
-  readonly removing?: (part: StorePart) => Promise<void>;
+  readonly beforeRemoval?: (part: StorePart) => Promise<void>;
   /** Returns the user to whom a log is charged. Default: each log by itself. */
   readonly personOf?: (log: LogKey) => string;
 };
@@ -70,7 +70,7 @@ const QUESTION_MS = 30_000;
  * @throws StartError if a later release has changed the layout; LoggiaError `store_unavailable`
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
-  const { client, namespace, log, removing = async () => {}, personOf = (key) => key } = options;
+  const { client, namespace, log, beforeRemoval = async () => {}, personOf = (key) => key } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
@@ -88,10 +88,10 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   log.info({ namespace }, "elasticsearch: index templates are installed");
   const columns = new ColumnsOfLogs(client, names, personOf);
-  const known = new KnownDistinct();
+  const hints = new DistinctHints();
   const recovery = createRecovery({ client, names, columns, log });
-  recovery.notice();
-  const { written, changed } = noticing(recovery);
+  recovery.check();
+  const { written, changed } = withRecovery(recovery);
   return {
     prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
     writeEvents: (events) => written(writeEncodedBulk(client, operationsOf(events))),
@@ -108,7 +108,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     list: (plan, { countUpTo = Infinity } = {}) => question(() => list(client, names, plan, countUpTo)),
     rows: (plan) => question(() => rows(client, names, plan)),
-    group: (plan) => question(() => group(client, names, plan, known)),
+    group: (plan) => question(() => group(client, names, plan, hints)),
     users: (plan) => question(() => users(client, names, plan)),
     fields: (asked) => question(() => fields(client, names, asked)),
     attributeNames: (key) => question(() => attributeNames(client, names, key)),
@@ -127,14 +127,14 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     deletionsAmong: (key, ids) => translated(() => deletionsAmong(client, names, key, ids)),
 
     deleteExpired: (expiry, signal) => {
-      recovery.notice();
-      return translated(() => outlastSilence(() => deleteExpired({ client, names, removing }, expiry, signal)));
+      recovery.check();
+      return translated(() => outlastSilence(() => deleteExpired({ client, names, beforeRemoval }, expiry, signal)));
     },
     reclassify: (piece) => changed(() => outlastSilence(() => reclassify(client, names, piece))),
     rebuild: (options) =>
       translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch(
         (error: unknown) => {
-          recovery.notice();
+          recovery.check();
           throw options.signal.aborted ? options.signal.reason : error;
         },
       ),
@@ -153,18 +153,19 @@ function question<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */
-function noticing(recovery: Recovery) {
+function withRecovery(recovery: Recovery) {
   return {
     written: async (outcomes: Promise<WriteOutcome[]>): Promise<WriteOutcome[]> => {
       const settled = await outcomes;
-      if (settled.some((outcome) => outcome.kind === "retry" && outcome.reason.includes(BLOCKED))) recovery.notice();
+      if (settled.some((outcome) => outcome.kind === "retry" && outcome.reason.includes(BLOCK_EXCEPTION)))
+        recovery.check();
       return settled;
     },
     changed: async <T>(change: () => Promise<T>): Promise<T> => {
       try {
         return await translated(change);
       } catch (error) {
-        if (String(error).includes(BLOCKED)) recovery.notice();
+        if (String(error).includes(BLOCK_EXCEPTION)) recovery.check();
         throw error;
       }
     },
@@ -188,14 +189,14 @@ async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[
   try {
     const deleted = await deletedAmong(client, names, [...new Set(written.map((i) => alerts[i]!.event.id))]);
     const orphans = written.filter((i) => deleted.has(alerts[i]!.event.id));
-    const buried = await writeBulk(
+    const markers = await writeBulk(
       client,
       orphans.map((i) => {
         const { user, event } = alerts[i]!;
         return indexOperation(names.alertsOf(event.id), copyId(event.id, user), MARKER);
       }),
     );
-    for (const [k, i] of orphans.entries()) outcomes[i] = buried[k]!;
+    for (const [k, i] of orphans.entries()) outcomes[i] = markers[k]!;
   } catch (error) {
     const { code, message } = translateElasticsearchError(error);
     if (code !== "store_unavailable") throw error;

@@ -11,9 +11,9 @@ import type { TrackedUser, UsersPage } from "../store.ts";
 import { compileVisits } from "./search/compile.ts";
 import type { Query } from "./search/compile.ts";
 import type { Names } from "./mapping.ts";
-import { ANY_ORDER, atOneMoment, scan, totalOf } from "./search/scan.ts";
+import { ANY_ORDER, scan, totalOf, withPointInTime } from "./search/scan.ts";
 import type { Searcher } from "./search/scan.ts";
-import { Look } from "./search/look.ts";
+import { PacedTest } from "./search/paced-test.ts";
 import { testOfUsers } from "./search/verify.ts";
 
 /** Number of users read in one request. */
@@ -64,12 +64,12 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const asksAll = asksForTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
-  const look = new Look(testOfUsers(plan.where));
-  return atOneMoment(client, names.visits, async (search) => {
+  const test = new PacedTest(testOfUsers(plan.where));
+  return withPointInTime(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);
     for await (const user of asksAll ? readUsers(search, query) : countedUsers(search, query)) {
-      if (await look.at(user)) collector.add(user);
+      if (await test.holds(user)) collector.add(user);
     }
     const { rows, total } = collector.finish();
     return { rows: asksAll ? rows : await withTexts(search, rows), total };
@@ -142,7 +142,7 @@ async function* countedUsers(search: Searcher, query: Query): AsyncGenerator<Tra
 }
 
 /** A user in the making, with the ids of the visits that determined its texts. */
-type Growing = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & {
+type Accumulated = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & {
   userBy: string;
   emailBy: string;
   pageBy: string;
@@ -161,14 +161,17 @@ async function* readUsers(search: Searcher, query: Query): AsyncGenerator<Tracke
         "narrow it, for example by user, or use neither email nor page",
     );
   }
-  const growing = new Map<string, Growing>();
+  const accumulated = new Map<string, Accumulated>();
   for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: true })) {
-    for (const { _source: visit } of hits) grow(growing, visit as VisitDocument);
+    for (const { _source: visit } of hits) accumulate(accumulated, visit as VisitDocument);
   }
-  for (const { userBy: _, emailBy: __, pageBy: ___, ...user } of growing.values()) yield user;
+  for (const { userBy: _, emailBy: __, pageBy: ___, ...user } of accumulated.values()) yield user;
 }
 
-function grow(users: Map<string, Growing>, { id, log, created, user, email, page, folded }: VisitDocument): void {
+function accumulate(
+  users: Map<string, Accumulated>,
+  { id, log, created, user, email, page, folded }: VisitDocument,
+): void {
   const key = `${log} ${folded.user}`;
   let known = users.get(key);
   if (known === undefined) {
@@ -185,14 +188,14 @@ function grow(users: Map<string, Growing>, { id, log, created, user, email, page
 
 /** Latest visit in the order of ids. */
 const LATEST = { top_hits: { size: 1, sort: [{ id: "desc" as const }], _source: ["user", "email", "page"] } };
-const TOLD = {
+const LATEST_TEXTS = {
   latest: LATEST,
   email: { filter: { term: { has: "email" } }, aggs: { latest: LATEST } },
   page: { filter: { term: { has: "page" } }, aggs: { latest: LATEST } },
 } as const;
 
 type Latest = { readonly hits: { readonly hits: readonly { readonly _source?: Partial<VisitDocument> }[] } };
-type Told = {
+type TextsBucket = {
   readonly latest: Latest;
   readonly email: { readonly latest: Latest };
   readonly page: { readonly latest: Latest };
@@ -200,21 +203,23 @@ type Told = {
 
 /** Adds the texts to users that were only counted. */
 async function withTexts(search: Searcher, rows: readonly TrackedUser[]): Promise<TrackedUser[]> {
-  const told = new Map<string, Pick<TrackedUser, "user" | "email" | "page">>();
+  const texts = new Map<string, Pick<TrackedUser, "user" | "email" | "page">>();
   for (const [log, users] of Map.groupBy(rows, (row) => row.log)) {
     const { aggregations } = await search({
       query: { bool: { filter: [{ term: { log } }, { terms: { "folded.user": users.map(({ user }) => user) } }] } },
       size: 0,
       track_total_hits: false,
-      aggs: { users: { terms: { field: "folded.user", size: users.length }, aggs: TOLD } },
+      aggs: { users: { terms: { field: "folded.user", size: users.length }, aggs: LATEST_TEXTS } },
     });
-    const buckets = (aggregations?.["users"]?.buckets ?? []) as unknown as readonly (Told & { readonly key: string })[];
-    for (const bucket of buckets) told.set(`${log} ${bucket.key}`, textsOf(bucket));
+    const buckets = (aggregations?.["users"]?.buckets ?? []) as unknown as readonly (TextsBucket & {
+      readonly key: string;
+    })[];
+    for (const bucket of buckets) texts.set(`${log} ${bucket.key}`, textsOf(bucket));
   }
-  return rows.map((row) => ({ ...row, ...told.get(`${row.log} ${row.user}`) }));
+  return rows.map((row) => ({ ...row, ...texts.get(`${row.log} ${row.user}`) }));
 }
 
-function textsOf({ latest, email, page }: Told): Pick<TrackedUser, "user" | "email" | "page"> {
+function textsOf({ latest, email, page }: TextsBucket): Pick<TrackedUser, "user" | "email" | "page"> {
   return {
     user: sourceOf(latest).user ?? "",
     email: sourceOf(email.latest).email ?? "",

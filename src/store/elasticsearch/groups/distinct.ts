@@ -15,7 +15,7 @@ export type DistinctWay = "counted" | "estimated";
 export const MAX_DISTINCT = 10_500;
 /** Maximum number of values of all groups, well within the cluster's limit of 65,536 buckets. */
 export const MAX_VALUES = 40_000;
-const MAX_KNOWN = 1_000;
+const MAX_HINTS = 1_000;
 
 type Aggregation = estypes.AggregationsAggregationContainer;
 
@@ -54,16 +54,16 @@ export function isTooMany(error: unknown): boolean {
  * Remembers how earlier queries counted distinct values, so that similar ones need one pass.
  * Several groups are counted only if they are known to have few values; a single group is tried.
  */
-export class KnownDistinct {
-  readonly #known = new Map<string, DistinctWay>();
+export class DistinctHints {
+  readonly #ways = new Map<string, DistinctWay>();
 
   wayOf(plan: GroupPlan): DistinctWay {
-    return this.#known.get(nameOf(plan)) ?? (plan.by.length === 0 ? "counted" : "estimated");
+    return this.#ways.get(nameOf(plan)) ?? (plan.by.length === 0 ? "counted" : "estimated");
   }
 
   note(plan: GroupPlan, way: DistinctWay): void {
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    this.#known.set(nameOf(plan), way);
+    if (this.#ways.size >= MAX_HINTS) this.#ways.clear();
+    this.#ways.set(nameOf(plan), way);
   }
 }
 

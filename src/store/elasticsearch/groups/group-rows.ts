@@ -6,16 +6,16 @@ import type { Aggregate, GroupPlan, Grouping } from "../../../query/plan.ts";
 import { tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { valueOf } from "./aggregates.ts";
-import { Look } from "../search/look.ts";
+import { PacedTest } from "../search/paced-test.ts";
 import { numbersOf, testOfEvents, textsOf } from "../search/verify.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
-export const MAX_GROWING = 1_000_000;
+export const MAX_GROUPS_IN_MEMORY = 1_000_000;
 
 /** An aggregate to which the rows of a group are added. */
-type Growing = { add(row: EventRow): void; value(): GroupValue };
+type Accumulator = { add(row: EventRow): void; value(): GroupValue };
 
-type GrowingGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Growing[] };
+type OpenGroup = { readonly keys: readonly GroupValue[]; readonly values: readonly Accumulator[] };
 
 /**
  * Computes the groups of rows.
@@ -26,28 +26,28 @@ export async function groupsOfRows(
   plan: GroupPlan,
   rows: readonly EventRow[] | AsyncIterable<EventRow>,
 ): Promise<Iterable<Group>> {
-  const growing = new Map<string, GrowingGroup>();
+  const groups = new Map<string, OpenGroup>();
   const keysOf = plan.by.map(keysOfRow);
   /** Tests of the conditions of counts. */
   const counted = plan.aggregates.map((each) =>
-    each.kind === "count" && each.where !== null ? new Look(testOfEvents(each.where)) : null,
+    each.kind === "count" && each.where !== null ? new PacedTest(testOfEvents(each.where)) : null,
   );
-  const makers = plan.aggregates.map(growingOf);
+  const makers = plan.aggregates.map(accumulatorOf);
   for await (const row of rows) {
     const isCounted: boolean[] = [];
-    for (const look of counted) isCounted.push(look === null || (await look.at(row)));
+    for (const test of counted) isCounted.push(test === null || (await test.holds(row)));
     for (const keys of combinations(keysOf.map((each) => each(row)))) {
       const name = JSON.stringify(keys);
-      let group = growing.get(name);
+      let group = groups.get(name);
       if (group === undefined) {
         group = { keys, values: makers.map((make) => make()) };
-        growing.set(name, group);
+        groups.set(name, group);
       }
       for (const [i, value] of group.values.entries()) if (isCounted[i]!) value.add(row);
     }
-    if (growing.size > MAX_GROWING) throw tooManyGroups();
+    if (groups.size > MAX_GROUPS_IN_MEMORY) throw tooManyGroups();
   }
-  return growing.values().map(({ keys, values }) => ({ keys, values: values.map((each) => each.value()) }));
+  return groups.values().map(({ keys, values }) => ({ keys, values: values.map((each) => each.value()) }));
 }
 
 /** Returns all combinations of one item of each list. */
@@ -87,7 +87,7 @@ function bandOf(bounds: readonly number[], number: number): number {
   return next === -1 ? bounds.length : next;
 }
 
-function growingOf(aggregate: Aggregate): () => Growing {
+function accumulatorOf(aggregate: Aggregate): () => Accumulator {
   switch (aggregate.kind) {
     case "count":
       return () => {
@@ -98,7 +98,7 @@ function growingOf(aggregate: Aggregate): () => Growing {
     case "sum":
     case "min":
     case "max":
-      return () => growingStats(aggregate);
+      return () => statsAccumulator(aggregate);
     case "percentile":
       return () => {
         const numbers: number[] = [];
@@ -117,7 +117,7 @@ function growingOf(aggregate: Aggregate): () => Growing {
     }
     case "first":
     case "last":
-      return () => growingEnd(aggregate);
+      return () => endAccumulator(aggregate);
   }
   throw aggregate satisfies never;
 }
@@ -128,7 +128,7 @@ function percentileOf(numbers: readonly number[], percent: number): number | nul
 }
 
 /** Sums with a correction for the rounding errors of each step (Neumaier). */
-function growingStats({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "min" | "max" }>): Growing {
+function statsAccumulator({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "min" | "max" }>): Accumulator {
   let [count, sum, lost, min, max] = [0, 0, 0, Infinity, -Infinity];
   const add = (number: number): void => {
     const next = sum + number;
@@ -144,7 +144,7 @@ function growingStats({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "
   };
 }
 
-function growingEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>): Growing {
+function endAccumulator({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>): Accumulator {
   let end: EventRow | null = null;
   let value: GroupValue = null;
   const sign = kind === "first" ? 1 : -1;

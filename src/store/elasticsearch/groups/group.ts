@@ -13,15 +13,15 @@ import { answer, verified } from "../search/candidates.ts";
 import type { Query } from "../search/compile.ts";
 import { ROW_SOURCE } from "../document.ts";
 import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
-import type { KnownDistinct } from "./distinct.ts";
+import type { DistinctHints } from "./distinct.ts";
 import { doubtsOfGroups } from "../text-index/doubts.ts";
-import { combinations, groupsOfRows, MAX_GROWING } from "./group-rows.ts";
+import { combinations, groupsOfRows, MAX_GROUPS_IN_MEMORY } from "./group-rows.ts";
 import { isOneIndex } from "../search/per-index.ts";
 import { indexOf } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 import { groupsOfPart, keysIn, partOf } from "./parts.ts";
 import type { Part, RawGroup } from "./parts.ts";
-import { ANY_ORDER, atOneMoment } from "../search/scan.ts";
+import { ANY_ORDER, withPointInTime } from "../search/scan.ts";
 import type { Searcher } from "../search/scan.ts";
 import { refine } from "../search/refine.ts";
 import type { Estimated } from "../search/refine.ts";
@@ -37,28 +37,28 @@ const PAGE = 10_000;
 const PARTS_AT_ONCE = 4;
 
 /** Answers a group plan. Groups outside the page are dropped as they arrive. */
-export async function group(client: Client, names: Names, plan: GroupPlan, known: KnownDistinct): Promise<Group[]> {
+export async function group(client: Client, names: Names, plan: GroupPlan, hints: DistinctHints): Promise<Group[]> {
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
   const index = indexOf(names, plan.from);
   const computation = computationOf(plan.aggregates, names.earlier, "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
     collected(plan, await groupsOfRows(plan, rows));
-  const looking = (query: Query): Promise<Collector> =>
-    atOneMoment(client, index, (search) =>
+  const byScanning = (query: Query): Promise<Collector> =>
+    withPointInTime(client, index, (search) =>
       fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
     );
   const collector = await answer(plan, {
-    exactly: async (query, search) => {
-      if (!computation.exact) return looking(query);
+    exact: async (query, search) => {
+      if (!computation.exact) return byScanning(query);
       if (computation.distinct.length === 0) {
         const isOneShard = (): Promise<boolean> => isOneIndex(client, index);
         return countedGroups(search, plan, computation, query, { isOneShard });
       }
-      return distinctGroups(search, plan, { names, known, estimating: computation, query });
+      return distinctGroups(search, plan, { names, hints, estimating: computation, query });
     },
-    looking,
-    among: fromRows,
+    byScanning,
+    fromRows,
     doubts: [...doubtsOfGroups(plan, names.earlier), ...computation.doubts],
     few: { client, index, names, source: ROW_SOURCE },
   });
@@ -127,28 +127,28 @@ async function distinctGroups(
   plan: GroupPlan,
   {
     names,
-    known,
+    hints,
     estimating,
     query,
   }: {
     readonly names: Names;
-    readonly known: KnownDistinct;
+    readonly hints: DistinctHints;
     readonly estimating: Computation;
     readonly query: Query;
   },
 ): Promise<Collector> {
-  if (known.wayOf(plan) === "counted") {
+  if (hints.wayOf(plan) === "counted") {
     const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
     try {
       return await countedGroups(withoutValues, plan, computationOf(plan.aggregates, names.earlier, "counted"), query);
     } catch (error) {
       if (!isTooMany(error)) throw error;
-      known.note(plan, "estimated");
+      hints.note(plan, "estimated");
     }
   }
   const tally = { values: 0, most: 0 };
   const collector = await countedGroups(search, plan, estimating, query, { tally });
-  known.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
+  hints.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
   return collector;
 }
 
@@ -235,7 +235,7 @@ async function collectPart(
       continue;
     }
     estimated.push(...some);
-    if (estimated.length > MAX_GROWING) throw tooManyGroups();
+    if (estimated.length > MAX_GROUPS_IN_MEMORY) throw tooManyGroups();
   }
   for (const { aggregate } of computation.distinct) {
     for (const { values } of estimated) {

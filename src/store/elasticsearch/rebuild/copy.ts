@@ -8,7 +8,7 @@ import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "../docume
 import type { Document } from "../document.ts";
 import type { Names } from "../mapping.ts";
 import { refresh } from "../annotations.ts";
-import { ANY_ORDER, atThisMoment, patiently, scan, searcherOf, totalOf } from "../search/scan.ts";
+import { ANY_ORDER, retryTransient, scan, searcherOf, totalOf, withPointInTimeOnce } from "../search/scan.ts";
 import type { Hit } from "../search/scan.ts";
 import { encodeVisit, visitOf } from "../users.ts";
 import type { VisitDocument } from "../users.ts";
@@ -31,13 +31,13 @@ export type CopyOptions = {
   /** Whether a document replaces an existing one, because it may have changed since. */
   readonly overwrites?: boolean;
   /** Whether to pause after each step, for as long as it took, to leave the cluster to others. */
-  readonly rests: boolean;
+  readonly pauses: boolean;
   /** Called after each step. */
   readonly step?: (counts: Copied) => void;
 };
 
 /** Numbers of documents read, and of documents that were replaced by markers. */
-export type Copied = { readonly compared: number; readonly buried: number };
+export type Copied = { readonly compared: number; readonly overwritten: number };
 
 /**
  * Copies the writes to an index after a sequence number. Unless it overwrites, documents are
@@ -49,15 +49,15 @@ export async function copyAfter(options: CopyOptions, after: number): Promise<nu
   const { client, from, signal, step } = options;
   let compared = 0;
   await refresh(client, from);
-  await atThisMoment(client, from, async (search) => {
+  await withPointInTimeOnce(client, from, async (search) => {
     const query: Query = { range: { _seq_no: { gt: after } } };
     let start_ms = performance.now();
     for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: true })) {
       signal.throwIfAborted();
-      const buried = await copyHits(options, hits);
+      const overwritten = await copyHits(options, hits);
       compared += hits.length;
-      step?.({ compared: hits.length, buried });
-      if (options.rests) await sleep(performance.now() - start_ms, undefined, { signal });
+      step?.({ compared: hits.length, overwritten });
+      if (options.pauses) await sleep(performance.now() - start_ms, undefined, { signal });
       start_ms = performance.now();
     }
   });
@@ -81,9 +81,9 @@ async function copyHits(
     markers.push(id);
     operations.push(indexOperation(to, id, MARKER));
   }
-  const buried = markers.length === 0 ? 0 : (await idsAmong(client, to, markers, "documents")).size;
+  const overwritten = markers.length === 0 ? 0 : (await idsAmong(client, to, markers, "documents")).size;
   await writeAll(client, operations, signal);
-  return buried;
+  return overwritten;
 }
 
 /** Returns which of these ids an index has, as documents only or including markers. */
@@ -94,7 +94,7 @@ async function idsAmong(
   which: "documents" | "all",
 ): Promise<ReadonlySet<string>> {
   const docs = ids.map((id) => ({ _index: index, _id: id }));
-  const answer = await patiently(() => client.mget<{ log?: string }>({ docs, _source: ["log"] }));
+  const answer = await retryTransient(() => client.mget<{ log?: string }>({ docs, _source: ["log"] }));
   const found = new Set<string>();
   for (const doc of answer.docs) {
     if ("error" in doc) throw new LoggiaError("store_unavailable", `Elasticsearch could not read ${index}`);
@@ -132,7 +132,7 @@ function eventOf(document: Document): StoredEvent {
 /** Deletes documents from a copy that the original no longer has. */
 export async function prune({ client, from, to, signal }: Omit<CopyOptions, "encode">): Promise<void> {
   await refresh(client, to);
-  await atThisMoment(client, to, async (search) => {
+  await withPointInTimeOnce(client, to, async (search) => {
     const query: Query = { match_all: {} };
     for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: BATCH, source: false })) {
       const ids = hits.map(({ _id: id }) => id ?? "");

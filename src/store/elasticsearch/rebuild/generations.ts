@@ -84,8 +84,10 @@ export async function readWrites(client: Client, indices: readonly Index[]): Pro
       querystring: { ignore_unavailable: true },
     });
     for (const { name, shards } of some) {
-      const { uuid, shards: told = {} } = answer.indices?.[name] ?? {};
-      const primaries = Array.from({ length: shards }, (_, i) => told[i]?.find(({ routing }) => routing?.primary));
+      const { uuid, shards: shardStats = {} } = answer.indices?.[name] ?? {};
+      const primaries = Array.from({ length: shards }, (_, i) =>
+        shardStats[i]?.find(({ routing }) => routing?.primary),
+      );
       const numbers = primaries.flatMap((primary) => primary?.seq_no ?? []);
       if (uuid === undefined || numbers.length < shards) continue;
       found.set(name, {
@@ -106,16 +108,16 @@ export async function createGeneration(
   generation: number,
 ): Promise<string> {
   const name = indexOfGeneration(names, place, generation);
-  await unlessThere(() => client.indices.create({ index: name, aliases: { [names.building]: {} } }));
+  await unlessExists(() => client.indices.create({ index: name, aliases: { [names.building]: {} } }));
   return name;
 }
 
 /** Creates the index of a place as its first document would, unless it exists. */
 export async function createPlace(client: Client, place: string): Promise<void> {
-  await unlessThere(() => client.indices.create({ index: place }));
+  await unlessExists(() => client.indices.create({ index: place }));
 }
 
-async function unlessThere(create: () => Promise<unknown>): Promise<void> {
+async function unlessExists(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();
   } catch (error) {

@@ -4,13 +4,13 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../../errors.ts";
-import { patiently } from "../search/scan.ts";
+import { retryTransient } from "../search/scan.ts";
 
 /** Interval of the holder's heartbeats. */
-const BEAT_MS = 2000;
+const HEARTBEAT_MS = 2000;
 /** Time without a heartbeat, by the observer's clock, after which the lock may be taken over. */
-const LOCK_MS = 15_000;
-const BEAT_TIMEOUT_MS = 5000;
+const LOCK_TIMEOUT_MS = 15_000;
+const HEARTBEAT_TIMEOUT_MS = 5000;
 const ID = "lease";
 
 /** `generation` rises each time the lock is taken. */
@@ -35,31 +35,31 @@ export type Lock = {
 };
 
 /** `alive`: the holder sends heartbeats. `orphaned`: the holder was interrupted. */
-type Fate = { readonly kind: "free" | "alive" | "orphaned"; readonly found: Found | null };
+type LockState = { readonly kind: "free" | "alive" | "orphaned"; readonly found: Found | null };
 
 /** Whether the lock has a holder, alive or not. */
 export async function isHeld(client: Client, index: string): Promise<boolean> {
-  return ((await look(client, index))?.holder ?? null) !== null;
+  return ((await readLock(client, index))?.holder ?? null) !== null;
 }
 
-async function look(client: Client, index: string): Promise<Found | null> {
-  const answer = await patiently(() => client.get<Document>({ index, id: ID }, { ignore: [404] }));
+async function readLock(client: Client, index: string): Promise<Found | null> {
+  const answer = await retryTransient(() => client.get<Document>({ index, id: ID }, { ignore: [404] }));
   const { _source: document, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   if (document === undefined || seqNo === undefined || primaryTerm === undefined) return null;
   return { ...document, seqNo, primaryTerm };
 }
 
-/** Observes the lock until its state is known, up to {@link LOCK_MS} without heartbeats. */
-export async function fateOf(client: Client, index: string, signal: AbortSignal): Promise<Fate> {
-  const first = await look(client, index);
+/** Observes the lock until its state is known, up to {@link LOCK_TIMEOUT_MS} without heartbeats. */
+export async function lockStateOf(client: Client, index: string, signal: AbortSignal): Promise<LockState> {
+  const first = await readLock(client, index);
   if (first === null || first.holder === null) return { kind: "free", found: first };
   const start_ms = performance.now();
   for (;;) {
-    await sleep(BEAT_MS / 4, undefined, { signal });
-    const found = await look(client, index);
+    await sleep(HEARTBEAT_MS / 4, undefined, { signal });
+    const found = await readLock(client, index);
     if (found === null || found.holder === null) return { kind: "free", found };
     if (found.seqNo !== first.seqNo || found.primaryTerm !== first.primaryTerm) return { kind: "alive", found };
-    if (performance.now() - start_ms >= LOCK_MS) return { kind: "orphaned", found };
+    if (performance.now() - start_ms >= LOCK_TIMEOUT_MS) return { kind: "orphaned", found };
   }
 }
 
@@ -74,8 +74,8 @@ export async function takeLock(
   options: { readonly least: number; readonly signal: AbortSignal },
 ): Promise<Lock> {
   await prepareIndex(client, index);
-  const fate = await fateOf(client, index, options.signal);
-  const lock = fate.kind === "alive" ? null : await claimLock(client, index, fate, options.least);
+  const state = await lockStateOf(client, index, options.signal);
+  const lock = state.kind === "alive" ? null : await claimLock(client, index, state, options.least);
   if (lock === null) {
     throw new LoggiaError("conflict", "Another process is rebuilding the store: wait until it has finished");
   }
@@ -86,7 +86,7 @@ export async function takeLock(
 export async function claimLock(
   client: Client,
   index: string,
-  { kind, found }: Fate,
+  { kind, found }: LockState,
   least: number,
 ): Promise<Lock | null> {
   const holder = randomBytes(12).toString("base64url");
@@ -122,7 +122,7 @@ async function write(
       : { if_seq_no: expected.seqNo, if_primary_term: expected.primaryTerm };
   const answer = await client.index(
     { index, id: ID, document, ...guard },
-    { ignore: [409], requestTimeout: BEAT_TIMEOUT_MS, maxRetries: 0 },
+    { ignore: [409], requestTimeout: HEARTBEAT_TIMEOUT_MS, maxRetries: 0 },
   );
   const { _seq_no: seqNo, _primary_term: primaryTerm } = answer;
   return seqNo === undefined || primaryTerm === undefined ? null : { seqNo, primaryTerm };
@@ -146,7 +146,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
     let written = await write(client, index, next, version);
     if (written === null) {
       // A heartbeat whose response was lost has changed the version too.
-      const found = await look(client, index);
+      const found = await readLock(client, index);
       if (found?.holder === document.holder) written = await write(client, index, next, found);
     }
     if (written === null) {
@@ -156,9 +156,9 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
     version = written!;
   }
 
-  async function beat(): Promise<void> {
+  async function sendHeartbeats(): Promise<void> {
     while (!ended.signal.aborted && !lost.signal.aborted) {
-      await sleep(BEAT_MS, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      await sleep(HEARTBEAT_MS, undefined, { signal: ended.signal, ref: false }).catch(() => {});
       // Queued behind other writes. While the cluster is unavailable, nobody else can take the
       // lock.
       if (!ended.signal.aborted) await queue(document).catch(() => {});
@@ -175,7 +175,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
     return last;
   }
 
-  const beating = beat();
+  const heartbeats = sendHeartbeats();
   return {
     generation: document.generation,
     inherited,
@@ -183,7 +183,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
     confirm: () => queue(document),
     end: async (cleared) => {
       ended.abort();
-      await beating;
+      await heartbeats;
       if (cleared && !lost.signal.aborted) await queue({ ...document, holder: null });
     },
   };

@@ -88,18 +88,18 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
   const lock = await takeLock(client, names.rebuild, { least, signal: options.signal });
   let cleared = false;
   try {
-    await clearAway(context, lock);
-    const work = new Work(context, options, lock);
+    await cleanUp(context, lock);
+    const job = new Rebuild(context, options, lock);
     try {
-      const progress = await work.run();
+      const progress = await job.run();
       cleared = true;
       return progress;
     } catch (error) {
       // The switch may still happen. By the time another process takes the lock over, its outcome
       // is known.
-      if (!lock.lost.aborted && !work.isUnsure) {
+      if (!lock.lost.aborted && !job.mayHaveSwitched) {
         await discardUnserved(client, names);
-        await unblock(client, work.blocked);
+        await unblock(client, job.blocked);
         cleared = true;
       }
       throw error;
@@ -113,7 +113,7 @@ export async function rebuild(context: RebuildContext, options: RebuildOptions):
  * Cleans up after an interrupted rebuild: first the indices that it could still switch to, then the
  * blocks of writes.
  */
-export async function clearAway({ client, names, log }: RebuildContext, lock: Lock): Promise<void> {
+export async function cleanUp({ client, names, log }: RebuildContext, lock: Lock): Promise<void> {
   await discardUnserved(client, names);
   if (!lock.inherited) return;
   const blocked = (await readIndices(client, names)).filter(({ isServed, isBlocked }) => isServed && isBlocked);
@@ -131,17 +131,17 @@ function unexpectedWrite(): LoggiaError {
   );
 }
 
-class Work {
+class Rebuild {
   /** Indices that this rebuild has blocked. */
   blocked: readonly string[] = [];
-  isUnsure = false;
+  mayHaveSwitched = false;
   readonly #context: RebuildContext;
   readonly #options: RebuildOptions;
   readonly #lock: Lock;
   readonly #signal: AbortSignal;
   readonly #targets = new Map<string, Promise<Target>>();
   #progress: RebuildProgress = { stage: "reading", rebuilt: 0, compared: 0, copied: 0, markers: 0 };
-  #buried = 0;
+  #overwritten = 0;
 
   constructor(context: RebuildContext, options: RebuildOptions, lock: Lock) {
     this.#context = context;
@@ -160,7 +160,7 @@ class Work {
     const targets = await Promise.all(this.#targets.values());
     for (let pass = 1; pass <= PASSES; pass++) {
       // The first pass is throttled; the others must be faster than the writers.
-      if ((await this.#catchUp(targets, { rests: pass === 1, signal: this.#signal })) <= FEW) break;
+      if ((await this.#catchUp(targets, { pauses: pass === 1, signal: this.#signal })) <= FEW) break;
     }
     this.#report({ stage: "switching" });
     await this.#switch(targets);
@@ -200,7 +200,7 @@ class Work {
 
   async #fill(): Promise<void> {
     const { client, names, columns } = this.#context;
-    const anew: Parameters<RebuildOptions["fill"]>[0] = {
+    const writes: Parameters<RebuildOptions["fill"]>[0] = {
       prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id)), columns),
       writeEvents: async (events) => {
         this.#signal.throwIfAborted();
@@ -216,12 +216,12 @@ class Work {
       },
     };
     const { fill } = this.#options;
-    await fill(anew, this.#signal);
+    await fill(writes, this.#signal);
     this.#signal.throwIfAborted();
   }
 
   /** Copies the writes since the last pass. @returns the number of documents read */
-  async #catchUp(targets: readonly Target[], options: { rests: boolean; signal: AbortSignal }): Promise<number> {
+  async #catchUp(targets: readonly Target[], options: { pauses: boolean; signal: AbortSignal }): Promise<number> {
     const { client, names, columns } = this.#context;
     const served = await this.#served(targets);
     const writes = await readWrites(client, [...served.values()]);
@@ -248,7 +248,7 @@ class Work {
   }
 
   /** Removes deleted bookmarks from the copy. Only bookmarks are deleted without a marker. */
-  async #mirror(from: Index, { index: to }: Target, options: { rests: boolean; signal: AbortSignal }): Promise<void> {
+  async #mirror(from: Index, { index: to }: Target, options: { pauses: boolean; signal: AbortSignal }): Promise<void> {
     const { client } = this.#context;
     await refresh(client, `${from.name},${to}`);
     if ((await countOf(client, from.name)) === (await countOf(client, to))) return;
@@ -277,7 +277,7 @@ class Work {
     const start_ms = performance.now();
     await block(client, this.blocked);
     while (!(await this.#isComplete(targets))) {
-      await this.#catchUp(targets, { rests: false, signal });
+      await this.#catchUp(targets, { pauses: false, signal });
       await sleep(SETTLE_MS, undefined, { signal });
     }
     await refresh(client, names.building);
@@ -289,7 +289,7 @@ class Work {
       const changes = targets.map(({ place, index }) => ({ old: served.get(place)!.name, index }));
       await switchTo(client, names, changes);
     } catch (error) {
-      this.isUnsure = !(error instanceof errors.ResponseError) || (error.statusCode ?? 500) >= 500;
+      this.mayHaveSwitched = !(error instanceof errors.ResponseError) || (error.statusCode ?? 500) >= 500;
       throw error;
     }
     this.blocked = [];
@@ -299,7 +299,7 @@ class Work {
       "rebuild: switched to the new indices; writes were blocked meanwhile",
     );
     // Documents written from the bus and deleted since are markers now.
-    const copied = counts.documents - this.#progress.rebuilt + this.#buried;
+    const copied = counts.documents - this.#progress.rebuilt + this.#overwritten;
     this.#report({ stage: "done", copied, markers: counts.markers });
   }
 
@@ -321,17 +321,17 @@ class Work {
     let markers = 0;
     for (const { place, index } of targets) {
       await refresh(client, place);
-      const [old, anew] = [await countOf(client, place), await countOf(client, index)];
-      if (anew < old) throw new Error(`The copy ${index} has ${anew} of ${old} documents`);
+      const [old, copied] = [await countOf(client, place), await countOf(client, index)];
+      if (copied < old) throw new Error(`The copy ${index} has ${copied} of ${old} documents`);
       const some = await countOf(client, index, IS_DOCUMENT);
       documents += some;
-      markers += anew - some;
+      markers += copied - some;
     }
     return { documents, markers };
   }
 
-  #step({ compared, buried }: Copied): void {
-    this.#buried += buried;
+  #step({ compared, overwritten }: Copied): void {
+    this.#overwritten += overwritten;
     this.#report({ compared: this.#progress.compared + compared });
   }
 

@@ -1,5 +1,5 @@
-import { claimLock, fateOf } from "./lock.ts";
-import { clearAway } from "./rebuild.ts";
+import { claimLock, lockStateOf } from "./lock.ts";
+import { cleanUp } from "./rebuild.ts";
 import type { RebuildContext } from "./rebuild.ts";
 
 /** Cleans up after interrupted rebuilds. */
@@ -7,7 +7,7 @@ export type Recovery = AsyncDisposable & {
   /**
    * Called on signs of an interrupted rebuild. Returns at once; a live one is watched to its end.
    */
-  notice(): void;
+  check(): void;
 };
 
 /**
@@ -23,13 +23,13 @@ export function createRecovery(context: RebuildContext): Recovery {
   async function watch(): Promise<void> {
     const { client, names, log } = context;
     for (;;) {
-      const fate = await fateOf(client, names.rebuild, signal);
-      if (fate.kind === "free") return;
-      const lock = fate.kind === "alive" ? null : await claimLock(client, names.rebuild, fate, 0);
+      const state = await lockStateOf(client, names.rebuild, signal);
+      if (state.kind === "free") return;
+      const lock = state.kind === "alive" ? null : await claimLock(client, names.rebuild, state, 0);
       if (lock === null) continue;
       let cleared = false;
       try {
-        await clearAway(context, lock);
+        await cleanUp(context, lock);
         cleared = true;
       } finally {
         await lock.end(cleared).catch((error: unknown) => log.warn({ err: error }, "rebuild: cannot release the lock"));
@@ -38,7 +38,7 @@ export function createRecovery(context: RebuildContext): Recovery {
   }
 
   return {
-    notice() {
+    check() {
       if (signal.aborted) return;
       watching ??= watch()
         .catch((error: unknown) => {

@@ -11,12 +11,12 @@ import type { Compiled, Query } from "./compile.ts";
 import type { Sort } from "./compile-sort.ts";
 import { toRow } from "../document.ts";
 import type { Document } from "../document.ts";
-import { Look } from "./look.ts";
+import { PacedTest } from "./paced-test.ts";
 import type { Names } from "../mapping.ts";
 import { and, or } from "./queries.ts";
 import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
-import { searchTogether } from "./together.ts";
+import { createMultiSearcher } from "./multi-search.ts";
 import { testOfEvents } from "./verify.ts";
 
 /** Maximum number of events that are read to test each. It bounds a request to some seconds. */
@@ -34,12 +34,12 @@ type Source = true | { readonly includes: string[] } | { readonly excludes: stri
 
 type Ways<T> = {
   /** @param search sends searches that are started together in one request */
-  exactly(query: Query, search: Searcher): Promise<T>;
+  exact(query: Query, search: Searcher): Promise<T>;
   /** Tests each event that the query finds. */
-  looking(query: Query): Promise<T>;
+  byScanning(query: Query): Promise<T>;
   /** @param rows everything that the plan finds, in the order of `few.sort` */
-  among(rows: readonly EventRow[]): T | Promise<T>;
-  /** Queries for events that `exactly` cannot decide, see {@link Compiled}. */
+  fromRows(rows: readonly EventRow[]): T | Promise<T>;
+  /** Queries for events that `exact` cannot decide, see {@link Compiled}. */
   readonly doubts: readonly Query[];
   readonly few: {
     readonly client: Client;
@@ -54,7 +54,7 @@ type Ways<T> = {
 /**
  * Answers a plan by the index of words if that decides or leaves few events, otherwise by the
  * plan's query if that is exact. In other cases, and if Elasticsearch finds an expression too
- * complex, `looking` gets a query that finds more, and tests each event found.
+ * complex, `byScanning` gets a query that finds more, and tests each event found.
  */
 export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
   const { wordless, earlier } = ways.few.names;
@@ -63,8 +63,8 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
     try {
       const answered = await answerExactly(byWords, ways);
       if (answered !== null) return answered.answer;
-      const rows = await fewOf(plan, byWords.query, ways.few);
-      if (rows !== null) return await ways.among(rows);
+      const rows = await readFew(plan, byWords.query, ways.few);
+      if (rows !== null) return await ways.fromRows(rows);
     } catch (error) {
       if (!isTooComplex(error)) throw error;
     }
@@ -72,10 +72,10 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
   const compiled = compileFilter(plan, "narrow", earlier);
   try {
     const answered = await answerExactly(compiled, ways);
-    return answered === null ? await ways.looking(both(compiled.query, byWords)) : answered.answer;
+    return answered === null ? await ways.byScanning(withWords(compiled.query, byWords)) : answered.answer;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
-    return ways.looking(compileFilter(plan, "broad", earlier).query);
+    return ways.byScanning(compileFilter(plan, "broad", earlier).query);
   }
 }
 
@@ -86,11 +86,11 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
 async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
   if (!compiled.exact) return null;
   const doubts = [...(compiled.doubts ?? []), ...ways.doubts];
-  const search = searchTogether(ways.few.client, ways.few.index);
-  if (doubts.length === 0) return { answer: await ways.exactly(compiled.query, search) };
+  const search = createMultiSearcher(ways.few.client, ways.few.index);
+  if (doubts.length === 0) return { answer: await ways.exact(compiled.query, search) };
   const [isInDoubt, answered] = await Promise.allSettled([
     isFound(search, and([compiled.query, or(doubts)])),
-    ways.exactly(compiled.query, search),
+    ways.exact(compiled.query, search),
   ]);
   if (isInDoubt.status === "rejected") throw isInDoubt.reason;
   if (isInDoubt.value) return null;
@@ -99,7 +99,7 @@ async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ re
 }
 
 /** Reads what a plan finds by a wider query. Returns null if there are too many events to test. */
-async function fewOf(
+async function readFew(
   plan: ListPlan | GroupPlan,
   query: Query,
   { client, index, sort, source }: Ways<unknown>["few"],
@@ -114,26 +114,26 @@ async function fewOf(
   if (found.total > found.hits.length && found.total <= FEW) found = await search({ ...request, size: FEW });
   if (found.total > found.hits.length) return null;
   const rows: EventRow[] = [];
-  for await (const row of passing(plan, [found.hits])) rows.push(row);
+  for await (const row of matchingRows(plan, [found.hits])) rows.push(row);
   return rows;
 }
 
 /** Yields the events among hits that pass a plan's filters, giving way to other work in between. */
-async function* passing(
+async function* matchingRows(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
 ): AsyncGenerator<EventRow> {
-  const look = new Look(testOfEvents(plan.where));
+  const test = new PacedTest(testOfEvents(plan.where));
   for await (const hits of batches) {
     for (const { _source: document } of hits) {
       const row = toRow(document as Document);
-      const holds = look.at(row);
+      const holds = test.holds(row);
       if (typeof holds === "boolean" ? holds : await holds) yield row;
     }
   }
 }
 
-function both(query: Query, other: Compiled | null): Query {
+function withWords(query: Query, other: Compiled | null): Query {
   return other === null ? query : { bool: { filter: [query, other.query] } };
 }
 
@@ -156,7 +156,7 @@ export async function* verified(
         "narrow the query, for example by time, or search for a plain text",
     );
   }
-  yield* passing(plan, scan(search, { query, sort, batch: BATCH, source }));
+  yield* matchingRows(plan, scan(search, { query, sort, batch: BATCH, source }));
 }
 
 /** Whether an expression exceeds Lucene's limit of cost or, in foreign indices, of length. */

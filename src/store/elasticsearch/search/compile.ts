@@ -281,31 +281,31 @@ function compileRegexp(condition: Expression): Compiled {
 }
 
 /** Cache: each expression of a plan is translated for Lucene once. */
-const luceneKnown = new WeakMap<Expression, LuceneRegexp>();
+const luceneCache = new WeakMap<Expression, LuceneRegexp>();
 
 function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): LuceneRegexp {
-  const regexp = luceneKnown.get(expression) ?? toLuceneRegexp(expression.pattern);
-  luceneKnown.set(expression, regexp);
+  const regexp = luceneCache.get(expression) ?? toLuceneRegexp(expression.pattern);
+  luceneCache.set(expression, regexp);
   return regexp;
 }
 
 /** Queries by words add some levels of nesting to those of conditions. */
 const MAX_DEPTH_OF_WORDS = 12;
 
-type Known = { readonly condition: WordCondition; readonly exact: boolean };
+type RequiredWords = { readonly condition: WordCondition; readonly exact: boolean };
 
 /** Cache: an expression is needed several times while its plan is compiled. */
-const wordsKnown = new WeakMap<Expression, Known | null>();
+const wordsCache = new WeakMap<Expression, RequiredWords | null>();
 
 /** Returns what the index of words knows of an expression. Only field `text` has one. */
-function wordsOf(expression: Expression): Known | null {
+function wordsOf(expression: Expression): RequiredWords | null {
   if (expression.field !== "text") return null;
-  const before = wordsKnown.get(expression);
+  const before = wordsCache.get(expression);
   if (before !== undefined) return before;
   const { condition, exact } =
     expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
   const known = condition === null ? null : { condition, exact };
-  wordsKnown.set(expression, known);
+  wordsCache.set(expression, known);
   return known;
 }
 
@@ -314,7 +314,7 @@ function wordsOf(expression: Expression): Known | null {
  * words. If each text found is tested anyway, all odd texts are included instead: translating the
  * expression and preparing it in Lucene takes milliseconds.
  */
-function foundByWords({ condition, exact }: Known, expression: Expression, { wordless }: ByWords): Compiled {
+function foundByWords({ condition, exact }: RequiredWords, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
   const byWords = queryOfWords(condition);
   const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];

@@ -15,7 +15,7 @@ import type { Names } from "../mapping.ts";
 import { compositePages } from "../groups/parts.ts";
 import { and, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
-import { ANY_ORDER, atOneMoment, isFound, scan, searcherOf } from "./scan.ts";
+import { ANY_ORDER, isFound, scan, searcherOf, withPointInTime } from "./scan.ts";
 import type { Aggregate, Bucket, RawKey, Searcher } from "./scan.ts";
 
 type Field = (typeof LISTED_FIELDS)[number];
@@ -27,7 +27,7 @@ const PAGE = 10_000;
  * Number of distinct values that a shard may return in one pass. Each takes some 150 bytes of the
  * node's memory for a moment.
  */
-const MANY = 1_000_000;
+const SHARD_SIZE_OF_MANY = 1_000_000;
 /** Number of fields whose values are requested at once. */
 const AT_ONCE = 32;
 const BATCH = 2000;
@@ -59,7 +59,7 @@ export async function fields(client: Client, names: Names, question: FieldsQuest
   const { log, from, to } = question;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
-  return atOneMoment(client, names.events, async (search) => {
+  return withPointInTime(client, names.events, async (search) => {
     const rest = restOf(query, names.earlier);
     const isOfAttributes = question.prefix === "" || question.prefix.startsWith("@");
     const [ofEvents, ofAttributes, hasRest] = await Promise.all([
@@ -213,7 +213,7 @@ function topTerms(field: string, most: number, ofShard: number): Aggs[string] {
  * shard has too many or a node lacks the memory.
  */
 async function topOfMany(search: Searcher, query: Query, column: string, most: number): Promise<Values | null> {
-  const aggs = { all: topTerms(column, most, MANY) };
+  const aggs = { all: topTerms(column, most, SHARD_SIZE_OF_MANY) };
   try {
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
     return topOf(aggregations?.["all"], column, most);

@@ -15,7 +15,7 @@ import type { Names } from "../mapping.ts";
 import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
 import { marksAmong } from "../annotations.ts";
 import { orderOfRows } from "./order.ts";
-import { ANY_ORDER, atOneMoment, isExact, scan, searcherOf, totalOf, WINDOW } from "./scan.ts";
+import { ANY_ORDER, isExact, scan, searcherOf, totalOf, WINDOW, withPointInTime } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
@@ -26,16 +26,16 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
   const index = indexOf(names, plan.from);
   const [page, annotations] = await Promise.all([
     answer(plan, {
-      async exactly(query) {
+      async exact(query) {
         if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
-        return atOneMoment(client, index, (search) => farPage(search, plan, query));
+        return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
-      looking: (query) => atOneMoment(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
-      among: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+      byScanning: (query) => withPointInTime(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
+      fromRows: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
       ...orderedWays(client, names, plan),
     }),
     // Started last: if both are single searches, the one for the page takes longer.
-    marksAlong(client, names, plan),
+    annotationsOfMatches(client, names, plan),
   ]);
   return annotations === null ? page : { ...page, annotations };
 }
@@ -47,11 +47,11 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
   if (!isSortedByIndex(plan)) return (await list(client, names, plan)).rows;
   const index = indexOf(names, plan.from);
   return await answer(plan, {
-    async exactly(query) {
+    async exact(query) {
       return (await readPage(searcherOf(client, index), plan, { query, skip, take, count: false })).rows;
     },
-    looking: (query) => atOneMoment(client, index, (search) => firstVerified(search, plan, query)),
-    among: (found) => inOrder(found, plan).slice(skip, skip + take),
+    byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query)),
+    fromRows: (found) => inOrder(found, plan).slice(skip, skip + take),
     ...orderedWays(client, names, plan),
   });
 }
@@ -85,7 +85,7 @@ async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Pr
  * Returns the annotations of what a plan finds, or null if they must be requested by ids. The query
  * leaves out expressions, since copies have no index of words, and so finds a superset.
  */
-async function marksAlong(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
+async function annotationsOfMatches(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
   if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
   return marksAmong(client, names, compileFilter(plan, "broad", names.earlier).query);
 }
@@ -198,10 +198,11 @@ async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<Ev
   let total = 0;
   for await (const row of rows) {
     total += 1;
-    if (kept.push(row) >= (skip + take) * 2 + KEPT) kept = (await sortYielding(kept, order)).slice(0, skip + take);
+    if (kept.push(row) >= (skip + take) * 2 + SPARE_ROWS)
+      kept = (await sortYielding(kept, order)).slice(0, skip + take);
   }
   return { rows: (await sortYielding(kept, order)).slice(skip, skip + take), total };
 }
 
 /** Number of extra rows at which rows are sorted and cut. */
-const KEPT = 10_000;
+const SPARE_ROWS = 10_000;

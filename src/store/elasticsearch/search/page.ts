@@ -4,7 +4,7 @@ import type { Query } from "./compile.ts";
 import { compileSort } from "./compile-sort.ts";
 import { sourceOfFewRows, toRow } from "../document.ts";
 import type { Document } from "../document.ts";
-import { FEW_SHARDS_UNASKED, WINDOW } from "./scan.ts";
+import { WINDOW, WITHOUT_PRE_FILTER } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
 
 /** A page that one search reaches: `skip` plus `take` is at most {@link WINDOW}. */
@@ -48,7 +48,7 @@ export async function readPage(search: Searcher, plan: Plan, page: PageRequest):
     query: page.query,
     track_total_hits: page.count,
     _source: sourceOfFewRows(plan.logs),
-    ...FEW_SHARDS_UNASKED,
+    ...WITHOUT_PRE_FILTER,
   };
   return (await readByTime(search, plan, page, request)) ?? (await readByKeys(search, plan, page, request));
 }

@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { patiently, totalOf } from "./scan.ts";
+import { retryTransient, totalOf } from "./scan.ts";
 import type { Hit, Request } from "./scan.ts";
 
 /**
@@ -9,11 +9,11 @@ import type { Hit, Request } from "./scan.ts";
  */
 const FEW_INDICES = 4;
 /** Time for which an alias's indices are cached. The next search detects changes. */
-const REMEMBERED_MS = 60_000;
+const CACHED_MS = 60_000;
 
-type Known = { readonly indices: readonly string[]; readonly until_ms: number };
+type CachedIndices = { readonly indices: readonly string[]; readonly until_ms: number };
 /** Indices of each alias, as last seen. */
-const known = new Map<string, Known>();
+const indicesByAlias = new Map<string, CachedIndices>();
 
 export type Found = { readonly hits: readonly Hit[]; readonly total: number };
 
@@ -34,14 +34,14 @@ export async function searchEachIndex(client: Client, alias: string, request: Re
   // Other indices of the alias: none, unless an index was created since.
   const others = [`${alias}-2*`, ...indices.map((index) => `-${index}`)];
   const places = [...indices, others];
-  const { responses } = await patiently(() =>
+  const { responses } = await retryTransient(() =>
     client.msearch({ searches: places.flatMap((index) => [{ ...header, index }, body]) }),
   );
   const answers = responses.flatMap((answer) => ("error" in answer ? [] : [answer]));
   if (answers.length < places.length) return null;
-  const isAsRemembered = answers.every(({ _shards: { total } }, i) => total > 0 === i < indices.length);
-  if (!isAsRemembered) {
-    known.delete(alias);
+  const isCacheCurrent = answers.every(({ _shards: { total } }, i) => total > 0 === i < indices.length);
+  if (!isCacheCurrent) {
+    indicesByAlias.delete(alias);
     return null;
   }
   return {
@@ -56,11 +56,11 @@ export async function isOneIndex(client: Client, alias: string): Promise<boolean
 }
 
 async function indicesOf(client: Client, alias: string): Promise<readonly string[]> {
-  const remembered = known.get(alias);
-  if (remembered !== undefined && performance.now() < remembered.until_ms) return remembered.indices;
+  const cached = indicesByAlias.get(alias);
+  if (cached !== undefined && performance.now() < cached.until_ms) return cached.indices;
   const indices = Object.keys(
     await client.indices.getAlias({ index: alias, ignore_unavailable: true, allow_no_indices: true }),
   );
-  known.set(alias, { indices, until_ms: performance.now() + REMEMBERED_MS });
+  indicesByAlias.set(alias, { indices, until_ms: performance.now() + CACHED_MS });
   return indices;
 }

@@ -20,7 +20,7 @@ export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_searc
  * For a search sorted by a field, Elasticsearch first asks each shard in an extra round whether it
  * can have hits. That does not pay off for as many shards as a node searches concurrently anyway.
  */
-export const FEW_SHARDS_UNASKED: Request = { pre_filter_shard_size: 5 };
+export const WITHOUT_PRE_FILTER: Request = { pre_filter_shard_size: 5 };
 
 /**
  * Searches an index, an alias or a point in time. A missing index counts as empty: its first
@@ -55,7 +55,7 @@ export type Stats = {
 
 export function searcherOf(client: Client, index: string): Searcher {
   return (request) =>
-    patiently(() =>
+    retryTransient(() =>
       client.search({
         ...request,
         index,
@@ -71,22 +71,22 @@ export function searcherOf(client: Client, index: string): Searcher {
  * document has created it, for example in a new month. An index that is being replaced by a later
  * generation is blocked for a moment, and then gone.
  */
-export function patiently<T>(request: () => Promise<T>): Promise<T> {
-  return retryWhile(isPassing, NEW_INDEX_DELAYS_MS, request);
+export function retryTransient<T>(request: () => Promise<T>): Promise<T> {
+  return retryWhile(isTransient, NEW_INDEX_DELAYS_MS, request);
 }
 
 /**
  * Thrown if the shard of a requested document has no copy ready. Elasticsearch reports it per
  * document and answers the request with 200.
  */
-export class NotReady extends LoggiaError {
+export class ShardNotReady extends LoggiaError {
   constructor(reason: string | null | undefined) {
     super("store_unavailable", `Elasticsearch could not read an event: ${reason ?? "its shard is not ready"}`);
   }
 }
 
-function isPassing(error: unknown): boolean {
-  if (error instanceof NotReady) return true;
+function isTransient(error: unknown): boolean {
+  if (error instanceof ShardNotReady) return true;
   if (!(error instanceof errors.ResponseError)) return false;
   return error.statusCode === 503 || isReplaced(error) || isBlocked(error);
 }
@@ -100,38 +100,38 @@ function isReplaced(error: unknown): boolean {
 /** Whether an index is blocked for writes. */
 export function isBlocked(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 403) return false;
-  return JSON.stringify(error.body ?? null).includes(BLOCKED);
+  return JSON.stringify(error.body ?? null).includes(BLOCK_EXCEPTION);
 }
 
 /** Type of Elasticsearch's error for a write to a blocked index. */
-export const BLOCKED = "cluster_block_exception";
+export const BLOCK_EXCEPTION = "cluster_block_exception";
 
 /**
  * Runs `work` on a snapshot of an index. If a later generation replaces the index meanwhile, the
  * snapshot is lost, and `work` runs once more on the new index.
  */
-export async function atOneMoment<T>(
+export async function withPointInTime<T>(
   client: Client,
   index: string,
   work: (search: Searcher) => Promise<T>,
 ): Promise<T> {
   try {
-    return await atThisMoment(client, index, work);
+    return await withPointInTimeOnce(client, index, work);
   } catch (error) {
     const isGone = isReplaced(error) || (error instanceof errors.ResponseError && error.statusCode === 503);
     if (!isGone) throw error;
     await sleep(NEW_INDEX_DELAYS_MS[0]);
-    return atThisMoment(client, index, work);
+    return withPointInTimeOnce(client, index, work);
   }
 }
 
 /** Runs `work` on a snapshot of an index, and fails if the index is removed meanwhile. */
-export async function atThisMoment<T>(
+export async function withPointInTimeOnce<T>(
   client: Client,
   index: string,
   work: (search: Searcher) => Promise<T>,
 ): Promise<T> {
-  const { id } = await patiently(() =>
+  const { id } = await retryTransient(() =>
     client.openPointInTime({
       index,
       keep_alive: KEEP_ALIVE,

@@ -9,7 +9,7 @@ import { MARKER } from "../document.ts";
 import type { Document } from "../document.ts";
 import type { Names } from "../mapping.ts";
 import { copyId, deleteCopies, deletedAmong, refresh } from "../annotations.ts";
-import { ANY_ORDER, atOneMoment, scan } from "../search/scan.ts";
+import { ANY_ORDER, scan, withPointInTime } from "../search/scan.ts";
 import { indexOperation, writeBulk } from "./write.ts";
 
 const BATCH = 1000;
@@ -52,7 +52,7 @@ async function deleteAllCopies(client: Client, names: Names, ids: readonly Event
 export async function deletionsOfAlerts(client: Client, names: Names, user: UserId): Promise<Deletion[]> {
   const deletions: Deletion[] = [];
   await refresh(client, names.alerts);
-  await atOneMoment(client, names.alerts, async (search) => {
+  await withPointInTime(client, names.alerts, async (search) => {
     const query = { term: { owner: user } };
     for await (const hits of scan(search, {
       query,

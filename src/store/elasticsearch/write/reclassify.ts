@@ -9,7 +9,7 @@ import type { Document } from "../document.ts";
 import { isHeld } from "../rebuild/lock.ts";
 import { placeOfIndex } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
-import { patiently, scan, searcherOf } from "../search/scan.ts";
+import { retryTransient, scan, searcherOf } from "../search/scan.ts";
 import type { Hit } from "../search/scan.ts";
 import { updateOperation } from "./write.ts";
 
@@ -163,7 +163,7 @@ function refusal(status: number, reason: string): LoggiaError {
 async function readAgain(client: Client, targets: readonly Target[]): Promise<Target[]> {
   if (targets.length === 0) return [];
   const docs = targets.map(({ place, documentId }) => ({ _index: place, _id: documentId }));
-  const answer = await patiently(() => client.mget<Document>({ docs, _source: SOURCE.includes }));
+  const answer = await retryTransient(() => client.mget<Document>({ docs, _source: SOURCE.includes }));
   return answer.docs.flatMap((doc, i): Target[] => {
     if ("error" in doc) throw new LoggiaError("store_unavailable", `Elasticsearch could not read ${targets[i]!.place}`);
     const { _source: source, _seq_no: seqNo = -1, _primary_term: primaryTerm = -1 } = doc;

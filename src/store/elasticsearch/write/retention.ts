@@ -14,7 +14,7 @@ import { isHeld } from "../rebuild/lock.ts";
 import { kindOf, monthAt, placeOfIndex } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 import { refresh } from "../annotations.ts";
-import { ANY_ORDER, atThisMoment, scan, searcherOf, totalOf } from "../search/scan.ts";
+import { ANY_ORDER, scan, searcherOf, totalOf, withPointInTimeOnce } from "../search/scan.ts";
 import { deleteOperation, writeBulk } from "./write.ts";
 import type { Operation } from "./bulk-encoding.ts";
 
@@ -22,9 +22,9 @@ import type { Operation } from "./bulk-encoding.ts";
 const STEP = 1000;
 const MAX_LOGS = 10_000;
 /** Least pause after a step, which is as long as the step took, to leave the cluster to others. */
-const REST_LEAST_MS = 20;
+const MIN_PAUSE_MS = 20;
 /** Maximum number of bounds in one query. With more, documents are deleted one by one. */
-const MAX_MOMENTS = 500;
+const MAX_GROUPS = 500;
 const ATTEMPTS = 5;
 const BACK_OFF_MS = 500;
 
@@ -34,56 +34,56 @@ const BACK_OFF_MS = 500;
  * @returns the number of events and visits deleted
  */
 export async function deleteExpired(
-  context: Pick<Sweep, "client" | "names" | "removing">,
+  context: Pick<Removal, "client" | "names" | "beforeRemoval">,
   expiry: Expiry,
   signal?: AbortSignal,
 ): Promise<number> {
   const { client, names } = context;
-  const sweep: Sweep = {
+  const removal: Removal = {
     ...context,
     count: 0,
-    goOn: async () => {
+    throwIfStopped: async () => {
       signal?.throwIfAborted();
-      if (await isHeld(client, names.rebuild)) throw new StandAside();
+      if (await isHeld(client, names.rebuild)) throw new RebuildInProgress();
     },
   };
   try {
-    await sweepAll(sweep, expiry);
+    await removeAll(removal, expiry);
   } catch (error) {
-    if (!(error instanceof StandAside)) throw error;
+    if (!(error instanceof RebuildInProgress)) throw error;
   }
-  return sweep.count;
+  return removal.count;
 }
 
-type Sweep = {
+type Removal = {
   readonly client: Client;
   readonly names: Names;
   /** Records durably that an index is about to be removed, so that it is not taken for lost. */
-  readonly removing: (part: StorePart) => Promise<void>;
+  readonly beforeRemoval: (part: StorePart) => Promise<void>;
   /** Called before each step. @throws to end the run */
-  readonly goOn: () => Promise<void>;
+  readonly throwIfStopped: () => Promise<void>;
   /** Number of events and visits deleted. */
   count: number;
 };
 
 /** Thrown during a rebuild, whose copy might restore deleted documents. */
-class StandAside extends Error {}
+class RebuildInProgress extends Error {}
 
-async function sweepAll(sweep: Sweep, expiry: Expiry): Promise<void> {
-  const { client, names } = sweep;
+async function removeAll(removal: Removal, expiry: Expiry): Promise<void> {
+  const { client, names } = removal;
   const groups = groupExpiry(expiry, MAX_LOGS);
-  await sweep.goOn();
+  await removal.throwIfStopped();
   for (const alias of [names.events, names.visits, names.alerts]) {
-    await dropMonths(sweep, alias, groups, expiry.markersBefore);
+    await dropMonths(removal, alias, groups, expiry.markersBefore);
   }
   for (const group of groups) {
-    await deleteHits(sweep, names.events, isExpired(group));
-    await deleteHits(sweep, names.visits, isExpired(group));
+    await deleteHits(removal, names.events, isExpired(group));
+    await deleteHits(removal, names.visits, isExpired(group));
     // Bookmarks come after their events, as adding one checks afterwards that the event still
     // exists.
     await refresh(client, names.bookmarks);
-    await deleteHits(sweep, names.bookmarks, isExpired(group));
-    await deleteHits(sweep, names.alerts, isExpired(group));
+    await deleteHits(removal, names.bookmarks, isExpired(group));
+    await deleteHits(removal, names.alerts, isExpired(group));
   }
 }
 
@@ -92,19 +92,19 @@ function isExpired({ logs, before }: Expired): Query {
 }
 
 /** Deletes everything that a query finds now, in steps with pauses. */
-async function deleteHits(sweep: Sweep, alias: string, query: Query): Promise<void> {
-  const { client, names } = sweep;
+async function deleteHits(removal: Removal, alias: string, query: Query): Promise<void> {
+  const { client, names } = removal;
   try {
-    await atThisMoment(client, alias, async (search) => {
+    await withPointInTimeOnce(client, alias, async (search) => {
       let start_ms = performance.now();
       for await (const hits of scan(search, { query, sort: ANY_ORDER, batch: STEP, source: false })) {
-        await sweep.goOn();
+        await removal.throwIfStopped();
         await deleteAll(
           client,
           hits.map(({ _index: index, _id: id }) => deleteOperation(placeOfIndex(index), id ?? "")),
         );
-        if (alias === names.events || alias === names.visits) sweep.count += hits.length;
-        await sleep(Math.max(REST_LEAST_MS, performance.now() - start_ms));
+        if (alias === names.events || alias === names.visits) removal.count += hits.length;
+        await sleep(Math.max(MIN_PAUSE_MS, performance.now() - start_ms));
         start_ms = performance.now();
       }
     });
@@ -136,13 +136,13 @@ async function deleteAll(client: Client, operations: readonly Operation[]): Prom
 
 /** Drops months that have ended and contain nothing to keep. */
 async function dropMonths(
-  sweep: Sweep,
+  removal: Removal,
   alias: string,
   groups: readonly Expired[],
   markersBefore: number | null,
 ): Promise<void> {
-  const { client, names } = sweep;
-  if (groups.length > MAX_MOMENTS) return;
+  const { client, names } = removal;
+  if (groups.length > MAX_GROUPS) return;
   const latest = Math.max(...groups.map(({ before }) => before));
   const months = (await readIndices(client, names)).filter(
     ({ isServed, place }) => isServed && kindOf(names, place) === alias,
@@ -152,13 +152,13 @@ async function dropMonths(
     // A blocked index is being dropped by another process, or was when that process was
     // interrupted.
     if (month === null || (month.end > latest && !index.isBlocked)) continue;
-    await sweep.goOn();
+    await removal.throwIfStopped();
     const needsMarkers = markersBefore === null || month.end + CREATED_AHEAD_MS > markersBefore;
     const staying: Query = { bool: { filter: [IS_DOCUMENT], must_not: groups.map(isExpired) } };
     const marker: Query = { bool: { must_not: [IS_DOCUMENT] } };
     const query = needsMarkers ? { bool: { should: [staying, marker], minimum_should_match: 1 } } : staying;
-    const dropped = await dropUnless(sweep, index, query);
-    if (alias !== names.alerts) sweep.count += dropped;
+    const dropped = await dropUnless(removal, index, query);
+    if (alias !== names.alerts) removal.count += dropped;
   }
 }
 
@@ -167,8 +167,8 @@ async function dropMonths(
  * index is blocked first, which waits for writes in flight, and checked again. A writer that meets
  * the block retries and then creates the index again.
  */
-async function dropUnless(sweep: Sweep, found: Index, query: Query): Promise<number> {
-  const { client, names } = sweep;
+async function dropUnless(removal: Removal, found: Index, query: Query): Promise<number> {
+  const { client, names } = removal;
   const { name: index, isBlocked } = found;
   try {
     if (!isBlocked && (await finds(client, index, query))) return 0;
@@ -178,8 +178,8 @@ async function dropUnless(sweep: Sweep, found: Index, query: Query): Promise<num
       await refresh(client, index);
       if (await finds(client, index, query)) return 0;
       const count = await countOf(client, index, IS_DOCUMENT);
-      await sweep.goOn();
-      await sweep.removing(partOf(names, found));
+      await removal.throwIfStopped();
+      await removal.beforeRemoval(partOf(names, found));
       await client.indices.delete({ index });
       dropped = true;
       return count;

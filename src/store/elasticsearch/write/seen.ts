@@ -12,7 +12,7 @@ import type { Names } from "../mapping.ts";
 import type { Operation } from "./bulk-encoding.ts";
 import { copyId, readIn, refresh } from "../annotations.ts";
 import { anyOf } from "../search/queries.ts";
-import { ANY_ORDER, atOneMoment, patiently, scan, searcherOf, totalOf } from "../search/scan.ts";
+import { ANY_ORDER, retryTransient, scan, searcherOf, totalOf, withPointInTime } from "../search/scan.ts";
 import type { Hit } from "../search/scan.ts";
 import { updateOperation, writeNow } from "./write.ts";
 
@@ -38,7 +38,7 @@ export async function setAlertSeen(
     const version = { if_seq_no: stored.seqNo, if_primary_term: stored.primaryTerm };
     const doc = { has: seen ? [...has, SEEN] : withoutSeen(has) };
     const update = () => client.update({ index, id, doc, ...version, refresh: true }, { ignore: [404, 409] });
-    if ((await patiently(update)).result !== undefined) return true;
+    if ((await retryTransient(update)).result !== undefined) return true;
   }
   throw changing();
 }
@@ -83,7 +83,7 @@ async function changeAll(client: Client, names: Names, query: Query, change: (ha
   for (let round = 0; round < ROUNDS; round++) {
     await refresh(client, names.alerts);
     let found = 0;
-    await atOneMoment(client, names.alerts, async (search) => {
+    await withPointInTime(client, names.alerts, async (search) => {
       const page = { query, sort: ANY_ORDER, batch: BATCH, source: { includes: ["has"] }, versions: true };
       for await (const hits of scan(search, page)) {
         await writeNow(

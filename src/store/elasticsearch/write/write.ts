@@ -49,8 +49,8 @@ export async function writeEncodedBulk(client: Client, operations: BulkOperation
   for (const request of operations.runs({ most: MAX_REQUEST_ITEMS, maxBytes: MAX_REQUEST_BYTES })) {
     const answer = await send(client, request);
     outcomes.push(...answer.outcomes);
-    if (answer.away === null) continue;
-    outcomes.push(...repeated(retry(answer.away), operations.length - outcomes.length));
+    if (answer.unavailable === null) continue;
+    outcomes.push(...repeated(retry(answer.unavailable), operations.length - outcomes.length));
     break;
   }
   return outcomes;
@@ -61,8 +61,8 @@ export function writeBulk(client: Client, operations: readonly Operation[]): Pro
   return writeEncodedBulk(client, BulkOperations.of(operations));
 }
 
-/** `away` is the reason why the cluster took nothing of a request, or null. */
-type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly away: string | null };
+/** `unavailable` is the reason why the cluster took nothing of a request, or null. */
+type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly unavailable: string | null };
 
 async function send(client: Client, operations: BulkOperations): Promise<Answer> {
   let response: estypes.BulkResponse;
@@ -84,8 +84,8 @@ async function send(client: Client, operations: BulkOperations): Promise<Answer>
   } catch (error) {
     return judgeFailure(client, operations, error);
   }
-  if (!response.errors) return { outcomes: repeated(DONE, operations.length), away: null };
-  return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), away: null };
+  if (!response.errors) return { outcomes: repeated(DONE, operations.length), unavailable: null };
+  return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), unavailable: null };
 }
 
 async function judgeFailure(client: Client, operations: BulkOperations, error: unknown): Promise<Answer> {
@@ -93,17 +93,18 @@ async function judgeFailure(client: Client, operations: BulkOperations, error: u
   if (!isRefused) {
     const { code, message } = translateElasticsearchError(error);
     if (code !== "store_unavailable" && !(error instanceof errors.ElasticsearchClientError)) throw error;
-    return { outcomes: repeated(retry(message), operations.length), away: message };
+    return { outcomes: repeated(retry(message), operations.length), unavailable: message };
   }
   if (operations.length === 1) {
-    return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], away: null };
+    return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], unavailable: null };
   }
   // Too large, or one operation spoils the request: send each half, down to the faulty operation.
   const middle = operations.length >> 1;
   const first = await send(client, operations.slice(0, middle));
-  if (first.away !== null) return { outcomes: repeated(retry(first.away), operations.length), away: first.away };
+  if (first.unavailable !== null)
+    return { outcomes: repeated(retry(first.unavailable), operations.length), unavailable: first.unavailable };
   const second = await send(client, operations.slice(middle));
-  return { outcomes: [...first.outcomes, ...second.outcomes], away: second.away };
+  return { outcomes: [...first.outcomes, ...second.outcomes], unavailable: second.unavailable };
 }
 
 /**
@@ -127,8 +128,8 @@ function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
   const type = item?.error?.type ?? "error";
   // Reasons quote documents at any length. The cause, which explains the error, comes first.
   const why = [item?.error?.caused_by?.reason, item?.error?.reason].filter((part) => typeof part === "string");
-  const said = why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ");
-  const reason = `${status} ${type}: ${said || "no reason given"}`;
+  const reasons = why.map((part) => part.slice(0, MAX_REASON_LENGTH)).join("; ");
+  const reason = `${status} ${type}: ${reasons || "no reason given"}`;
   return status === 400 && REJECTED_TYPES.has(type) ? { kind: "rejected", reason } : retry(reason);
 }
 

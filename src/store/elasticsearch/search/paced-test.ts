@@ -3,7 +3,7 @@ import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
 
 /** Tests records one by one, and yields the thread in between. */
-export class Look<Row> {
+export class PacedTest<Row> {
   readonly #test: RecordTest<Row>;
   readonly #yielder = new Yielder(throwIfGivenUp);
 
@@ -15,7 +15,7 @@ export class Look<Row> {
    * Returns whether a record meets the condition.
    * @throws LoggiaError `overloaded` if the query's time is up; also if its client has disconnected
    */
-  at(row: Row): boolean | Promise<boolean> {
+  holds(row: Row): boolean | Promise<boolean> {
     const steps = this.#test.prepare(row);
     return steps !== null || this.#yielder.isDue ? this.#inTurns(row, steps) : this.#test.holds(row);
   }

@@ -10,7 +10,7 @@ type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | 
  * Creates a searcher that sends searches started together in one request, since the overhead of a
  * request equals a search among few events. The searches still run concurrently.
  */
-export function searchTogether(client: Client, index: string): Searcher {
+export function createMultiSearcher(client: Client, index: string): Searcher {
   const alone = searcherOf(client, index);
   let waiting: Waiting[] = [];
 
