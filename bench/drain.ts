@@ -4,12 +4,12 @@ import { patternOf } from "../src/events/pattern.ts";
 import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.ts";
 import type { Backlog } from "./support/backlog.ts";
 import { createBareWriter } from "./support/bare-write.ts";
-import { holds, isFound } from "./support/client.ts";
+import { isFound, waitForEvents } from "./support/client.ts";
 import { processorTimeOf } from "./support/engines.ts";
 import { LOG } from "./support/events.ts";
 import { clearPlace, openBus, startService } from "./support/places.ts";
 import type { Kind, Place } from "./support/places.ts";
-import { atRest } from "./support/rest.ts";
+import { waitUntilIdle } from "./support/idle.ts";
 
 /** Least ratio of the pipeline's rate to that of the bare engine. */
 const SHARE: Record<Kind, number> = { embedded: 0.6, cluster: 0.85 };
@@ -55,17 +55,17 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const drain = async (count: number): Promise<number> => {
     const backlog = createBacklog(count, users);
     inFlight = await appendBacklog(place, backlog);
-    await atRest();
+    await waitUntilIdle();
     const engineBefore_ms = await engineBusy(place);
     const { perSecond, service_us } = await drainBacklog(place, backlog, before);
     before += backlog.ofFirstLog;
     costs.service.push(service_us);
-    await atRest();
+    await waitUntilIdle();
     costs.engine.push(((await engineBusy(place)) - engineBefore_ms) / (count / 1000));
     return perSecond;
   };
   const writeBare = async (count: number): Promise<number> => {
-    await atRest();
+    await waitUntilIdle();
     return bare.write(createBacklog(count, users), inFlight);
   };
   // The pipeline runs first, since it determines the number of writes in flight.
@@ -77,9 +77,9 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   await writeBare(FEW);
   costs = { service: [], engine: [] };
   const [ours, limit] = await interleaved(ways, { least: quick ? 1 : ROUNDS[kind] });
-  const flight = kind === "embedded" ? "" : `, ${inFlight} writes in flight`;
+  const inFlightText = kind === "embedded" ? "" : `, ${inFlight} writes in flight`;
   const target = { kind: "at least", value: SHARE[kind] } as const;
-  report.ratio({ name: `events drained, ${kind}${flight}`, unit: "/s", ours: ours!, limit: limit!, target });
+  report.ratio({ name: `events drained, ${kind}${inFlightText}`, unit: "/s", ours: ours!, limit: limit!, target });
   const cost = (name: string, rounds: readonly number[]): void =>
     report.figure({ name: `CPU time per event, ${name}`, unit: "µs", ours: { name, rounds } });
   cost("the service", costs.service);
@@ -137,7 +137,7 @@ export async function drainBacklog(
     if (done > 0) first ??= { at_ms, busy_ms: service.busy(), done };
     if (done === 1) {
       const busy_ms = service.busy() - first!.busy_ms;
-      await holds(service.apiPort, before + backlog.ofFirstLog);
+      await waitForEvents(service.apiPort, before + backlog.ofFirstLog);
       const count = (1 - first!.done) * backlog.events.length;
       return { perSecond: count / ((at_ms - first!.at_ms) / 1000), service_us: (1000 * busy_ms) / count };
     }

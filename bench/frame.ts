@@ -7,7 +7,7 @@ export type Benchmark = {
   /** Engines that it runs on. Default: all. */
   readonly kind?: Kind;
   /** Whether it runs only by name, since it takes minutes. */
-  readonly isApart?: boolean;
+  readonly isOptIn?: boolean;
   /** One line on what is measured against which limit. */
   readonly about: string;
   readonly run: (bench: Bench) => Promise<void>;

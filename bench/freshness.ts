@@ -1,6 +1,6 @@
 import { quantile } from "./frame.ts";
 import type { Benchmark } from "./frame.ts";
-import { ask, holds } from "./support/client.ts";
+import { ask, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
@@ -26,7 +26,7 @@ export const benchmark: Benchmark = {
       await using service = await startService(place);
       // The first event of a month creates its index, which takes some time.
       const { answered } = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
-      await holds(service.apiPort, answered);
+      await waitForEvents(service.apiPort, answered);
       const last = await newestId(service.apiPort);
       const measure = async (reader: Reader, rounds: number): Promise<number[][]> => {
         const delays: number[][] = [];
@@ -41,9 +41,9 @@ export const benchmark: Benchmark = {
         unit: "ms" as const,
         ours: { name: "", rounds: delays.map((delays_ms) => quantile(delays_ms, part)) },
       });
-      const looker = createLooker(service.apiPort, last);
-      if (!quick) await measure(looker, 1);
-      const listed = await measure(looker, quick ? 1 : 3);
+      const listReader = createListReader(service.apiPort, last);
+      if (!quick) await measure(listReader, 1);
+      const listed = await measure(listReader, quick ? 1 : 3);
       report.figure(figures("median delay, newest events", listed, 0.5));
       const target = { kind: "at most", value: P99_MS[kind] } as const;
       report.figure({ ...figures("p99 delay, newest events", listed, 0.99), target });
@@ -80,7 +80,7 @@ export function jobOf(port: number, duration_ms: number): Job {
 type Reader = (posted: Promise<number>) => Promise<number[]>;
 
 /** Reads until all events are seen. `look` returns new events, and whether to go on at once. */
-function createReader(look: () => Promise<{ readonly fresh: readonly Seen[]; readonly more: boolean }>): Reader {
+function createReader(poll: () => Promise<{ readonly fresh: readonly Seen[]; readonly more: boolean }>): Reader {
   return async (posted) => {
     const delays_ms: number[] = [];
     let expected = Infinity;
@@ -89,7 +89,7 @@ function createReader(look: () => Promise<{ readonly fresh: readonly Seen[]; rea
       () => (expected = 0),
     );
     while (delays_ms.length < expected) {
-      const { fresh, more } = await look();
+      const { fresh, more } = await poll();
       const now_ms = Date.now();
       for (const { text } of fresh) delays_ms.push(now_ms - Number(text.slice(-STAMP.length)));
       if (!more) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -111,7 +111,7 @@ async function read(port: number, parameters: Record<string, string>): Promise<S
  * Reads the newest events repeatedly, as an analyst with an open page does: page by page while
  * there is anything new, and one page further, since new events shift the others down.
  */
-function createLooker(port: number, last: string): Reader {
+function createListReader(port: number, last: string): Reader {
   const seen = new Set<string>();
   let page = 1;
   let stale = 0;

@@ -1,7 +1,7 @@
 import { median, quantile, show } from "./frame.ts";
 import type { Bench, Benchmark } from "./frame.ts";
 import { CONNECTIONS, jobOf as postJobOf } from "./post.ts";
-import { holds } from "./support/client.ts";
+import { waitForEvents } from "./support/client.ts";
 import { API_KEY, getRequest, LOG } from "./support/events.ts";
 import { startGenerator } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
@@ -47,7 +47,7 @@ async function measure({ world, report, quick }: Bench): Promise<void> {
   const poster = await world.generator();
   // The first event of a month creates its index, which the queries need.
   const { answered } = await poster.run({ ...postJobOf(post!.postPort, 100, null), connections: 1 });
-  await holds(api!.apiPort, answered);
+  await waitForEvents(api!.apiPort, answered);
   const reader = closing.use(await startGenerator());
   const reading = reader.run({
     host: "127.0.0.1",

@@ -2,12 +2,12 @@ import { interleaved, median, quantile, show, time_ms } from "./frame.ts";
 import type { Bench, Benchmark, Unit } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
 import { batchesOf } from "./support/batches.ts";
-import { ask, holds } from "./support/client.ts";
+import { ask, waitForEvents } from "./support/client.ts";
 import { sizeOf } from "./support/datasets.ts";
 import { batchRequest, RARE_EXPRESSIONS, RARE_SOURCE, RARE_TAG, storedEvents } from "./support/events.ts";
 import { clearPlace, startService } from "./support/places.ts";
 import type { ServiceProcess } from "./support/processes.ts";
-import { atRest } from "./support/rest.ts";
+import { waitUntilIdle } from "./support/idle.ts";
 
 const MB = 1_000_000;
 /** Number of events per request. */
@@ -128,7 +128,7 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
     figures.set(ACCEPTED.name, accepted);
     figures.set(SEARCHABLE.name, searchable);
     // The last writes are not in their final place yet.
-    await atRest(2_000);
+    await waitUntilIdle(2_000);
     for (const question of QUESTIONS) figures.set(question.name, await time(bench, service, question));
     figures.set(RESIDENT.name, service.resident() / MB);
   }
@@ -155,7 +155,7 @@ async function load(
   const job = { host: "127.0.0.1", port: service.postPort, connections: 4, requests, perSecond: null, once: true };
   const { took_ms } = await generator.run({ ...job, duration_ms: LOAD_TIMEOUT_MS, expect: 201 });
   const sending_ms = performance.now() - start_ms;
-  await holds(service.apiPort, count);
+  await waitForEvents(service.apiPort, count);
   // The transfer of the requests to the generator is excluded.
   const found_ms = performance.now() - start_ms - (sending_ms - took_ms);
   return { accepted: count / (took_ms / 1000), searchable: count / (found_ms / 1000) };

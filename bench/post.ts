@@ -1,11 +1,11 @@
 import { interleaved } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
-import { holds } from "./support/client.ts";
+import { waitForEvents } from "./support/client.ts";
 import { API_KEY, formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
-import { atRest } from "./support/rest.ts";
+import { waitUntilIdle } from "./support/idle.ts";
 import type { World } from "./support/world.ts";
 
 export const CONNECTIONS = 64;
@@ -41,9 +41,9 @@ export async function startPosting(world: World, flags: readonly string[] = []):
     port: service.postPort,
     async settle(answered) {
       posted += answered;
-      if (kind === "embedded") await holds(service.apiPort, posted);
+      if (kind === "embedded") await waitForEvents(service.apiPort, posted);
       // An embedded store tidies up after a second without writes.
-      await atRest(kind === "embedded" ? 2_000 : 1_000);
+      await waitUntilIdle(kind === "embedded" ? 2_000 : 1_000);
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { interleaved } from "./frame.ts";
 import type { Bench, Benchmark, Figures, Target, Way } from "./frame.ts";
-import { get, holds } from "./support/client.ts";
+import { get, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import type { Generator } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
@@ -23,7 +23,7 @@ import {
   splunkRequest,
   syslogLines,
 } from "./support/producer-bodies.ts";
-import { atRest } from "./support/rest.ts";
+import { waitUntilIdle } from "./support/idle.ts";
 import { startStreamer } from "./support/stream-load.ts";
 import type { Streamer } from "./support/stream-load.ts";
 
@@ -98,7 +98,7 @@ const SETTINGS = {
 export const benchmark: Benchmark = {
   name: "producers",
   kind: "embedded",
-  isApart: true,
+  isOptIn: true,
   about: "events/s of each protocol of other producers | the same events as NDJSON batches",
   run: compare,
 };
@@ -220,7 +220,7 @@ class Load {
   }
 
   async #settle(): Promise<void> {
-    await holds(this.#service.apiPort, this.#posted);
-    await atRest(1_000);
+    await waitForEvents(this.#service.apiPort, this.#posted);
+    await waitUntilIdle(1_000);
   }
 }

@@ -17,7 +17,7 @@ import type { Kind } from "./support/places.ts";
 import { World } from "./support/world.ts";
 
 const TOP = 20;
-const TOP_ROOMS = 12;
+const TOP_MODULES = 12;
 const PROJECT = resolve(import.meta.dirname, "..");
 
 /** Runs a load on a service started with `flags`, and returns a summary. */
@@ -69,7 +69,7 @@ async function main(): Promise<number> {
       mkdirSync(values.keep, { recursive: true });
       cpSync(join(folder, file), join(values.keep, `${positionals[0]}-${kind}.cpuprofile`));
     }
-    tell(report, JSON.parse(readFileSync(join(folder, file), "utf8")) as CpuProfile);
+    reportProfile(report, JSON.parse(readFileSync(join(folder, file), "utf8")) as CpuProfile);
   }
   return 0;
 }
@@ -84,10 +84,10 @@ type Node = { readonly id: number; readonly callFrame: CallFrame; readonly child
 type CallFrame = { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 
 /** Prints shares of the thread's busy time. Waiting and starting up are reported separately. */
-function tell(report: Report, profile: CpuProfile): void {
+function reportProfile(report: Report, profile: CpuProfile): void {
   const stacks = stacksOf(profile.nodes);
   const byFunction = new Map<string, number>();
-  const byRoom = new Map<string, number>();
+  const byModule = new Map<string, number>();
   const withCalls = new Map<string, number>();
   const total_us = { waiting: 0, starting: 0, busy: 0 };
   for (const [i, id] of profile.samples.entries()) {
@@ -98,20 +98,23 @@ function tell(report: Report, profile: CpuProfile): void {
     total_us[state] += us;
     if (state !== "busy") continue;
     add(byFunction, labelOf(frame!), us);
-    add(byRoom, roomOf(frame!), us);
+    add(byModule, moduleOf(frame!), us);
     for (const label of new Set(stack.filter(isOurs).map(labelOf))) add(withCalls, label, us);
   }
   const share = (us: number): string => `${((us / total_us.busy) * 100).toFixed(1)} %`;
   const times = Object.entries(total_us).map(([state, us]) => `${state} ${show(us / 1_000, "ms")} ms`);
   report.line(`  ${times.join(", ")}`);
-  report.table([["by room", "of busy"], ...largest(byRoom, TOP_ROOMS).map(([room, us]) => [room, share(us)])]);
+  report.table([
+    ["by module", "of busy time"],
+    ...largest(byModule, TOP_MODULES).map(([module, us]) => [module, share(us)]),
+  ]);
   for (const [title, sums] of [
     ["by function, self time", byFunction],
     ["own functions, total time", withCalls],
   ] as const) {
     report.line();
     report.table([
-      [title, "of busy", ""],
+      [title, "of busy time", ""],
       ...largest(sums, TOP).map(([label, us]) => [label.split("\t")[0]!, share(us), label.split("\t")[1]!]),
     ]);
   }
@@ -158,7 +161,7 @@ function placeOf({ url, lineNumber }: CallFrame): string {
 }
 
 /** Returns the folder of the project, the package or the part of Node that a frame belongs to. */
-function roomOf(frame: CallFrame): string {
+function moduleOf(frame: CallFrame): string {
   const place = placeOf(frame);
   if (place === "") return frame.functionName.startsWith("(") ? frame.functionName : "native";
   if (place.startsWith("node:")) return place.split(":").slice(0, 2).join(":").split("/").slice(0, 2).join("/");

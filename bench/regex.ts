@@ -6,7 +6,7 @@ import type { Dataset } from "./support/datasets.ts";
 import { LOG, OTHER_EXPRESSIONS, OTHER_WORDS, RARE_EXPRESSIONS, RARE_WORDS, storedEvents } from "./support/events.ts";
 import { ask } from "./support/client.ts";
 import { ROW_COLUMNS } from "./support/questions.ts";
-import { atRest } from "./support/rest.ts";
+import { waitUntilIdle } from "./support/idle.ts";
 
 /** Maximum ratio of the service's time to the limit: the scan, or a tenth of a bare `regexp`. */
 const SHARE = { embedded: 1, cluster: 0.1 } as const;
@@ -43,7 +43,7 @@ export const benchmark: Benchmark = {
     const { client } = cluster;
     const index = `${cluster.namespace()}-bare`;
     await fillBareIndex(client, index, count);
-    await atRest();
+    await waitUntilIdle();
     const find = (text: string): Promise<number> => askBare(client, index, text);
     for (const expression of EXPRESSIONS) await compare(bench, dataset, expression, { name: "bare regexp", find });
     await client.indices.delete({ index });

@@ -33,8 +33,8 @@ async function main(): Promise<number> {
     console.error(`Unknown benchmark: ${unknown.join(", ")}. Known: ${BENCHMARKS.map(({ name }) => name).join(", ")}`);
     return 2;
   }
-  const chosen = BENCHMARKS.filter(({ name, isApart = false }) =>
-    positionals.length === 0 ? !isApart : positionals.includes(name),
+  const chosen = BENCHMARKS.filter(({ name, isOptIn = false }) =>
+    positionals.length === 0 ? !isOptIn : positionals.includes(name),
   );
   return runAll(chosen, {
     quick: values.quick ?? false,

@@ -4,14 +4,14 @@ import type { IncomingMessage } from "node:http";
 import { quantile } from "./frame.ts";
 import type { Benchmark } from "./frame.ts";
 import { jobOf, POSTS_PER_SECOND, STAMP } from "./freshness.ts";
-import { holds } from "./support/client.ts";
+import { waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import { clearPlace, startService } from "./support/places.ts";
 import type { Kind } from "./support/places.ts";
 
 const P99_MS: Record<Kind, number> = { embedded: 300, cluster: 2_000 };
 /** Longest wait for events after the last post. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 export const benchmark: Benchmark = {
   name: "tail",
@@ -24,7 +24,7 @@ export const benchmark: Benchmark = {
       await using service = await startService(place);
       // The first event of a month creates its index, which takes some time.
       const first = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
-      await holds(service.apiPort, first.answered);
+      await waitForEvents(service.apiPort, first.answered);
       const delays: number[][] = [];
       for (let round = 0; round < (quick ? 1 : 4); round++) {
         using tail = await openTail(service.apiPort);
@@ -71,7 +71,7 @@ async function openTail(port: number): Promise<Tail> {
   const delays_ms: number[] = [];
   const opened_ms = Date.now();
   let rest = "";
-  let looking = (): void => {};
+  let checkCount = (): void => {};
   response.setEncoding("utf8");
   response.on("error", () => {});
   response.on("data", (chunk: string) => {
@@ -83,7 +83,7 @@ async function openTail(port: number): Promise<Tail> {
       const sent_ms = Number(SENT.exec(piece)?.[1]);
       if (sent_ms >= opened_ms) delays_ms.push(now_ms - sent_ms);
     }
-    looking();
+    checkCount();
   });
   return {
     delays_ms,
@@ -91,10 +91,10 @@ async function openTail(port: number): Promise<Tail> {
       const { promise: read, resolve: found, reject: late } = Promise.withResolvers<void>();
       const timer = setTimeout(
         () => late(new Error(`the tail received ${delays_ms.length} of ${count} events`)),
-        PATIENCE_MS,
+        TIMEOUT_MS,
       );
-      looking = () => delays_ms.length >= count && found();
-      looking();
+      checkCount = () => delays_ms.length >= count && found();
+      checkCount();
       await read.finally(() => clearTimeout(timer));
       if (delays_ms.length > count) throw new Error(`the tail received ${delays_ms.length} events of ${count} posted`);
     },

@@ -26,11 +26,11 @@ export const benchmark: Benchmark = {
   async run(bench) {
     const { kind } = bench.world;
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : bench.named ? MANY : FEWER[kind]);
-    const there = await walk(dataset, "asc");
-    tell(bench, dataset, "forwards", there);
-    const back = await walk(dataset, "desc");
-    tell(bench, dataset, "backwards", back);
-    const growth = { name: kind, rounds: [median(back.resident_mb) / median(there.resident_mb)] };
+    const forwards = await walk(dataset, "asc");
+    reportWalk(bench, dataset, "forwards", forwards);
+    const backwards = await walk(dataset, "desc");
+    reportWalk(bench, dataset, "backwards", backwards);
+    const growth = { name: kind, rounds: [median(backwards.resident_mb) / median(forwards.resident_mb)] };
     // With fewer events a process is still growing.
     const target = dataset.count === MANY ? { target: FLAT } : {};
     bench.report.figure({ name: `memory backwards relative to forwards, ${kind}`, unit: "×", ours: growth, ...target });
@@ -68,7 +68,7 @@ function follows(order: Order, before: readonly [number, string], after: readonl
   return created < laterCreated || (created === laterCreated && id < laterId);
 }
 
-function tell({ report }: Bench, { place, count }: Dataset, way: string, { pages_ms, resident_mb }: Walk): void {
+function reportWalk({ report }: Bench, { place, count }: Dataset, way: string, { pages_ms, resident_mb }: Walk): void {
   const name = `${way}, ${place.kind}`;
   const pages = `${pages_ms.length} pages hold all ${count.toLocaleString("en-US")} events, each once`;
   const [first, most] = [resident_mb[0]!, quantile(resident_mb, 1)];

@@ -26,16 +26,16 @@ export type MeasuredPage = {
 export type MeasuredBrowser = AsyncDisposable & {
   readonly open: (apiPort: number) => Promise<MeasuredPage>;
   /** Requests to other origins than the page's. */
-  readonly strangers: readonly string[];
+  readonly foreignRequests: readonly string[];
 };
 
 export async function openBrowser(): Promise<MeasuredBrowser> {
   const browser = await launchChromium();
   const source = readFileSync(new URL("./probes.ts", import.meta.url), "utf8");
   const { code: content } = await transform(source, { loader: "ts" });
-  const strangers: string[] = [];
+  const foreignRequests: string[] = [];
   return {
-    strangers,
+    foreignRequests,
     async open(apiPort) {
       const origin = `http://127.0.0.1:${apiPort}`;
       const context = await browser.newContext({
@@ -45,7 +45,7 @@ export async function openBrowser(): Promise<MeasuredBrowser> {
       });
       context.on("request", (request) => {
         const url = new URL(request.url());
-        if (url.origin !== origin && /^(?:http|ws)/.test(url.protocol)) strangers.push(request.url());
+        if (url.origin !== origin && /^(?:http|ws)/.test(url.protocol)) foreignRequests.push(request.url());
       });
       await context.addInitScript({ content });
       await signIn(context);

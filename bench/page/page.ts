@@ -20,25 +20,25 @@ const LONG_MINUTES = 30;
 export const benchmark: Benchmark = {
   name: "page",
   kind: "embedded",
-  isApart: true,
+  isOptIn: true,
   about:
     `the page in a browser: ${ROWS.toLocaleString("en-US")} rows, ` +
     `a tail of ${PER_SECOND}/s for ${TAIL_MINUTES} minutes (TAIL_MINUTES) | an empty page, scrolled the same way`,
   async run(bench) {
     const { service } = await bench.world.dataset(bench.quick ? ROWS / 20 : ROWS);
     await using browser = await openBrowser();
-    const inside = { ...bench, browser, service };
-    await measureFirstVisit(inside);
-    await measureScrolling(inside);
-    await measureLargest(inside);
-    await measureFault(inside);
-    await measureStillness(inside);
-    await measureTail(inside);
-    bench.report.fact("no request to another origin", browser.strangers.length === 0);
+    const pageBench = { ...bench, browser, service };
+    await measureFirstVisit(pageBench);
+    await measureScrolling(pageBench);
+    await measureLargest(pageBench);
+    await measureFault(pageBench);
+    await measureStillness(pageBench);
+    await measureTail(pageBench);
+    bench.report.fact("no request to another origin", browser.foreignRequests.length === 0);
   },
 };
 
-type Inside = Bench & { readonly browser: MeasuredBrowser; readonly service: ServiceProcess };
+type PageBench = Bench & { readonly browser: MeasuredBrowser; readonly service: ServiceProcess };
 
 /** Search for all events of the data set. */
 const ALL = `/#/${LOG}?from=${END_MS - DAYS * DAY_MS}&to=${END_MS}&tz=UTC`;
@@ -49,7 +49,7 @@ function figures(...rounds: readonly number[]): Figures {
   return { name: "", rounds };
 }
 
-async function measureFirstVisit({ browser, service, report, quick }: Inside): Promise<void> {
+async function measureFirstVisit({ browser, service, report, quick }: PageBench): Promise<void> {
   const rounds: number[] = [];
   let bytes = 0;
   let shift = 0;
@@ -91,7 +91,7 @@ async function gzipped(addresses: readonly string[]): Promise<number> {
   return (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
 }
 
-async function measureScrolling({ browser, service, report, quick }: Inside): Promise<void> {
+async function measureScrolling({ browser, service, report, quick }: PageBench): Promise<void> {
   const list = await browser.open(service.apiPort);
   await list.page.goto(ALL);
   await list.ask("probes.firstRow()");
@@ -150,7 +150,7 @@ async function inFront({ page, ask }: MeasuredPage, expression: string): Promise
 }
 
 /** Measures events with fields of maximum length. */
-async function measureLargest({ browser, service, report, quick }: Inside): Promise<void> {
+async function measureLargest({ browser, service, report, quick }: PageBench): Promise<void> {
   const source = "largest".padEnd(200, "-");
   const large = (i: number) => ({
     text: `${i} ${"word ".repeat(100)}`.slice(0, 500),
@@ -181,7 +181,7 @@ async function measureLargest({ browser, service, report, quick }: Inside): Prom
   });
 }
 
-async function measureFault({ browser, service, report }: Inside): Promise<void> {
+async function measureFault({ browser, service, report }: PageBench): Promise<void> {
   const visit = await browser.open(service.apiPort);
   await visit.page.goto(ALL);
   await visit.ask("probes.firstRow()");
@@ -203,7 +203,7 @@ async function measureFault({ browser, service, report }: Inside): Promise<void>
 }
 
 /** Checks that an open row keeps its place, its selected text and the focus while events arrive. */
-async function measureStillness({ browser, service, report, quick }: Inside): Promise<void> {
+async function measureStillness({ browser, service, report, quick }: PageBench): Promise<void> {
   const source = "still";
   await post(service, numbered(source, 0, 40));
   await found(service, source, 40);
@@ -237,7 +237,7 @@ async function measureStillness({ browser, service, report, quick }: Inside): Pr
   await close();
 }
 
-async function measureTail({ browser, service, report, quick }: Inside): Promise<void> {
+async function measureTail({ browser, service, report, quick }: PageBench): Promise<void> {
   const source = "tailed";
   const { page, heap, close } = await browser.open(service.apiPort);
   await page.goto(searchFor(source, "&live=1"));
@@ -250,8 +250,8 @@ async function measureTail({ browser, service, report, quick }: Inside): Promise
     await page.locator("#list [data-id]", { hasText: `number ${sent - 1}` }).waitFor();
     heaps_MB.push((await heap()) / MB);
   }
-  const said = heaps_MB.map((each) => each.toFixed(0)).join(" ");
-  report.line(`  heap while tailing ${sent.toLocaleString("en-US")} events, after garbage collection, MB: ${said}`);
+  const heaps = heaps_MB.map((each) => each.toFixed(0)).join(" ");
+  report.line(`  heap while tailing ${sent.toLocaleString("en-US")} events, after garbage collection, MB: ${heaps}`);
   const isLong = minutes >= LONG_MINUTES;
   report.figure({
     name: `heap after ${minutes} minutes of a tail`,

@@ -11,7 +11,7 @@ import { clearPlace, startService } from "../support/places.ts";
 import type { Place } from "../support/places.ts";
 import { busyOfThreads } from "../support/processes.ts";
 import type { ServiceProcess } from "../support/processes.ts";
-import { atRest } from "../support/rest.ts";
+import { waitUntilIdle } from "../support/idle.ts";
 import type { Answerer } from "./contender.ts";
 import { contenderOf } from "./loggia.ts";
 import { ACCEPTED, countOf, FOUND, highestResident, load, MB, timeAll } from "./measure.ts";
@@ -29,8 +29,8 @@ const WARM_MS = 2_000;
 const COST_MS = 2_000;
 const STATS_MS = 1_100;
 const MERGED_MS = 5_000;
-const MERGE_PATIENCE_MS = 900_000;
-const LOOK_MS = 500;
+const MERGE_TIMEOUT_MS = 900_000;
+const POLL_MS = 500;
 
 const INDEX: Row = { name: "index, primaries", unit: "MB", goal: "" };
 const INDEX_BYTES: Row = { name: "index, bytes per event", unit: "bytes", goal: "" };
@@ -44,7 +44,7 @@ export const benchmark: Benchmark = {
     "scale on a cluster, and two processes of each role relative to one (SCALE_EVENTS: number of events; " +
     "SCALE_KEEP=yes: keep them on the engines of `make up`) | 1/100 and 1/10 of the events, and the bare DSL",
   kind: "cluster",
-  isApart: true,
+  isOptIn: true,
   async run(bench) {
     const count = countOf(bench);
     const columns: Column[] = [];
@@ -83,7 +83,7 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
   const { client } = cluster;
   // Otherwise groups of the same documents would be answered from the cache.
   await client.indices.putSettings({ index: [documents, texts], settings: { "index.requests.cache.enable": false } });
-  await restOf(cluster, [documents, texts]);
+  await waitForMerges(cluster, [documents, texts]);
   const answerers: Answerer[] = [contenderOf(service), bareAnswerer(cluster, { documents, texts })];
   for (const question of QUESTIONS) {
     /** Measures processor time, which load on the machine affects less than duration. */
@@ -154,7 +154,7 @@ async function fill(bench: Bench, { place, service, texts, count, ours, bare }: 
   const { cluster } = place;
   const before = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   await load(bench, contenderOf(service), count, ours);
-  await restOf(cluster, [`${place.namespace}-events`]);
+  await waitForMerges(cluster, [`${place.namespace}-events`]);
   const after = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   const { total } = await ask(service.apiPort, "/events", { pagesize: "1", total: "exact" });
   if (total !== count) throw new Error(`the service has ${total} events, not the ${count} that were posted`);
@@ -185,17 +185,16 @@ async function countIn({ client }: Cluster, index: string): Promise<number> {
 }
 
 /** Waits until merging ends. No merge is forced, so that the index is as in daily use. */
-async function restOf({ client }: Cluster, indices: string[]): Promise<void> {
+async function waitForMerges({ client }: Cluster, indices: string[]): Promise<void> {
   await client.indices.flush({ index: indices });
-  const deadline_ms = performance.now() + MERGE_PATIENCE_MS;
-  for (let calm_ms = 0; calm_ms < MERGED_MS; calm_ms += LOOK_MS) {
+  const deadline_ms = performance.now() + MERGE_TIMEOUT_MS;
+  for (let idle_ms = 0; idle_ms < MERGED_MS; idle_ms += POLL_MS) {
     const { _all: all } = await client.indices.stats({ index: indices, metric: "merge" });
-    if ((all.primaries?.merges?.current ?? 0) > 0) calm_ms = -LOOK_MS;
-    if (performance.now() > deadline_ms)
-      throw new Error(`Elasticsearch is still merging after ${MERGE_PATIENCE_MS} ms`);
-    await sleep(LOOK_MS);
+    if ((all.primaries?.merges?.current ?? 0) > 0) idle_ms = -POLL_MS;
+    if (performance.now() > deadline_ms) throw new Error(`Elasticsearch is still merging after ${MERGE_TIMEOUT_MS} ms`);
+    await sleep(POLL_MS);
   }
-  await atRest(2_000);
+  await waitUntilIdle(2_000);
 }
 
 async function sizeOf({ client }: Cluster, index: string): Promise<number> {

@@ -21,8 +21,8 @@ export type Loaded = {
   readonly lineOf: (event: ScaleEvent) => string;
   /** Builds a complete HTTP request that posts lines. */
   readonly requestOf: (body: string) => string;
-  /** Waits until `count` events can be found. @throws Error after `patience_ms` */
-  readonly holds: (count: number, patience_ms: number) => Promise<void>;
+  /** Waits until `count` events can be found. @throws Error after `timeout_ms` */
+  readonly waitForEvents: (count: number, timeout_ms: number) => Promise<void>;
 };
 
 /** A service that answers queries. */

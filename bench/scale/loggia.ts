@@ -1,4 +1,4 @@
-import { ask, holds } from "../support/client.ts";
+import { ask, waitForEvents } from "../support/client.ts";
 import { batchRequest } from "../support/events.ts";
 import { clearPlace, startService } from "../support/places.ts";
 import type { ServiceProcess } from "../support/processes.ts";
@@ -30,7 +30,7 @@ export function contenderOf({ postPort, apiPort }: ServiceProcess): Loaded & Ans
     accepts: 201,
     lineOf: (event) => JSON.stringify(event),
     requestOf: batchRequest,
-    holds: (count, patience_ms) => holds(apiPort, count, patience_ms),
+    waitForEvents: (count, timeout_ms) => waitForEvents(apiPort, count, timeout_ms),
     async ask({ loggia }) {
       const bodies: string[] = [];
       for (const [path, parameters] of loggia) bodies.push((await ask(apiPort, path, parameters)).body);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { show } from "../frame.ts";
 import type { Bench, Benchmark } from "../frame.ts";
 import { busyOfThreads } from "../support/processes.ts";
-import { atRest } from "../support/rest.ts";
+import { waitUntilIdle } from "../support/idle.ts";
 import type { Contender } from "./contender.ts";
 import { startLoggia } from "./loggia.ts";
 import { ACCEPTED, countOf, FOUND, load, MB, time } from "./measure.ts";
@@ -23,7 +23,7 @@ const OWN: Row = { name: "anonymous (RssAnon), peak", unit: "MB", goal: "" };
 const MAPPED: Row = { name: "file-backed (RssFile), peak", unit: "MB", goal: "" };
 const ROWS: readonly Row[] = [...QUESTIONS, ACCEPTED, FOUND, DISK, BUS, STORE, MEMORY, OWN, MAPPED];
 /** Interval of memory samples. Linux records the peak only of the total, not of its parts. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 type Column = {
   readonly head: string;
@@ -39,7 +39,7 @@ export const benchmark: Benchmark = {
     "ten million events of 98 characters (SCALE_EVENTS: another number) | 1/100 of them, goals, " +
     "and VictoriaLogs if PEER_VICTORIALOGS names its program",
   kind: "embedded",
-  isApart: true,
+  isOptIn: true,
   async run(bench) {
     const count = countOf(bench);
     const columns: Column[] = [];
@@ -74,7 +74,7 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
       `main thread ${perEvent(after.main_ms - before.main_ms)}, other threads ${perEvent(after.others_ms - before.others_ms)}`,
   );
   // The last writes are not in their final place yet.
-  await atRest(2_000);
+  await waitUntilIdle(2_000);
   for (const question of QUESTIONS) {
     const [found, took_ms] = await time(bench, contender, question, count);
     records.set(question.name, found);
@@ -117,7 +117,7 @@ function watchMemory(pid: number): Disposable & { readonly highest: () => Memory
     for (const name of ["VmHWM", "RssAnon", "RssFile"] as const) highest[name] = Math.max(highest[name], now[name]);
     return highest;
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, POLL_MS);
   return { highest: look, [Symbol.dispose]: () => clearInterval(timer) };
 }
 

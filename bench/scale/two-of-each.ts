@@ -8,14 +8,14 @@ import { get } from "../support/client.ts";
 import { clearPlace, openPorts, startService } from "../support/places.ts";
 import type { Place } from "../support/places.ts";
 import type { ServiceProcess } from "../support/processes.ts";
-import { atRest } from "../support/rest.ts";
+import { waitUntilIdle } from "../support/idle.ts";
 
 const PRODUCERS = 8;
 const BATCH = 500;
 const PAGE = 500;
 const PAUSE_MS = 100;
 /** Longest wait until all events are found. A list by `sinceid` lags by some seconds. */
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 /** Noise of the rate per core on a shared machine. */
 const NO_LOSS = { kind: "at least", value: 0.9 } as const;
 
@@ -28,7 +28,7 @@ export async function compareProcesses(bench: Bench): Promise<void> {
   const way = (each: number) => ({
     name: each === 1 ? "one of each" : "two of each",
     once: async (): Promise<number> => {
-      const { perCore, text } = await carry(bench, each);
+      const { perCore, text } = await measureThroughput(bench, each);
       bench.report.line(`  ${each} and ${each}: ${text}`);
       return perCore;
     },
@@ -39,10 +39,10 @@ export async function compareProcesses(bench: Bench): Promise<void> {
   bench.report.fact("sinceid returns each event once, those of a producer in order", true);
 }
 
-type Carried = { readonly perCore: number; readonly text: string };
+type Throughput = { readonly perCore: number; readonly text: string };
 
 /** Starts `each` processes of a kind in a place of their own, and lets them carry events. */
-async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
+async function measureThroughput({ world, quick }: Bench, each: number): Promise<Throughput> {
   await using closing = new AsyncDisposableStack();
   const place = await world.place();
   closing.defer(() => clearPlace(place));
@@ -56,10 +56,10 @@ async function carry({ world, quick }: Bench, each: number): Promise<Carried> {
     pipelines.push(await start("pipeline"));
   }
   const busy = (some: readonly ServiceProcess[]): number => some.reduce((sum, process) => sum + process.busy(), 0);
-  const warm = await carryAll(api, posts, quick ? 12_000 : 60_000, new Map());
-  await atRest();
+  const warm = await postAndRead(api, posts, quick ? 12_000 : 60_000, new Map());
+  await waitUntilIdle();
   const before = [busy(posts), busy(pipelines)] as const;
-  const { count, took_ms } = await carryAll(api, posts, quick ? 24_000 : 240_000, warm.walks);
+  const { count, took_ms } = await postAndRead(api, posts, quick ? 24_000 : 240_000, warm.walks);
   const [posting_ms, pipeline_ms] = [busy(posts) - before[0], busy(pipelines) - before[1]];
   const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
   return {
@@ -87,7 +87,7 @@ type Walk = { last: string; seen: number; readonly numbers: Map<string, number> 
 type Load = { readonly count: number; readonly took_ms: number; readonly walks: Map<string, Walk> };
 
 /** Posts events from all producers, and waits until the reader of each log has seen all of them. */
-async function carryAll(
+async function postAndRead(
   api: ServiceProcess,
   posts: readonly ServiceProcess[],
   count: number,
@@ -110,7 +110,7 @@ async function carryAll(
     const walk = walks.get(log) ?? { last: "0".repeat(24), seen: 0, numbers: new Map() };
     walks.set(log, walk);
     walk.seen = 0;
-    for (const end_ms = performance.now() + PATIENCE_MS; performance.now() < end_ms;) {
+    for (const end_ms = performance.now() + TIMEOUT_MS; performance.now() < end_ms;) {
       const rows = await step(api.apiPort, log, walk);
       if (isPosted && walk.seen >= (posted.get(log) ?? 0)) break;
       if (rows < PAGE) await sleep(PAUSE_MS);

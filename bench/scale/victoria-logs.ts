@@ -12,7 +12,7 @@ import { get } from "../support/client.ts";
 import type { Contender } from "./contender.ts";
 
 const START_TIMEOUT_MS = 30_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /** Starts an empty VictoriaLogs with defaults, except that it accepts old events. */
 export async function startVictoriaLogs(program: string): Promise<Contender> {
@@ -42,7 +42,7 @@ export async function startVictoriaLogs(program: string): Promise<Contender> {
       "POST /insert/jsonline?_stream_fields=source HTTP/1.1\r\nHost: 127.0.0.1\r\n" +
       "Content-Type: application/stream+json\r\n" +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    holds: (count, patience_ms) => holds(port, count, patience_ms),
+    waitForEvents: (count, timeout_ms) => waitForEvents(port, count, timeout_ms),
     async ask({ victoriaLogs }) {
       const { body } = await get(port, "/select/logsql/query", victoriaLogs);
       return () => body.split("\n").filter((line) => line !== "").length;
@@ -66,7 +66,7 @@ async function freePort(): Promise<number> {
 }
 
 async function answers(port: number): Promise<void> {
-  for (const end_ms = performance.now() + START_TIMEOUT_MS; performance.now() < end_ms; await sleep(LOOK_MS)) {
+  for (const end_ms = performance.now() + START_TIMEOUT_MS; performance.now() < end_ms; await sleep(POLL_MS)) {
     const isUp = await get(port, "/health", {}).then(
       () => true,
       () => false,
@@ -76,12 +76,12 @@ async function answers(port: number): Promise<void> {
   throw new Error(`VictoriaLogs did not answer within ${START_TIMEOUT_MS / 1000} s`);
 }
 
-async function holds(port: number, count: number, patience_ms: number): Promise<void> {
+async function waitForEvents(port: number, count: number, timeout_ms: number): Promise<void> {
   let found = 0;
-  for (const end_ms = performance.now() + patience_ms; performance.now() < end_ms; await sleep(LOOK_MS)) {
+  for (const end_ms = performance.now() + timeout_ms; performance.now() < end_ms; await sleep(POLL_MS)) {
     const { body } = await get(port, "/select/logsql/query", { query: "* | stats count() found" });
     found = Number((JSON.parse(body) as { found: string }).found);
     if (found === count) return;
   }
-  throw new Error(`VictoriaLogs has ${found} of ${count} events after ${patience_ms / 1000} s`);
+  throw new Error(`VictoriaLogs has ${found} of ${count} events after ${timeout_ms / 1000} s`);
 }

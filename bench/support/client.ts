@@ -52,16 +52,16 @@ async function countEvents(port: number): Promise<number> {
 
 /**
  * Waits until the log contains `count` events. Retries while the service cannot answer.
- * @throws Error if it contains more, or not enough after `patience_ms`, by default two minutes
+ * @throws Error if it contains more, or not enough after `timeout_ms`, by default two minutes
  */
-export async function holds(port: number, count: number, patience_ms = 120_000): Promise<void> {
-  const deadline_ms = performance.now() + patience_ms;
+export async function waitForEvents(port: number, count: number, timeout_ms = 120_000): Promise<void> {
+  const deadline_ms = performance.now() + timeout_ms;
   for (;;) {
     const now = await countEvents(port).catch(() => NaN);
     if (now === count) return;
     if (now > count) throw new Error(`the log has ${now} events, more than the ${count} that were posted`);
     if (performance.now() > deadline_ms)
-      throw new Error(`the log has ${now} of ${count} events after ${patience_ms / 1000} s`);
+      throw new Error(`the log has ${now} of ${count} events after ${timeout_ms / 1000} s`);
     // Each check burdens the service. Checks are more frequent near the end, to catch its time.
     await new Promise((resolve) => setTimeout(resolve, now > 0.9 * count ? 20 : 100));
   }

@@ -15,7 +15,7 @@ import { startPlainProxy } from "./processes.ts";
 import type { ServiceProcess } from "./processes.ts";
 import { openStore, startService } from "./places.ts";
 import type { Place } from "./places.ts";
-import { atRest } from "./rest.ts";
+import { waitUntilIdle } from "./idle.ts";
 
 /** Events in a store, a service on them, and the bare engine with the same rows. */
 export type Dataset = AsyncDisposable & {
@@ -59,7 +59,7 @@ export async function openDataset(
   await fill(place, storedEvents(count, shape));
   const bare = await openBare(place, { count, shape }, folder, closing);
   const service = closing.use(await startService(place));
-  await atRest();
+  await waitUntilIdle();
   const took_s = (performance.now() - start_ms) / 1000;
   const named = shape === "plain" ? "events" : "events with attributes";
   say(`  (${count.toLocaleString("en-US")} ${named} ready on ${place.kind} engines after ${took_s.toFixed(0)} s)`);

@@ -52,12 +52,12 @@ export async function startServiceProcess(
   });
   exited.catch(() => {});
   // A first start prints more lines before the addresses.
-  let said = "";
-  while (!/^\S+ +http:\/\//m.test(said)) {
+  let output = "";
+  while (!/^\S+ +http:\/\//m.test(output)) {
     const [chunk] = (await Promise.race([once(child.stdout, "data"), exited])) as [Buffer];
-    said += String(chunk);
+    output += String(chunk);
   }
-  const port = (role: string): number => Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(said)?.[1]);
+  const port = (role: string): number => Number(new RegExp(`^${role} +http://[^/]*:(\\d+)/`, "m").exec(output)?.[1]);
   return {
     pid: child.pid!,
     apiPort: port("API"),
@@ -65,7 +65,7 @@ export async function startServiceProcess(
     listenerPorts: () =>
       new Map(
         Array.from(
-          said.matchAll(/^(syslog|gelf|forward) +(tcp|udp):\/\/[^/]*:(\d+)/gm),
+          output.matchAll(/^(syslog|gelf|forward) +(tcp|udp):\/\/[^/]*:(\d+)/gm),
           ([, protocol, transport, at]) => [`${protocol} ${transport}`, Number(at)],
         ),
       ),

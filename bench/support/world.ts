@@ -11,7 +11,7 @@ import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
 import type { Kind, Place } from "./places.ts";
 import { startLimitServer } from "./processes.ts";
-import { atRest } from "./rest.ts";
+import { waitUntilIdle } from "./idle.ts";
 
 /**
  * Shared resources of the benchmarks on one kind of engines: engines, data sets and helper
@@ -34,7 +34,7 @@ export class World implements AsyncDisposable {
   cluster(): Promise<Cluster> {
     return (this.#cluster ??= openCluster(this.#say).then(async (cluster) => {
       this.#closing.use(cluster);
-      await atRest();
+      await waitUntilIdle();
       return cluster;
     }));
   }
