@@ -37,7 +37,9 @@ export function parseBase(setting: Setting | "LOGGIA_OPS", text: string): URL {
     );
   }
   if (url.port === "0")
-    throw new CommandError(`${name}${from} is ${JSON.stringify(text)}; the service chose a port, name that one`);
+    throw new CommandError(
+      `${name}${from} is ${JSON.stringify(text)}; with port 0 the service chooses a port; name the chosen one`,
+    );
   url.hostname = EVERYWHERE[url.hostname] ?? url.hostname;
   url.pathname = url.pathname.replace(/\/(?:1\/?)?$/, "");
   return url;

@@ -22,7 +22,7 @@ export async function reset(
   return onMachine(environment, async (settings, closing) => {
     const catalog = await openCatalog(settings, SILENT, closing);
     const { email, password, isDrawn, made } = await resetAdmin(catalog, given);
-    const what = made === null ? "" : made === "created" ? " (a new service admin)" : " (a service admin now)";
+    const what = made === null ? "" : made === "created" ? " (a new service admin)" : " (now a service admin)";
     return `password of ${printable(email)}${what} set${isDrawn ? `, password: ${password}` : ""}`;
   });
 }
@@ -33,10 +33,11 @@ export async function reset(
  */
 export async function acceptHold(word: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const name = HOLDS.find((known) => known === word);
-  if (name === undefined) throw new CommandError(`A hold is one of ${HOLDS.join(", ")}`);
+  if (name === undefined)
+    throw new CommandError(`There is no hold ${JSON.stringify(word)}; it must be one of ${HOLDS.join(", ")}`);
   return onMachine(environment, async (settings, closing) => {
     await (await openDecisions(settings, SILENT, closing)).add(name);
-    return `${name} accepted: processes that run and hold it now go on within a few seconds, and log it`;
+    return `${name} accepted: running processes with this hold continue within a few seconds, and log it`;
   });
 }
 

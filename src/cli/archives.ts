@@ -51,10 +51,10 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
   })();
   try {
     if (format === null) {
-      if (NAMED_AS_ARCHIVE.test(name)) throw new ArchiveError("it is named as an archive, and holds none");
+      if (NAMED_AS_ARCHIVE.test(name)) throw new ArchiveError("its name is that of an archive, but it is not one");
       yield* rest;
     } else if (format === "gzip" || format === "zstd") yield* decompress(rest, format);
-    else throw new ArchiveError(`it is a ${format} archive; unpack it and ship what it holds`);
+    else throw new ArchiveError(`it is a ${format} archive, which is not supported; unpack it and ship its files`);
   } finally {
     await source.return?.();
   }
@@ -128,7 +128,7 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
     if (fault !== null) throw archiveFault(fault, format);
     // Node ignores data after the last zstd member.
     const rest_bytes = format === "zstd" ? size_bytes - decoder.bytesWritten : 0;
-    if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes behind its end`);
+    if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes after its end`);
   } finally {
     decoder.destroy();
   }
@@ -141,6 +141,6 @@ async function* piecesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 function archiveFault(error: NodeJS.ErrnoException, format: Format): ArchiveError {
-  const what = error.code === "Z_BUF_ERROR" ? "cut off" : `damaged: ${error.message}`;
+  const what = error.code === "Z_BUF_ERROR" ? "truncated" : `damaged: ${error.message}`;
   return new ArchiveError(`the ${format} archive is ${what}`, { cause: error });
 }

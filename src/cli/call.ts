@@ -44,7 +44,7 @@ export async function call(
 
 /** @throws CommandError if the account is malformed */
 export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly Authorization: string } {
-  if (!as.includes(":")) throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of the account that acts");
+  if (!as.includes(":")) throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of an account");
   return { Authorization: `Basic ${Buffer.from(as).toString("base64")}` };
 }
 
@@ -54,6 +54,6 @@ function read(reply: Reply, method: string, path: string): unknown {
       `${method} ${path} was refused with ${reply.status}: ${printableLines(messageOf(reply.body))}`,
     );
   }
-  if (reply.hint !== null) process.stderr.write(`loggia: the service hints: ${printable(reply.hint)}\n`);
+  if (reply.hint !== null) process.stderr.write(`loggia: hint from the service: ${printable(reply.hint)}\n`);
   return reply.body === "" ? null : (JSON.parse(reply.body) as unknown);
 }

@@ -20,13 +20,13 @@ type Given = ServiceOptions & { readonly json?: true; readonly log: string } & R
 /** Adds the commands for querying: LQL queries and saved queries. */
 export function addQuestions(program: Command): void {
   const inZone = (command: Command): Command =>
-    inLog(command).option("--tz <zone>", "hours from UTC, or a time zone such as Europe/Berlin");
+    inLog(command).option("--tz <zone>", "time zone: hours from UTC, or a name such as Europe/Berlin");
   acting(
     inZone(
       program
         .command("query [lql]")
-        .description("ask a query, such as 'GET events GROUPBY source' (talks to the running service)"),
-    ).option("--saved <name>", "ask the saved query of this name"),
+        .description("run a query, such as 'GET events GROUPBY source' (talks to the running service)"),
+    ).option("--saved <name>", "run the saved query of this name"),
     (given, text) =>
       questions.ask(given, {
         log: given.log,
@@ -38,8 +38,10 @@ export function addQuestions(program: Command): void {
   inLog(program.command("tail [lql]").description("print events as they are stored (talks to the running service)"))
     .addOption(addressOption("LOGGIA_API", "address of the API"))
     .addOption(accountOption())
-    .addOption(new Option("--last <n>", "how many that are there already").default(10).argParser(wholeFrom(0, 500)))
-    .option("--json", "print the service's own JSON, an event a line")
+    .addOption(
+      new Option("--last <n>", "how many stored events to print first").default(10).argParser(wholeFrom(0, 500)),
+    )
+    .option("--json", "print the service's JSON, one event per line")
     .action(async (query: string | undefined, given: ServiceOptions & { log: string; last: number; json?: true }) => {
       const stop = new AbortController();
       process.once("SIGINT", () => stop.abort());
@@ -49,18 +51,18 @@ export function addQuestions(program: Command): void {
       await tail({ ...given, query, json: given.json === true }, print, stop.signal);
     });
   const saved = program.command("queries").description("saved queries of a log (talks to the running service)");
-  acting(inLog(saved.command("list").description("list your own and those that others share")), (given) =>
+  acting(inLog(saved.command("list").description("list your own queries and those shared by others")), (given) =>
     questions.listSaved(given, given.log),
   );
   acting(
     inZone(saved.command("save <name> <lql>").description("save a query under a name")).option(
       "--share",
-      "for all who may read the log",
+      "share it with everyone who may read the log",
     ),
     (given, name, query) =>
       questions.save(given, given.log, { name, query, tz: given["tz"] ?? "", shared: "share" in given }),
   );
-  acting(inLog(saved.command("remove <name>").description("remove your own saved query")), (given, name) =>
+  acting(inLog(saved.command("remove <name>").description("remove one of your saved queries")), (given, name) =>
     questions.removeSaved(given, given.log, name),
   );
 }
@@ -70,9 +72,9 @@ export function addManagement(program: Command): void {
   const group = (name: string, what: string): Command =>
     program.command(name).description(`${what} (talks to the running service)`);
   addUserCommands(group("user", "accounts"));
-  addLogCommands(group("log", "logs, and with whom they are shared"));
+  addLogCommands(group("log", "logs and their shares"));
   addKeyCommands(group("key", "API keys of a log"));
-  addHookCommands(group("hook", "hooks of a log, where other services post in their own forms"));
+  addHookCommands(group("hook", "hooks of a log, to which other services post in their own formats"));
   addClassCommands(group("class", "class filters of a log"));
   for (const option of manage.OPTIONS) addOptionCommands(group(option, `your own ${WHAT[option]} a class`), option);
   acting(
@@ -85,12 +87,14 @@ export function addManagement(program: Command): void {
 export function addMachine(program: Command): void {
   const admin = program
     .command("admin")
-    .description("where no account or API is at hand (acts on the machine itself, by the settings of the service)");
+    .description(
+      "commands that need no account and no API (run on the machine itself, with the settings of the service)",
+    );
   admin
     .command("reset [email]")
     .description(
-      "set a forgotten password, of the only service admin unless named, whether the service runs or not; " +
-        "where no service admin is left the account becomes one. Drawn and shown where not given",
+      "set a forgotten password, by default of the only service admin, whether or not the service runs; " +
+        "without any service admin, the account becomes one. The password is generated and shown if not given",
     )
     .addOption(passwordFromStdin())
     .action(async (email: string | undefined, { passwordStdin }: { passwordStdin?: true }) => {
@@ -100,11 +104,11 @@ export function addMachine(program: Command): void {
     });
   admin
     .command("accept-hold <name>")
-    .description("accept what running services on these engines hold back, as holds accept does for one service")
+    .description("accept a hold of all running services on these engines, as holds accept does for one service")
     .action(async (name: string) => console.log(await (await import("./admin.ts")).acceptHold(name, process.env)));
   program
     .command("restore <folder>")
-    .description("put a backup into LOGGIA_DATA, where no service runs and nothing lies")
+    .description("restore a backup into LOGGIA_DATA, an empty folder that no service uses")
     .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
 }
 
@@ -112,18 +116,18 @@ export function addMachine(program: Command): void {
 export function addOperations(program: Command): void {
   const letters = program
     .command("deadletters")
-    .description("records that the pipeline could not take (talks to the running service)");
+    .description("records that the pipeline could not process (talks to the running service)");
   acting(
     letters
       .command("list")
-      .description("list the open ones")
-      .option("--all", "also those that were sent again")
-      .option("--after <id>", "go on behind this one")
-      .option("--limit <n>", "how many", "100"),
+      .description("list the open dead letters")
+      .option("--all", "also list those that were redriven")
+      .option("--after <id>", "list those after this one")
+      .option("--limit <n>", "how many to list", "100"),
     (given) => operate.listDeadLetters(given),
   );
   acting(
-    letters.command("redrive <id...>").description("send them through the pipeline again; all: every open one"),
+    letters.command("redrive <id...>").description("send dead letters through the pipeline again; all: every open one"),
     (given, ...words) =>
       operate.redriveDeadLetters(
         given,
@@ -132,9 +136,9 @@ export function addOperations(program: Command): void {
   );
   const holds = program
     .command("holds")
-    .description("what the service holds back until a person decides (talks to the running service)");
-  acting(holds.command("list").description("list it, with what to do"), (given) => operate.listHolds(given));
-  acting(holds.command("accept <name>").description("accept what was found; the service goes on"), (given, name) =>
+    .description("holds of the service, which wait for a decision (talks to the running service)");
+  acting(holds.command("list").description("list the holds, with what to do"), (given) => operate.listHolds(given));
+  acting(holds.command("accept <name>").description("accept a hold, so that the service continues"), (given, name) =>
     operate.acceptHold(given, name),
   );
   acting(
@@ -142,18 +146,21 @@ export function addOperations(program: Command): void {
       .command("clock")
       .description("the clock of the service's machine (talks to the running service)")
       .command("accept")
-      .description("say that the clock is right, where the service does not believe it"),
+      .description("confirm that the clock is right although the service does not trust it"),
     (given) => operate.acceptHold(given, "clock"),
   );
   acting(
     program
       .command("replay <from>")
       .description(
-        "build the store anew of what the bus holds from its start or a date such as 2026-11-21, " +
-          "and of what is there, and switch to it; " +
+        "rebuild the store from the bus, read from its start or a date such as 2026-11-21, " +
+          "and from the old store, then switch to it; " +
           "embedded: add what is missing (talks to the running service)",
       )
-      .option("--into <store>", "old: add what is missing to the store that is there; new: the standard on a cluster"),
+      .option(
+        "--into <store>",
+        "old: add what is missing to the existing store; new: build a new store (default on a cluster)",
+      ),
     (given, from) => operate.replay(given, from, process.stderr),
   );
   acting(
@@ -176,9 +183,9 @@ function addUserCommands(user: Command): void {
     user
       .command("add <email>")
       .description("add an account")
-      .option("--password <password>", "its password; drawn and shown where not given")
+      .option("--password <password>", "its password; generated and shown if not given")
       .addOption(passwordFromStdin())
-      .option("--admin", "may manage accounts")
+      .option("--admin", "make it a service admin, who may manage accounts")
       .option("--share <log[:role]>", "share a log with it (repeatable)", collect, []),
     (given, email) => {
       const shares = (given as unknown as { share: string[] }).share.map(readShare);
@@ -194,7 +201,7 @@ function addUserCommands(user: Command): void {
     user
       .command("password <email>")
       .description("set the password of an account")
-      .option("--password <password>", "the new one; drawn and shown where not given")
+      .option("--password <password>", "the new password; generated and shown if not given")
       .addOption(passwordFromStdin()),
     (given, email) => manage.setPassword(given, email, given["password"]),
   );
@@ -205,17 +212,19 @@ function addUserCommands(user: Command): void {
 
 function addLogCommands(log: Command): void {
   acting(
-    log.command("add <key>").description("make a log").option("--display <text>", "its display name"),
+    log.command("add <key>").description("create a log").option("--display <text>", "its display name"),
     (given, key) => manage.addLog(given, key, given["display"] ?? key),
   );
-  acting(log.command("list").description("list the logs that the account sees"), (given) => manage.listLogs(given));
+  acting(log.command("list").description("list the logs that are shared with the account"), (given) =>
+    manage.listLogs(given),
+  );
   acting(log.command("show <key>").description("show a log and its plan"), (given, key) => manage.showLog(given, key));
   acting(
     log
       .command("set <key>")
       .description("change a log")
       .option("--display <text>", "its display name")
-      .option("--retention-days <n>", "how long its events are kept: whole days, or never to keep them for ever"),
+      .option("--retention-days <n>", "how long its events are kept, in whole days; never: for ever"),
     (given, key) => manage.setLog(given, key, readLogChange(given)),
   );
   acting(
@@ -225,24 +234,24 @@ function addLogCommands(log: Command): void {
       .addOption(new Option("--role <role>").choices(["user", "admin"]).default("user")),
     (given, key, email) => manage.shareLog(given, key, email, given["role"] ?? "user"),
   );
-  acting(log.command("unshare <key> <email>").description("take a share back"), (given, key, email) =>
+  acting(log.command("unshare <key> <email>").description("remove a share"), (given, key, email) =>
     manage.unshareLog(given, key, email),
   );
-  acting(log.command("shares <key>").description("list with whom a log is shared"), (given, key) =>
+  acting(log.command("shares <key>").description("list the shares of a log"), (given, key) =>
     manage.listShares(given, key),
   );
   acting(
     log
       .command("users <key>")
-      .description("list the users of the producer's application, as it told of them")
-      .option("--page <n>", "which page of 100", "1"),
+      .description("list the users that the producer's application has reported")
+      .option("--page <n>", "which page of 100 users", "1"),
     (given, key) => manage.listTracked(given, key, wholeFrom(1, 2_000_000)(given["page"] ?? "1")),
   );
 }
 
 function addKeyCommands(key: Command): void {
   acting(
-    inLog(key.command("add").description("make an API key; its secret is shown once")).addOption(
+    inLog(key.command("add").description("create an API key; its secret is shown once")).addOption(
       new Option("--scope <scope>").choices(["read-write", "read-only", "write-only"]).default("read-write"),
     ),
     (given) => manage.addKey(given, given.log, given["scope"] ?? "read-write"),
@@ -252,7 +261,7 @@ function addKeyCommands(key: Command): void {
   );
   for (const [word, what, disabled] of [
     ["disable", "disable an API key", true],
-    ["enable", "enable it again", false],
+    ["enable", "enable an API key again", false],
   ] as const) {
     acting(inLog(key.command(`${word} <id>`).description(what)), (given, id) =>
       manage.disableKey(given, given.log, id, disabled),
@@ -270,15 +279,15 @@ function addHookCommands(hook: Command): void {
         new Option("--kind <kind>", "service that posts (default: by the name, otherwise json)").choices(hooks.KINDS),
       )
       .addOption(new Option("--signature <signature>", "how requests are signed").choices(hooks.SIGNATURES))
-      .option("--secret <secret>", "what requests are signed with; drawn and shown where not given")
-      .option("--secret-stdin", "read it from standard input, where no list of processes shows it")
-      .option("--template <json>", "what becomes of a body, or @file; none: as the kind has it");
+      .option("--secret <secret>", "secret that requests are signed with; generated and shown if not given")
+      .option("--secret-stdin", "read the secret from standard input, so that no list of processes shows it")
+      .option("--template <json>", "how a body becomes events: a template, or @file; none: the default of the kind");
   acting(
-    withSettings(hook.command("add <name>").description("make a hook; a drawn secret is shown once")),
+    withSettings(hook.command("add <name>").description("create a hook; a generated secret is shown once")),
     async (given, name) => await hooks.addHook(given, given.log, name, await hooks.readSettings(given)),
   );
   acting(
-    withSettings(hook.command("change <name>").description("change what is given here, and leave the rest as it is")),
+    withSettings(hook.command("change <name>").description("change the given settings and keep the others")),
     async (given, name) => await hooks.changeHook(given, given.log, name, await hooks.readSettings(given)),
   );
   acting(inLog(hook.command("list").description("list the hooks of a log")), (given) =>
@@ -294,27 +303,25 @@ function addClassCommands(classes: Command): void {
     inLog(command)
       .option("--display <text>", "its display name")
       .option("--color <color>", "its color, as in CSS")
-      .option("--tag <tag>", "is one of the event's tags")
-      .option("--text <text>", "is contained in the event's text")
-      .option("--link <text>", "is contained in the event's link")
-      .option("--source <source>", "is the event's source")
-      .option("--weight <n>", "among matching classes the one of highest weight wins");
+      .option("--tag <tag>", "condition: one of the event's tags")
+      .option("--text <text>", "condition: part of the event's text")
+      .option("--link <text>", "condition: part of the event's link")
+      .option("--source <source>", "condition: the event's source")
+      .option("--weight <n>", "of the matching classes, the one with the highest weight wins");
   acting(
-    withFields(
-      classes.command("add <key>").description("add a class: an event is of it when every condition given here holds"),
-    ),
+    withFields(classes.command("add <key>").description("add a class, of events that meet every given condition")),
     (given, key) => manage.addClass(given, given.log, key, readFields(given)),
   );
   acting(
-    withFields(classes.command("change <key>").description("change what is given here, and leave the rest as it is")),
+    withFields(classes.command("change <key>").description("change the given fields and keep the others")),
     (given, key) => manage.changeClass(given, given.log, key, readFields(given)),
   );
   acting(inLog(classes.command("list").description("list the classes of a log")), (given) =>
     manage.listClasses(given, given.log),
   );
   acting(
-    inLog(classes.command("apply").description("give stored events the class of today's filters"))
-      .option("--from <time>", "only events created from then on: ISO 8601, or milliseconds since 1970")
+    inLog(classes.command("apply").description("reclassify stored events by the current filters"))
+      .option("--from <time>", "only events created from this time on: ISO 8601, or milliseconds since 1970")
       .option("--no-wait", "do not wait for the end"),
     ({ wait, ...given }) => applyClasses({ ...given, wait: (wait as unknown) !== false }, given.log, process.stderr),
   );
@@ -335,7 +342,7 @@ function addOptionCommands(group: Command, option: manage.Option): void {
 }
 
 function accountOption(): Option {
-  return new Option("--as <email:password>", "the account that acts").env("LOGGIA_AS").makeOptionMandatory();
+  return new Option("--as <email:password>", "account to act as").env("LOGGIA_AS").makeOptionMandatory();
 }
 
 function inLog(command: Command): Command {
@@ -353,7 +360,7 @@ function acting(
   command
     .addOption(addressOption("LOGGIA_API", "address of the API"))
     .addOption(accountOption())
-    .option("--json", "print the service's own JSON")
+    .option("--json", "print the service's JSON")
     .action(async () => {
       const given = await withPassword(command.opts<Given>());
       const [first = "", second = "", ...more] = command.args;
@@ -371,6 +378,6 @@ function painted(text: string, paint: manage.Answer["paint"]): string {
 
 async function withPassword(given: Given): Promise<Given> {
   if (given["passwordStdin"] === undefined) return given;
-  if (given["password"] !== undefined) throw new CommandError("Give one of --password and --password-stdin");
+  if (given["password"] !== undefined) throw new CommandError("Give only one of --password and --password-stdin");
   return Object.assign({}, given, { password: await readPassword(process.stdin) });
 }

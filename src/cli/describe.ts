@@ -8,17 +8,17 @@ const NOTHING_GIVEN: Given = { password: false, apiKey: false };
 
 /** Describes the records created by the first start, with their generated secrets. */
 export function describeFirst({ admin, log }: FirstStart, given: Given, isResumed: boolean): string {
-  const cut = admin === null ? "made no log" : "does not count";
+  const effect = admin === null ? "it created no log" : "what it printed is not valid";
   const lines = [
-    `${isResumed ? `An earlier first start was cut off and ${cut}.` : "First start."} This is shown once:`,
+    `${isResumed ? `An earlier first start was interrupted: ${effect}.` : "First start."} This is shown only once:`,
   ];
   if (admin !== null)
     lines.push(
       `  admin     ${admin.email}`,
-      `  password  ${given.password ? "as LOGGIA_ADMIN gives it" : admin.password}`,
+      `  password  ${given.password ? "as given by LOGGIA_ADMIN" : admin.password}`,
     );
   if (log !== null)
-    lines.push(`  log       ${log.key}`, `  API key   ${given.apiKey ? "as LOGGIA_LOG gives it" : log.apiKey}`);
+    lines.push(`  log       ${log.key}`, `  API key   ${given.apiKey ? "as given by LOGGIA_LOG" : log.apiKey}`);
   return [...lines, ""].join("\n");
 }
 

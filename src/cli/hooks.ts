@@ -31,7 +31,7 @@ type Hook = {
 export async function readSettings(given: Readonly<Record<string, string | undefined>>): Promise<Settings> {
   const { kind, signature, template, secretStdin } = given;
   if (secretStdin !== undefined && given["secret"] !== undefined) {
-    throw new CommandError("Give one of --secret and --secret-stdin");
+    throw new CommandError("Give only one of --secret and --secret-stdin");
   }
   const secret = secretStdin === undefined ? given["secret"] : await readPassword(process.stdin);
   return {
@@ -63,8 +63,7 @@ export async function changeHook(
   name: string,
   settings: Settings,
 ): Promise<Answer> {
-  if (Object.keys(settings).length === 0)
-    throw new CommandError("Give at least one of the settings that are to change");
+  if (Object.keys(settings).length === 0) throw new CommandError("Give at least one setting to change");
   const path = at("logs", log, "hooks", name);
   const { kind, signature, template } = (await call(options, "GET", path)) as Hook;
   const before = { kind, template, ...(!(signature === "none" && settings.secret !== undefined) && { signature }) };
@@ -94,5 +93,5 @@ function describe({ name }: Hook, log: string): string {
 }
 
 function secretOf({ secret }: Hook): string {
-  return typeof secret === "string" ? `, its secret, shown this once: ${secret}` : "";
+  return typeof secret === "string" ? `; its secret, shown only once: ${secret}` : "";
 }

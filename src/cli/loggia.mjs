@@ -20,7 +20,7 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   if (!existsSync(pinned) || realpathSync(pinned) === realpathSync(process.execPath)) {
     console.error(
       `loggia needs Node ${NEEDED_MAJOR} or newer, this is ${process.version}; ` +
-        "run npm ci in its folder, which brings it",
+        "run npm ci in its folder, which installs it",
     );
     process.exit(1);
   }

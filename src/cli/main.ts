@@ -12,7 +12,7 @@ import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
 
 const program = new Command("loggia")
-  .description("An event log service: one form post in; lists, filters and groups out.")
+  .description("An event log service: it accepts events over HTTP, and lists, filters and groups them.")
   .version(manifest.version)
   // Subcommands inherit this: errors repeat invalid words, which may come from an untrusted source.
   .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) })
@@ -28,53 +28,45 @@ program
 program
   .command("ship")
   .description("post each line of files, or of standard input, as an event")
-  .argument(
-    "[file...]",
-    "files, folders and globs to read, also gzip and zstd archives; standard input where there are none",
-  )
-  .addOption(addressOption("LOGGIA_POST", "where events are posted"))
+  .argument("[file...]", "files, folders and globs to read, also gzip and zstd archives (default: standard input)")
+  .addOption(addressOption("LOGGIA_POST", "address that events are posted to"))
   .option("--url <address>", "the same as --post")
-  .requiredOption("--log <key>", "log that takes the events")
+  .requiredOption("--log <key>", "log to post to")
   .addOption(new Option("--key <apikey>", "API key of the log").env("LOGGIA_KEY").makeOptionMandatory())
   .option("--tags <tags>", "tags of every event, separated by blanks")
   .option("--source <source>", "source of every event")
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
-    "expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created; " +
-      "others become attributes",
+    "regular expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created; " +
+      "other groups become attributes",
   )
-  .option("--json", "lines are JSON objects: what is no field of an event becomes an attribute")
+  .option("--json", "lines are JSON objects; members that are not event fields become attributes")
   .option(
     "--multiline-start <regex>",
-    "expression of the first line of each event; lines without it go on with the one before",
+    "regular expression that matches the first line of each event; other lines continue it",
   )
-  .option("--follow", "go on with what is appended to the files, and with new ones, until stopped")
+  .option("--follow", "follow appended lines and new files until stopped")
   .option(
     "--state <folder>",
-    "where it is kept how far files were read; none: nowhere (default: a folder of this command)",
+    "folder that stores how far files were read; none: do not store it (default: a folder for this command)",
   )
-  .option("--journal", "read systemd's journal by journalctl; what stands behind -- are its arguments")
-  .option("--docker [folder]", "read what Docker's json-file driver writes in this folder")
-  .option(
-    "--in-flight <n>",
-    "batches under way at once; more than one may change the order of lines",
-    wholeFrom(1, 64),
-    1,
-  )
+  .option("--journal", "read systemd's journal with journalctl; arguments after -- are passed to it")
+  .option("--docker [folder]", "read the files of Docker's json-file driver in this folder")
+  .option("--in-flight <n>", "batches in flight; more than one may change the order of lines", wholeFrom(1, 64), 1)
   .option(
     "--cut <n>",
-    "post longer lines cut to n characters, with the line as data; 0: as they are",
+    "cut the text of longer lines to n characters and post the line as data; 0: do not cut",
     wholeFrom(0, 1_000_000),
     500,
   )
   .option(
     "--data <n>",
-    "characters of a cut line that are posted as data",
+    "how many characters of a cut line are posted as data",
     wholeFrom(1, 1_000_000),
     DEFAULT_LIMITS.data,
   )
-  .option("--patience <seconds>", "how long the run goes on while the service takes no posts", wholeFrom(0, 86_400), 60)
+  .option("--patience <seconds>", "how long to retry while the service accepts no posts", wholeFrom(0, 86_400), 60)
   .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number; url?: string }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());

@@ -85,7 +85,10 @@ function passwordOf(given: string | undefined): { password: string; drawn: strin
 
 export async function addLog(options: ServiceOptions, key: string, display: string): Promise<Answer> {
   const value = await call(options, "POST", "/1/logs", { form: new URLSearchParams({ key, display }) });
-  return { value, text: `log ${printable(key)} added; loggia key add --log ${printable(key)} makes an API key for it` };
+  return {
+    value,
+    text: `log ${printable(key)} added; loggia key add --log ${printable(key)} creates an API key for it`,
+  };
 }
 
 export async function listLogs(options: ServiceOptions): Promise<Answer> {
@@ -121,7 +124,7 @@ export async function shareLog(options: ServiceOptions, log: string, email: stri
 
 export async function unshareLog(options: ServiceOptions, log: string, email: string): Promise<Answer> {
   const value = await call(options, "DELETE", at("logs", log, "shares", email));
-  return { value, text: `log ${printable(log)} is not shared with ${printable(email)} any more` };
+  return { value, text: `log ${printable(log)} is no longer shared with ${printable(email)}` };
 }
 
 export async function listShares(options: ServiceOptions, log: string): Promise<Answer> {
@@ -153,7 +156,7 @@ export function readMoment(text: string): string {
 
 export async function addKey(options: ServiceOptions, log: string, scope: string): Promise<Answer> {
   const value = (await call(options, "POST", at("logs", log, "apiKeys"), { json: { scope } })) as ApiKey;
-  return { value, text: `${scope} key ${value.id} of log ${printable(log)}, shown this once: ${value.key ?? ""}` };
+  return { value, text: `${scope} key ${value.id} of log ${printable(log)}, shown only once: ${value.key ?? ""}` };
 }
 
 export async function listKeys(options: ServiceOptions, log: string): Promise<Answer> {
@@ -192,7 +195,7 @@ export async function changeClass(
   key: string,
   fields: ClassFields,
 ): Promise<Answer> {
-  if (Object.keys(fields).length === 0) throw new CommandError("Give at least one of the fields that are to change");
+  if (Object.keys(fields).length === 0) throw new CommandError("Give at least one field to change");
   const path = at("logs", log, "classFilters", key);
   const { key: _, ...before } = (await call(options, "GET", path)) as ClassFilter;
   const value = await call(options, "PUT", path, { json: { ...before, ...fields } });

@@ -55,7 +55,8 @@ export async function redriveDeadLetters(options: ServiceOptions, words: readonl
     redriven: number;
     missing: string[];
   };
-  const missing = value.missing.length === 0 ? "" : `; there is no letter ${value.missing.map(printable).join(", ")}`;
+  const missing =
+    value.missing.length === 0 ? "" : `; there is no dead letter ${value.missing.map(printable).join(", ")}`;
   return { value, text: `${value.redriven} sent through the pipeline again${missing}` };
 }
 
@@ -66,7 +67,7 @@ export async function listHolds(options: ServiceOptions): Promise<Answer> {
   const rows = value.map(({ name, why, todo }) => [name, why, todo]);
   return {
     value,
-    text: rows.length === 0 ? "nothing waits for a decision" : table(["HOLD", "WHY", "WHAT TO DO"], rows),
+    text: rows.length === 0 ? "there are no holds" : table(["HOLD", "WHY", "WHAT TO DO"], rows),
   };
 }
 
@@ -142,7 +143,7 @@ async function waitFor<T extends Job>(
   const job = (await call(options, "POST", path, { json })) as T;
   const look = async (): Promise<T> => {
     const { last } = (await call(options, "GET", path)) as { last: T | null };
-    if (last === null) throw new CommandError("The service was started anew meanwhile, and knows of no such order");
+    if (last === null) throw new CommandError("The service was restarted meanwhile and no longer knows this job");
     return last;
   };
   return untilEnded(job, look, show, stderr);
@@ -155,7 +156,7 @@ async function waitFor<T extends Job>(
 export async function restoreBackup(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const { data, engines } = readSettings(environment);
   if (engines.kind === "cluster")
-    throw new CommandError("Backups are of embedded engines: unset KAFKA_BROKERS and ELASTICSEARCH_URL");
+    throw new CommandError("Only embedded engines have backups to restore: unset KAFKA_BROKERS and ELASTICSEARCH_URL");
   const { begun, files } = await restore(resolve(folder), data);
   return `restored ${files.map(({ name }) => name).join(", ")} of ${begun} into ${data}`;
 }

@@ -19,7 +19,7 @@ export function createOutage(options: { where: string; patience_s: number; note:
   const say = (why: string): void => {
     if (isSaid) return;
     isSaid = true;
-    note(`loggia: ${printable(`${where} takes no posts: ${why}`)}; trying again for ${patience_s} s`);
+    note(`loggia: ${printable(`${where} accepts no posts: ${why}`)}; retrying for ${patience_s} s`);
   };
   return {
     failed(kind, why) {
@@ -27,7 +27,7 @@ export function createOutage(options: { where: string; patience_s: number; note:
       if (kind === "away" || performance.now() - since_ms >= SILENT_MS) say(why);
     },
     succeeded() {
-      if (isSaid) note(`loggia: ${printable(where)} takes posts again`);
+      if (isSaid) note(`loggia: ${printable(where)} accepts posts again`);
       since_ms = null;
       isSaid = false;
     },

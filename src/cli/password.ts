@@ -17,5 +17,5 @@ export async function readPassword(stdin: NodeJS.ReadStream): Promise<string> {
     stdin.destroy();
     return line;
   }
-  throw new CommandError("Standard input holds no password");
+  throw new CommandError("Standard input contains no password");
 }

@@ -108,7 +108,7 @@ function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Mess
 }
 
 /** Used for lines without a listed fault: without valid events only the first are listed. */
-const NO_OUTCOME = "the service took no line of the batch";
+const NO_OUTCOME = "the service accepted no line of the batch";
 
 type Outcome =
   /** `faults`: one per line, in order; null if it was posted. */
@@ -124,7 +124,7 @@ async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms
       return { kind: "taken", faults: items.map(({ error }) => error?.message ?? null) };
     }
     const why = `${reply.status} ${messageOf(reply.body)}`;
-    if (reply.status === 401 || reply.status === 403) throw new CommandError(`The service refuses the key: ${why}`);
+    if (reply.status === 401 || reply.status === 403) throw new CommandError(`The service rejects the API key: ${why}`);
     if (reply.status === 429 || reply.status >= 500) return { kind: "busy", why, retryAfter_ms: reply.retryAfter_ms };
     return { kind: "refused", why };
   } catch (error) {

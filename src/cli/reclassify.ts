@@ -27,7 +27,7 @@ export async function applyClasses(
   const value = await untilEnded(ordered, look, show, stderr);
   return {
     value,
-    text: `log ${printable(log)}${since(value)}: ${value.done} events looked at, ${value.changed} changed`,
+    text: `log ${printable(log)}${since(value)}: ${value.done} events examined, ${value.changed} changed`,
   };
 }
 
@@ -36,7 +36,7 @@ function since({ from }: Reclassification): string {
 }
 
 function show({ state, done, total, changed }: Reclassification): string {
-  if (state === "waiting" || total === null) return "waiting for its turn";
+  if (state === "waiting" || total === null) return "waiting to start";
   const share = total === 0 ? 100 : Math.floor((100 * done) / total);
   return `${done} of ${total} events (${share} %), ${changed} changed`;
 }

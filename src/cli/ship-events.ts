@@ -41,7 +41,9 @@ function compilePattern(text: string): RegExp {
   try {
     return new RegExp(text, "u");
   } catch (error) {
-    throw new CommandError(`--pattern is no regular expression: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`--pattern is not a valid regular expression: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

@@ -71,7 +71,7 @@ export async function ship(
   };
   const resumed = (found: number): void =>
     progress.note(
-      `loggia: ${found === 1 ? "1 file goes" : `${found} files go`} on where an earlier run stopped; ` +
+      `loggia: ${found === 1 ? "1 file resumes" : `${found} files resume`} where an earlier run stopped; ` +
         "--state none reads from the start",
     );
   let unreadTimes = 0;
@@ -79,7 +79,7 @@ export async function ship(
     unreadTimes += 1;
     if (unreadTimes === 1)
       progress.note(
-        `loggia: no time that can be read: ${printable(time.slice(0, 80))}: such lines get that of their post`,
+        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post`,
       );
   };
   /** Also stops the reader when the service refuses a batch: a followed file may stay silent. */
@@ -110,7 +110,7 @@ export async function ship(
   } finally {
     await posts.room(1);
     matches?.end();
-    if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have no time that can be read`);
+    if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have a time that cannot be parsed`);
     progress.close();
     sender.close();
   }
@@ -163,7 +163,7 @@ function createPosts({ state, posting, stop, note }: PostsOptions) {
         return;
       }
       if (posting.signal.aborted) return;
-      note(`loggia: gave up after ${posting.options.patience_s} s; what was not read yet is not posted`);
+      note(`loggia: gave up after ${posting.options.patience_s} s; lines that were not read yet are not posted`);
     } catch (error) {
       faults.push(error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error }));
     }
@@ -190,7 +190,7 @@ function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>
   let lines = 0;
   let matched = 0;
   const say = (): void =>
-    note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines become texts`);
+    note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
   return {
     read: ((line) => {
       lines += 1;

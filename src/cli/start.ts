@@ -56,7 +56,7 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   let death: string | null = null;
   // From here on a signal ends the process cleanly and is logged.
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
-    const reason = err ? "an error that nothing caught" : (death ?? signal ?? "a request to stop");
+    const reason = err ? "an uncaught error" : (death ?? signal ?? "a request to stop");
     if (err) log.fatal({ ...about, reason, err }, "Stopping");
     else log.info({ ...about, reason }, "Stopping");
     await loggia?.close();
@@ -65,8 +65,8 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   const given = { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null };
   loggia = await startLoggia(settings, log, (first, { isResumed }) => print(describeFirst(first, given, isResumed)));
   loggia.done.catch((error: unknown) => {
-    death = "a role has died";
-    log.fatal({ ...about, err: error }, "A role has died");
+    death = "a role failed";
+    log.fatal({ ...about, err: error }, "A role failed");
     process.exitCode = 1;
     grace.close();
   });

@@ -25,7 +25,7 @@ export async function untilEnded<T extends Job>(
 ): Promise<T> {
   let job = started;
   const leave = (): void => {
-    stderr.write("\nThe service goes on with it; the same command once more shows how far it is\n");
+    stderr.write("\nThe service continues the job; run the same command again to see its progress\n");
     process.exit(INTERRUPTED);
   };
   process.once("SIGINT", leave);

@@ -71,7 +71,7 @@ for (const kind of KINDS) {
     t.is(await request(service, "DELETE", `/manage/1/accounts/${ADMIN.email}`), 204);
     t.regex((await reset(environment, [])).err, /no service admin: name the account/);
     const made = await reset(environment, [bob.email, "--password-stdin"], "staple of bob\n");
-    t.is(made.out, "password of bob@example.org (a service admin now) set\n");
+    t.is(made.out, "password of bob@example.org (now a service admin) set\n");
     await until(async () => (await signIn(service, bob.email, "staple of bob")) === 200, { what: "the new admin" });
   });
 }
@@ -83,7 +83,7 @@ test("a password that is too short, empty or on the command line is refused", as
   t.like(short, { code: 1, out: "", err: "loggia: The field password must have 8 to 200 characters\n" });
   t.like(await reset(environment, ["--password-stdin"]), {
     code: 1,
-    err: "loggia: Standard input holds no password\n",
+    err: "loggia: Standard input contains no password\n",
   });
   t.is((await reset(environment, ["--password", "a password of ours"])).code, 1);
 });

@@ -60,11 +60,11 @@ for (const format of FORMATS) {
     const whole = pack(`${TEXT.join("\n")}\n`);
     const first = pack("first\n");
     const cut = await read(Buffer.concat([first, whole.subarray(0, whole.length - 20)]), { size: 1_000 });
-    t.is(cut.fault, `the ${format} archive is cut off`);
+    t.is(cut.fault, `the ${format} archive is truncated`);
     t.deepEqual(cut.lines, ["first", ...TEXT].slice(0, cut.lines.length));
     t.true(cut.lines.length > 1);
     const members = await read(Buffer.concat([whole, first.subarray(0, 6)]), { size: 1_000_000 });
-    t.deepEqual(members, { lines: TEXT, fault: `the ${format} archive is cut off` });
+    t.deepEqual(members, { lines: TEXT, fault: `the ${format} archive is truncated` });
   });
 
   test(`damaged ${format} is reported`, async (t) => {
@@ -132,7 +132,7 @@ test("archives of other formats, and names that suggest one, are reported", asyn
   t.regex((await other("504b0304")).fault ?? "", /^it is a zip archive/);
   t.deepEqual(await read(Buffer.from("text\n"), { name: "a.log.gz" }), {
     lines: [],
-    fault: "it is named as an archive, and holds none",
+    fault: "its name is that of an archive, but it is not one",
   });
   t.deepEqual(await read(zstdCompressSync("one\n"), { name: "a.log.gz" }), { lines: ["one"], fault: null });
 });

@@ -84,7 +84,7 @@ test("hooks are created, changed, listed and removed, and generated secrets are 
   const made = await done(t, loggia("hook", "add", "github", ...inLog, "--signature", "github"));
   t.regex(
     made,
-    /^hook github of log first added: POST \/1\/logs\/first\/hooks\/github, its secret, shown this once: whsec_\S{44}$/,
+    /^hook github of log first added: POST \/1\/logs\/first\/hooks\/github, its secret, shown only once: whsec_\S{44}$/,
   );
   const template = '{"text":"{a}"}';
   const plain = await done(t, loggia("hook", "add", "deploys", ...inLog, "--template", template));
@@ -113,7 +113,7 @@ test("hooks are created, changed, listed and removed, and generated secrets are 
   piped.stdin!.end(`whsec_${"B".repeat(32)}\n`);
   t.deepEqual(await once(piped, "exit"), [0, null]);
   t.is(service.ports.catalog.knownHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
-  await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one of the settings/);
+  await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one setting to change/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", "{"), /--template cannot be read/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", '{"text":"{"}'), /400: The field template\.text/);
   t.is(await done(t, loggia("hook", "remove", "github", ...inLog)), "hook github of log first removed");
@@ -148,7 +148,7 @@ test("logs are added, shown, changed and shared", async (t) => {
   await done(t, bob("log", "show", "shop"));
   t.regex(
     await done(t, loggia("log", "unshare", "shop", "bob@example.org")),
-    /not shared with bob@example\.org any more/,
+    /is no longer shared with bob@example\.org/,
   );
   await refused(t, bob("log", "show", "shop"), /refused with 404/);
   await refused(t, loggia("log", "unshare", "shop", ADMIN.email), /refused with 409/);
@@ -158,7 +158,7 @@ test("API keys are generated, listed, disabled, enabled and removed", async (t) 
   const service = await serviceOf(t, "embedded");
   const loggia = commandOf(service);
   const drawn = await done(t, loggia("key", "add", "--log", LOG, "--scope", "read-only"));
-  const [, id = "", secret = ""] = /^read-only key (\S+) of log first, shown this once: (\S+)$/.exec(drawn) ?? [];
+  const [, id = "", secret = ""] = /^read-only key (\S+) of log first, shown only once: (\S+)$/.exec(drawn) ?? [];
   const reads = async () => (await fetch(`${service.apiUrl}/1/logs?apikey=${secret}`)).status;
   t.is(await reads(), 200);
   const listed = async () => cells(await done(t, loggia("key", "list", "--log", LOG))).find(([key]) => key === id);
@@ -254,5 +254,5 @@ test("a hint of the service is shown beside a list", async (t) => {
   const { code, out, err } = await commandOf({ apiUrl })("log", "users", LOG);
   t.is(code, 0);
   t.regex(out, /^USER/);
-  t.is(err, "loggia: the service hints: Unknown parameter pagesiz. Did you mean pagesize?\n");
+  t.is(err, "loggia: hint from the service: Unknown parameter pagesiz. Did you mean pagesize?\n");
 });

@@ -25,5 +25,5 @@ test("interrupting a replay with Ctrl-C says that it continues", async (t) => {
   await until(() => Promise.resolve(asked > 2), { what: "some looks at the replay" });
   child.kill("SIGINT");
   t.deepEqual(await once(child, "exit"), [130, null]);
-  t.regex(await told, /The service goes on with it/);
+  t.regex(await told, /The service continues the job; run the same command again to see its progress/);
 });

@@ -70,7 +70,7 @@ test("a run continues where the previous one stopped, for the same log and files
   appendFileSync(file, "three\n");
   const again = await startShipping(service.postUrl, state, file).ended;
   t.is(again.out, "posted 1, failed 0, retried 0\n");
-  t.regex(again.err, /^loggia: 1 file goes on where an earlier run stopped; --state none reads from the start\n$/);
+  t.regex(again.err, /^loggia: 1 file resumes where an earlier run stopped; --state none reads from the start\n$/);
   t.deepEqual(await textsOf(service, 3), ["one", "two", "three"]);
   t.is(await ship(service.postUrl, state, "--state", "none", file), "posted 3, failed 0, retried 0\n");
   const own = join(state, "own");
@@ -89,10 +89,7 @@ test("two runs with the same positions exclude each other", async (t) => {
   await textsOf(service, 1);
   const second = await startShipping(service.postUrl, state, "--follow", file).ended;
   t.is(second.code, 1);
-  t.regex(
-    second.err,
-    /^loggia: Another loggia ship keeps its positions in [^\n]*; name another folder with --state\n$/,
-  );
+  t.regex(second.err, /^loggia: Another loggia ship uses [^\n]*; name another folder with --state\n$/);
   first.child.kill("SIGTERM");
   t.is((await first.ended).code, 0);
 });

@@ -15,8 +15,8 @@ test("a refused connection is reported at once, and the time limit applies to th
   // One of twenty batches was tried; the others were not read.
   t.regex(out, /^posted 0, failed 1000, retried \d+\n$/);
   const [first, ...more] = err.trimEnd().split("\n");
-  t.is(first, "loggia: http://127.0.0.1:1 takes no posts: connect ECONNREFUSED 127.0.0.1:1; trying again for 1 s");
-  t.is(more.at(-1), "loggia: gave up after 1 s; what was not read yet is not posted");
+  t.is(first, "loggia: http://127.0.0.1:1 accepts no posts: connect ECONNREFUSED 127.0.0.1:1; retrying for 1 s");
+  t.is(more.at(-1), "loggia: gave up after 1 s; lines that were not read yet are not posted");
 });
 
 test("an unresponsive or busy service is reported before the time limit, with a summary", async (t) => {
@@ -31,7 +31,7 @@ test("an unresponsive or busy service is reported before the time limit, with a 
     t.is(code, 1);
     t.regex(out, /^posted 0, failed 1, /);
     const said = answer === "busy" ? "503 " : "it does not answer";
-    t.regex(err, new RegExp(`^loggia: ${url} takes no posts: ${said}; trying again for 12 s\n`));
+    t.regex(err, new RegExp(`^loggia: ${url} accepts no posts: ${said}; retrying for 12 s\n`));
     t.regex(err, /\nloggia: posted 0, failed 0, retried \d+, 0\/s\n/);
   }
 });

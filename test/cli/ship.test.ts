@@ -63,7 +63,7 @@ test("lines of JSON become events with attributes, and other lines are posted as
   t.like(odd, { source: "web", user: "", value: null });
   const none = await run(shipTo(service.postUrl, "--json"), { input: "a\nb\n" });
   t.is(none.code, 1);
-  t.is(none.err, "loggia: --json found no JSON object in 2 lines; whole lines become texts\n");
+  t.is(none.err, "loggia: --json found no JSON object in 2 lines; whole lines are posted as text\n");
 });
 
 test("a line of JSON above the limits of an event keeps the attributes that fit, and the line as data", async (t) => {
@@ -142,7 +142,7 @@ test("a refused key ends the command, also while it follows a file that does not
   const service = await serviceOf(t, "embedded");
   const { code, err } = await run(["ship", "--url", service.postUrl, "--log", "other", "--follow", file(t, "one\n")]);
   t.is(code, 1);
-  t.regex(err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
+  t.regex(err, /^loggia: The service rejects the API key: 401 [^\n]*\n$/);
 });
 
 test("refused events are reported and counted as failed", async (t) => {
@@ -176,7 +176,7 @@ test("a wrong key, an unreachable service, a bad pattern and a missing file are 
   const ship = ["ship", "--url", service.postUrl];
   const wrong = await run([...ship, "--log", "other"], { input: "a\nb\nc\n" });
   t.is(wrong.code, 1);
-  t.regex(wrong.err, /^loggia: The service refuses the key: 401 [^\n]*\n$/);
+  t.regex(wrong.err, /^loggia: The service rejects the API key: 401 [^\n]*\n$/);
   const missing = await run([...ship, "--log", LOG, "/nowhere/a.log"]);
   t.regex(missing.err, /^loggia: \/nowhere\/a\.log can't be read: [^\n]*\n$/);
   const pattern = await run([...ship, "--log", LOG, "--pattern", "(.*)"], { input: "a\n" });
@@ -206,11 +206,11 @@ test("a truncated archive is reported, and the files after it are posted", async
   const cut = file(t, gzipSync("one\ntwo\n").subarray(0, -9));
   const { code, out, err } = await run(shipTo(service.postUrl, cut, file(t, "three\n")));
   t.is(code, 1);
-  t.regex(err, /^loggia: [^\n]* can't be read: the gzip archive is cut off\n$/);
+  t.regex(err, /^loggia: [^\n]* can't be read: the gzip archive is truncated\n$/);
   t.regex(out, /^posted [123], failed 0/);
   const piped = await run(shipTo(service.postUrl), { input: gzipSync("four\n").subarray(0, -9) });
   t.is(piped.code, 1);
-  t.regex(piped.err, /^loggia: standard input can't be read: the gzip archive is cut off\n$/);
+  t.regex(piped.err, /^loggia: standard input can't be read: the gzip archive is truncated\n$/);
   const followed = await run(shipTo(service.postUrl, "--follow", cut));
   t.is(followed.code, 1);
   t.regex(followed.err, /which can't be followed/);
@@ -222,7 +222,7 @@ test("a pattern that matches no line is reported with exit code 1", async (t) =>
   const { code, out, err } = await run(words, { input: "one\ntwo\n" });
   t.is(code, 1);
   t.is(out, "posted 2, failed 0, retried 0\n");
-  t.is(err, "loggia: --pattern matched none of 2 lines; whole lines become texts\n");
+  t.is(err, "loggia: --pattern matched none of 2 lines; whole lines are posted as text\n");
   const many = await run(words, { input: "line\n".repeat(150) });
   t.is(many.code, 1);
   t.regex(many.err, /^loggia: --pattern matched none of 100 lines[^\n]*\nloggia: --pattern matched none of 150 lines/);
@@ -236,7 +236,7 @@ test("the times of a log file are kept if they can be parsed", async (t) => {
   const input = "2011-06-19 13:54:33Z second\n2011-06-18 00:00:00+02:00 first\nsome day last\nno-time-here\n";
   const { out, err } = await run(words, { input });
   t.is(out, "posted 4, failed 0, retried 0\n");
-  t.regex(err, /^loggia: no time that can be read: some day: [^\n]*\n$/);
+  t.regex(err, /^loggia: cannot parse the time some day: [^\n]*\n$/);
   const found = (await rows(service, 4)) as (Row & { created: string })[];
   t.deepEqual(found.map(({ text }) => text).slice(0, 2), ["first", "second"]);
   t.is(found[1]?.created, `/Date(${Date.UTC(2011, 5, 19, 13, 54, 33)})/`);
@@ -254,5 +254,5 @@ test("the number of unparsable times is reported once, at the end", async (t) =>
   const words = shipTo(service.postUrl, "--pattern", String.raw`^(?<created>\S+) (?<text>.*)$`);
   const { out, err } = await run(words, { input: "noon one\nlater two\nnow three\n1960-01-01 four\n" });
   t.is(out, "posted 4, failed 0, retried 0\n");
-  t.regex(err, /^loggia: no time that can be read: noon: [^\n]*\nloggia: 4 lines have no time that can be read\n$/);
+  t.regex(err, /^loggia: cannot parse the time noon: [^\n]*\nloggia: 4 lines have a time that cannot be parsed\n$/);
 });

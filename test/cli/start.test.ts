@@ -81,7 +81,7 @@ test("generated secrets are shown at the first start, configured ones are not", 
   const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
   const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
   t.notRegex(out, /secret|ticket/);
-  t.regex(out, /password {2}as LOGGIA_ADMIN gives it\n[^]*API key {3}as LOGGIA_LOG gives it\n/);
+  t.regex(out, /password {2}as given by LOGGIA_ADMIN\n[^]*API key {3}as given by LOGGIA_LOG\n/);
 });
 
 /** Returns the lines of a log, all of which are JSON. */

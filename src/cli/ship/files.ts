@@ -116,7 +116,7 @@ function createLook(words: readonly string[], options: FilesOptions, lanes: Map<
         look.isOpen = options.isFollowed;
         const found = isFolder ? await filesUnder(word) : await filesLike(word);
         if (found.length === 0 && !options.isFollowed)
-          report(word, new Error(isFolder ? "EISDIR: it is a folder that holds no file" : "no file has such a name"));
+          report(word, new Error(isFolder ? "EISDIR: the folder contains no file" : "no file matches"));
         for (const [path, hasOlder] of withoutRotations(found)) {
           resumed += (await add(path, { isFound: true, hasOlder })) === null ? 0 : 1;
         }

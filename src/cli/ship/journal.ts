@@ -55,7 +55,7 @@ export async function* readJournal(
     const outcome = await Promise.race([failed, ended]);
     if (signal.aborted) return;
     if (outcome instanceof Error) throw new CommandError(`journalctl can't be run: ${outcome.message}`);
-    if (outcome !== 0) throw new CommandError(`journalctl ended with ${outcome}: ${(await faults).trim()}`);
+    if (outcome !== 0) throw new CommandError(`journalctl exited with ${outcome}: ${(await faults).trim()}`);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

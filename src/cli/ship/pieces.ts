@@ -42,7 +42,7 @@ export function readPieces(words: readonly string[], options: SourceOptions, rea
   }
   const framing = { start: startOf(options), isDocker: options.docker !== undefined };
   if (options.docker !== undefined) {
-    if (words.length > 0) throw new CommandError("--docker takes its folder, and no further files");
+    if (words.length > 0) throw new CommandError("--docker takes a folder and no other files");
     const folder = options.docker === true ? DOCKER_FOLDER : options.docker;
     return filePieces([`${folder}/*/*-json.log*`], { options, framing }, reading);
   }
@@ -54,7 +54,9 @@ function startOf({ multilineStart: text }: SourceOptions): RegExp | null {
   try {
     return new RegExp(text, "u");
   } catch (error) {
-    throw new CommandError(`--multiline-start is no regular expression: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`--multiline-start is not a valid regular expression: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

@@ -156,9 +156,9 @@ function stateFault(folder: string, error: unknown): CommandError {
   const { message, errcode } = error as Error & { errcode?: number };
   const SQLITE_BUSY = 5;
   if (errcode === SQLITE_BUSY)
-    return new CommandError(`Another loggia ship keeps its positions in ${folder}; name another folder with --state`);
+    return new CommandError(`Another loggia ship uses ${folder}; name another folder with --state`);
   return new CommandError(
-    `The positions of ${folder} can't be kept: ${message}; --state names a folder, --state none keeps none`,
+    `Positions can't be stored in ${folder}: ${message}; name a folder with --state, or store none with --state none`,
   );
 }
 
