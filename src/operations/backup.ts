@@ -75,15 +75,17 @@ export async function backup(options: BackupOptions): Promise<BackupProgress> {
 
 function prepareFolder(to: string): void {
   if (!isAbsolute(to)) {
-    throw new LoggiaError("bad_parameter", `${JSON.stringify(to)} is no absolute path on the disk of the service`);
+    throw new LoggiaError("bad_parameter", `${JSON.stringify(to)} is not an absolute path on the disk of the service`);
   }
   try {
     makeFolders(to);
     if (readdirSync(to).length === 0) return;
   } catch (error) {
-    throw new LoggiaError("bad_parameter", `${to} can't take a backup: ${(error as Error).message}`, { cause: error });
+    throw new LoggiaError("bad_parameter", `${to} can't be used for a backup: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
-  throw new LoggiaError("bad_parameter", `${to} is not empty: a backup wants a folder of its own`);
+  throw new LoggiaError("bad_parameter", `${to} is not empty: a backup needs an empty folder`);
 }
 
 /** Copies a catalog in one blocking step, which is fast as catalogs are small. */

@@ -24,7 +24,7 @@ const TODO: Readonly<Record<Part, string>> = {
 
 /** Suffix of the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
-const UNCOMPARED = "what it holds has not been compared yet with what was known of it before";
+const UNCOMPARED = "its state has not been compared yet with the last known one";
 const RETRY_MS = 1_000;
 const REMOVAL_MS = 300_000;
 /** Attempts at writing the marks, which other processes write too. */
@@ -163,7 +163,7 @@ class Watch {
       const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNEXPECTED_ERROR}`;
       // Comparisons are retried soon, so each reason is logged once.
       if (this.#fault !== why)
-        log.warn({ err: error }, "the engines' marks could not be compared; they will be compared again");
+        log.warn({ err: error }, "the engines could not be compared with their stored marks; retrying");
       if (this.#fault !== null) this.#fault = why;
     }
   }
@@ -176,7 +176,7 @@ class Watch {
       const now = await change(before);
       if (now === before || (await marks.write(now))) return this.#show(now.pending);
     }
-    throw new LoggiaError("conflict", "Other processes write what is known of the engines: try again");
+    throw new LoggiaError("conflict", "Other processes are writing the marks of the engines; try again");
   }
 
   async #accepted(part: Part, before: Marks): Promise<Marks> {

@@ -52,7 +52,7 @@ export function decisionsInDocument(documents: Pick<Documents, "create" | "repla
           : documents.replace(ID, counts, found.version));
         if (kind === "done") return;
       }
-      throw new LoggiaError("conflict", "Others accept holds at the same moment: try again");
+      throw new LoggiaError("conflict", "Other processes are accepting holds; try again");
     },
   };
 }
@@ -93,7 +93,7 @@ export function followDecisions(options: {
 
   const lookInTurn = (): Promise<void> =>
     (last = last.then(look).catch((error: unknown) => {
-      log.warn({ err: error }, "decisions about holds could not be followed; the next try comes in a second");
+      log.warn({ err: error }, "accepted holds could not be read; retrying in a second");
     }));
 
   async function run(): Promise<void> {

@@ -7,26 +7,26 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
   const faults: Partial<Record<Part, string>> = {};
   for (const { partition, first, end, acknowledged, covered } of state.partitions) {
     const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
-    if (end < ended) faults.bus = `the bus ends at record ${end}, and reached ${ended} before: it was lost or replaced`;
+    if (end < ended) faults.bus = `the bus ends at record ${end}, but reached ${ended} before: it was lost or replaced`;
     if (covered !== null && covered < first && covered < acknowledged) {
-      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: what lies between is missing`;
+      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: the records between are missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
     // Marks may be older than the store's first events, so this goes by the offsets: a store that
     // keeps offsets stores one before the pipeline acknowledges it.
     if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
-      faults.store = `the store is empty, and was given what the bus holds up to record ${acknowledged}`;
+      faults.store = `the store is empty, but the records of the bus up to ${acknowledged} were stored`;
     }
   }
   // If the parts are known, each is compared by itself, and retention may have emptied the store.
   if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
-    faults.store ??= "the store is empty, and held events before";
+    faults.store ??= "the store is empty, but held events before";
   }
   if (state.lost.length > 0) {
     const names = state.lost.map(({ place }) => place);
     const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
     const shown = names.slice(0, SHOWN).join(", ");
-    faults.store = `these indices are gone, or were made anew, and what they held is missing: ${shown}${more}`;
+    faults.store = `these indices were lost or recreated, and their documents are missing: ${shown}${more}`;
   }
   if (state.damage !== null) {
     faults.bus ??= `the bus's file is damaged, so records may be missing: ${state.damage}`;
@@ -34,18 +34,18 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Par
   if (state.replaced !== null) {
     const { partition, offset } = state.replaced;
     faults.bus ??=
-      "the bus was made anew or cut: " +
-      `from record ${offset} of partition ${partition} on it holds other records than before`;
+      "the bus was recreated or truncated: " +
+      `from record ${offset} of partition ${partition} on, it holds other records than before`;
   }
   // Marks may be older than the first accounts. Events imply an account that owns their log.
   const isUsed = before?.hasAccounts === true || state.hasEvents || isPosted(state);
   const version = before?.catalog ?? null;
   if (!state.hasAccounts && isUsed && before?.mayLackAccounts !== true) {
-    faults.catalog = "the catalog holds no accounts, and events were posted before";
+    faults.catalog = "the catalog holds no accounts, but events were posted before";
   } else if (version !== null && state.catalog !== null && state.catalog < version) {
-    faults.catalog = `the catalog ends at change ${state.catalog}, and reached ${version} before`;
+    faults.catalog = `the catalog ends at change ${state.catalog}, but reached ${version} before`;
   } else if (typeof before?.catalogId === "string" && state.catalogId !== before.catalogId) {
-    faults.catalog = "the catalog is another one than before: it was lost and made anew, or restored";
+    faults.catalog = "the catalog is not the one known before: it was recreated or restored";
   }
   return faults;
 }

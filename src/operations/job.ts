@@ -60,7 +60,7 @@ export function createJob<Order, Progress>(options: JobOptions<Order, Progress>)
       // Repeating the order of a running job, such as after a lost response, returns that job.
       if (record?.state === "running" && isDeepStrictEqual(record.order, order)) return record;
       if (record?.state === "running")
-        throw new LoggiaError("conflict", `There is ${name} under way: wait for its end`);
+        throw new LoggiaError("conflict", `There is already ${name} running: wait until it ends`);
       return begin(order);
     },
     last: () => record,
@@ -73,7 +73,5 @@ export function createJob<Order, Progress>(options: JobOptions<Order, Progress>)
 
 /** Only messages of LoggiaErrors are shown to callers; the log has all errors. */
 function explain(error: unknown, name: string): string {
-  return error instanceof LoggiaError
-    ? error.message
-    : `An unexpected error ended ${name}; the service's log tells more`;
+  return error instanceof LoggiaError ? error.message : `An unexpected error ended ${name}; see the service's log`;
 }

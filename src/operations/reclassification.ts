@@ -93,7 +93,7 @@ function again(current: StoredReclassification, from: number | null): StoredRecl
   const which = current.from === null ? "all its events" : `events from ${new Date(current.from).toISOString()} on`;
   throw new LoggiaError(
     "conflict",
-    `The log ${current.log} is being reclassified, ${which}: wait for its end, then order another range`,
+    `The log ${current.log} is being reclassified, ${which}: wait until it ends, then order another range`,
   );
 }
 

@@ -45,7 +45,7 @@ type Emails = readonly { readonly email: string }[];
 function onlyOf(admins: Emails): string {
   const [first, ...others] = admins;
   if (first === undefined)
-    throw new LoggiaError("bad_parameter", "There is no service admin: name the account that is to be one");
+    throw new LoggiaError("bad_parameter", "There is no service admin: name the account that becomes one");
   if (others.length > 0)
     throw new LoggiaError("bad_parameter", `There are several service admins, name one: ${emailsOf(admins)}`);
   return first.email;

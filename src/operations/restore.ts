@@ -23,7 +23,7 @@ export async function restore(from: string, data: string): Promise<Manifest> {
       const file = join(data, name);
       copied.push(file);
       if ((await copyDurably(join(from, name), file)) !== sha256) {
-        throw new StartError(`The backup in ${from} is damaged: ${name} is not what it was when it was made`);
+        throw new StartError(`The backup in ${from} is damaged: the checksum of ${name} differs from its manifest`);
       }
     }
   } catch (error) {
@@ -40,7 +40,7 @@ export async function restore(from: string, data: string): Promise<Manifest> {
 /** @throws StartError if a restore into this folder was interrupted */
 export function refuseHalfRestored(data: string): void {
   if (!existsSync(join(data, RESTORING))) return;
-  throw new StartError(`A restore into ${data} was cut off: empty the folder and restore again`);
+  throw new StartError(`A restore into ${data} was interrupted: empty the folder and restore again`);
 }
 
 function readManifest(from: string): Manifest {
@@ -48,7 +48,7 @@ function readManifest(from: string): Manifest {
   try {
     text = readFileSync(join(from, MANIFEST), "utf8");
   } catch (error) {
-    throw new StartError(`${from} holds no whole backup: it has no ${MANIFEST}`, { cause: error });
+    throw new StartError(`${from} holds no complete backup: it has no ${MANIFEST}`, { cause: error });
   }
   const manifest = Manifest.safeParse(parseJson(text));
   if (!manifest.success) throw new StartError(`${from} holds no backup that this release can read: see ${MANIFEST}`);
@@ -78,12 +78,12 @@ function requireEmpty(data: string): void {
     makeFolders(resolve(data));
     names = readdirSync(data);
   } catch (error) {
-    throw new StartError(`${data} can't take a backup: ${(error as Error).message}`, { cause: error });
+    throw new StartError(`A backup can't be restored into ${data}: ${(error as Error).message}`, { cause: error });
   }
   if (names.length === 0) return;
   if (isHeld(join(data, BUS_FILE)))
     throw new StartError(`A service is running on ${data}: stop it, and name an empty folder`);
-  throw new StartError(`${data} is not empty: nothing is ever overwritten, so name an empty folder in LOGGIA_DATA`);
+  throw new StartError(`${data} is not empty: nothing is overwritten, so name an empty folder in LOGGIA_DATA`);
 }
 
 /** Whether a running service has the bus open, which keeps its file locked. */

@@ -17,7 +17,7 @@ test("a repeated order returns the running one, another is refused, and after th
   const first = job.start({ from: 5 });
   t.is(first.state, "running");
   t.deepEqual(job.start({ from: 5 }), first);
-  t.throws(() => job.start({ from: 6 }), { message: /There is a replay under way/ });
+  t.throws(() => job.start({ from: 6 }), { message: /There is already a replay running/ });
   t.is(ends.length, 1);
   const closed = job.close();
   ends[0]!();

@@ -16,7 +16,7 @@ for (const place of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
     t.is(await orders.last(log), null);
     t.like(await orders.order(log, 5_000), { state: "waiting", from: 5_000, started: 1, finished: null, total: null });
     t.like(await orders.order(log, 5_000), { state: "waiting", started: 1 }, "whoever has lost the answer asks again");
-    const message = /^The log shop is being reclassified, events from 1970-01-01T00:00:05.000Z on: wait for its end/;
+    const message = /^The log shop is being reclassified, events from 1970-01-01T00:00:05.000Z on: wait until it ends/;
     await t.throwsAsync(orders.order(log, null), { code: "conflict", message });
     t.like(await orders.order(other, null), { log: other, state: "waiting", from: null }, "of another log it is taken");
     t.like(await orders.last(log), { log, from: 5_000 });

@@ -57,7 +57,7 @@ for (const kind of KINDS) {
     t.regex(answer.text, /decode .* not a JSON object .*oops\n2 open\nThere are more: --after/);
     const first = letters[0]!.id;
     const redriven = await operate.redriveDeadLetters(optionsOf(service), [first, "123456"]);
-    t.is(redriven.text, "1 sent through the pipeline again; there is no letter 123456");
+    t.is(redriven.text, "1 sent through the pipeline again; there is no dead letter 123456");
     t.regex((await operate.redriveDeadLetters(optionsOf(service), ["all"])).text, /^[12] sent through/);
     for (const faulty of [{}, { all: true, ids: [] }, { all: false }, { ids: [1] }]) {
       t.is((await send(service, "/manage/1/deadletters/redrive", faulty)).status, 400, JSON.stringify(faulty));
@@ -95,7 +95,7 @@ test("the embedded store is not rebuilt: a replay adds missing events, and refus
   const service = await serviceOf(t, "embedded");
   t.regex((await operate.replay(optionsOf(service), "start", process.stderr)).text, /^read 0 records/);
   await t.throwsAsync(operate.replay({ ...optionsOf(service), into: "new" }, "start", process.stderr), {
-    message: /The embedded store is not built anew/,
+    message: /The embedded store cannot be rebuilt/,
   });
 });
 
