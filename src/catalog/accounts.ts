@@ -114,5 +114,5 @@ function notFound(email: string): LoggiaError {
 }
 
 function taken(email: string): LoggiaError {
-  return new LoggiaError("account_exists", `There is an account ${email} already`);
+  return new LoggiaError("account_exists", `There is already an account ${email}`);
 }

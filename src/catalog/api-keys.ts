@@ -96,7 +96,7 @@ export async function newApiKey(
     if (parts.snapshot.grant(entity.hash) !== null) {
       throw new LoggiaError(
         "conflict",
-        "The field apiKey is in use; choose another, or leave it out to have one drawn",
+        "The field apiKey is in use; choose another, or leave it out to have one generated",
       );
     }
   }

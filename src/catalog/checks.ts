@@ -70,7 +70,7 @@ export function checkOrigins(origins: readonly string[]): readonly string[] {
     const sent = url !== null && /^https?:$/.test(url.protocol) ? url.origin : null;
     if (sent === origin) continue;
     const right = sent === null ? "https://shop.example.org or http://localhost:3000, or * for every page" : sent;
-    throw bad(`The field origins holds ${JSON.stringify(origin.slice(0, 100))}; it would have to be ${right}`);
+    throw bad(`The field origins holds ${JSON.stringify(origin.slice(0, 100))}; it must be ${right}`);
   }
   return [...new Set(origins)];
 }
@@ -129,7 +129,7 @@ export function checkQueryName(name: string): string {
   const checked = checkText("name", typeof name === "string" ? name.trim() : name, 1, 100);
   if (/\p{Cc}/u.test(checked)) throw bad("The field name must have no control characters");
   // Clients resolve these as path segments, so such a query could not be addressed.
-  if (checked === "." || checked === "..") throw bad("The field name must not be dots alone");
+  if (checked === "." || checked === "..") throw bad("The field name must not consist of dots only");
   return checked;
 }
 

@@ -44,10 +44,10 @@ export function createClassFilters(parts: {
       const birth = drawId();
       const make = (current: Entity | null): ClassEntity => {
         if (current !== null) {
-          throw new LoggiaError("class_filter_exists", `The log ${log} has a class filter ${filter.key} already`);
+          throw new LoggiaError("class_filter_exists", `The log ${log} already has a class filter ${filter.key}`);
         }
         if (snapshot.classFilterCount(log) >= MAX_CLASS_FILTERS) {
-          throw new LoggiaError("conflict", `The log ${log} has ${MAX_CLASS_FILTERS} class filters, as many as it may`);
+          throw new LoggiaError("conflict", `The log ${log} has ${MAX_CLASS_FILTERS} class filters, the maximum`);
         }
         return { kind: "class", log, birth, filter };
       };

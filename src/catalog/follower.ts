@@ -81,10 +81,10 @@ export async function createFollower(options: {
   const poller = startPolling(poll_ms, async () => {
     try {
       await refresh();
-      if (failing) log.info("The catalog is followed again");
+      if (failing) log.info("Changes of the catalog are read again");
       failing = false;
     } catch (error) {
-      if (!failing) log.error({ err: error }, "Changes of the catalog cannot be read; trying on");
+      if (!failing) log.error({ err: error }, "Changes of the catalog cannot be read; retrying");
       failing = true;
     }
   });

@@ -66,7 +66,7 @@ export function checkHookSecret(signature: HookSignature, secret: string): strin
   }
   if (signature === "standard" && standardKey(secret) === null) {
     throw bad(
-      "The field secret must be one of Standard Webhooks: whsec_ and base64 of " +
+      "The field secret must be a secret of Standard Webhooks: whsec_ and base64 of " +
         `${STANDARD_BYTES.least} to ${STANDARD_BYTES.most} bytes`,
     );
   }

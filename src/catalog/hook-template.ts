@@ -62,7 +62,7 @@ export function parseTemplate(source: TemplateSource): Template {
     each: each === undefined ? null : readEach(each),
   };
   if (Object.keys(fields).length === 0 && parsed.tags.length === 0 && parsed.each === null) {
-    throw bad("template", 'says nothing; give it a field, such as {"text": "{title}"}');
+    throw bad("template", 'is empty; give it a field, such as {"text": "{title}"}');
   }
   return parsed;
 }
@@ -99,7 +99,7 @@ class PatternParser {
     checkLength(field, text);
     this.#characters += text.length;
     if (this.#characters > MAX_CHARACTERS) {
-      throw bad("template", `is too long: its texts may have ${MAX_CHARACTERS} characters together`);
+      throw bad("template", `is too long: its texts may have at most ${MAX_CHARACTERS} characters in total`);
     }
     const parts: (string | readonly Path[])[] = [];
     let plain = "";
@@ -109,7 +109,7 @@ class PatternParser {
         plain += char;
         at += 1;
       } else if (char === "}") {
-        throw bad(field, `has a } at character ${at + 1} without a { before it; }} stands for a brace`);
+        throw bad(field, `has a } at character ${at + 1} without a { before it; write }} for a brace`);
       } else if (char === "{") {
         if (plain !== "") parts.push(plain);
         plain = "";
@@ -143,7 +143,7 @@ function readPath(field: string, text: string, start: number): { path: Path; end
   let at = start;
   for (;;) {
     const found = STEP.exec(text.slice(at, at + MAX_FIELD));
-    if (found === null) throw badPath(field, at, text, 'a name is expected; one with other characters stands in "');
+    if (found === null) throw badPath(field, at, text, 'a name is expected; put one with other characters in "');
     steps.push(found.groups?.["quoted"] ?? found.groups?.["bare"] ?? "");
     at += found[0].length;
     if (steps.length > MAX_STEPS) throw badPath(field, at, text, `a path has at most ${MAX_STEPS} names`);
@@ -152,7 +152,7 @@ function readPath(field: string, text: string, start: number): { path: Path; end
   }
   const [first = "", ...rest] = steps;
   if (first !== "$" && first !== "$header") return { path: { from: "item", steps }, end: at };
-  if (rest.length === 0) throw badPath(field, at, text, `${first} needs a name behind it, such as ${first}.name`);
+  if (rest.length === 0) throw badPath(field, at, text, `${first} needs a name after it, such as ${first}.name`);
   if (first === "$") return { path: { from: "body", steps: rest }, end: at };
   const name = rest.join(".").toLowerCase();
   if (SECRET_HEADER.test(name)) throw badPath(field, start, text, `the header ${name} may hold a secret`);
@@ -160,7 +160,7 @@ function readPath(field: string, text: string, start: number): { path: Path; end
 }
 
 function checkLength(field: string, text: string): void {
-  if (text.length > MAX_FIELD) throw bad(field, `is too long: it may have ${MAX_FIELD} characters`);
+  if (text.length > MAX_FIELD) throw bad(field, `is too long: it may have at most ${MAX_FIELD} characters`);
 }
 
 function skipBlanks(text: string, at: number): number {

@@ -52,13 +52,10 @@ export function createHooks(parts: {
       const made: HookEntity = { name, ...settings, ...(secret !== null && { secret }), created: Date.now() };
       await write(log, (hooks) => {
         if (hooks.some((hook) => hook.name === name)) {
-          throw new LoggiaError("hook_exists", `The log ${log} has a hook ${name} already`);
+          throw new LoggiaError("hook_exists", `The log ${log} already has a hook ${name}`);
         }
         if (hooks.length >= MAX_HOOKS) {
-          throw new LoggiaError(
-            "conflict",
-            `The log ${log} has ${MAX_HOOKS} hooks, as many as it may; remove one first`,
-          );
+          throw new LoggiaError("conflict", `The log ${log} has ${MAX_HOOKS} hooks, the maximum; remove one first`);
         }
         return [...hooks, made].sort((a, b) => (a.name < b.name ? -1 : 1));
       });
@@ -96,7 +93,10 @@ function secretOf(
 ): string | null {
   if (signature === "none") {
     if (given === undefined) return null;
-    throw new LoggiaError("bad_parameter", "The field secret is of no use without a signature; give signature as well");
+    throw new LoggiaError(
+      "bad_parameter",
+      "The field secret has no effect without a signature; give the field signature too",
+    );
   }
   return given === undefined ? drawn : checkHookSecret(signature, given);
 }

@@ -35,7 +35,7 @@ export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKe
   const before = log.shares.find(({ user }) => user === share.user);
   if (before?.role === share.role) return log;
   if (before === undefined && log.shares.length >= MAX_SHARES) {
-    throw new LoggiaError("conflict", `The log ${key} is shared with ${MAX_SHARES} accounts, as many as it may be`);
+    throw new LoggiaError("conflict", `The log ${key} is shared with ${MAX_SHARES} accounts, the maximum`);
   }
   const shares =
     before === undefined ? [...log.shares, share] : log.shares.map((other) => (other === before ? share : other));
@@ -65,7 +65,7 @@ function keepAdmin(snapshot: Snapshot, log: LogEntity): LogEntity {
 export function withApiKey(current: Entity | null, key: LogKey, apiKey: ApiKeyEntity): LogEntity {
   const log = expectLog(current, key);
   if (log.apiKeys.length < MAX_API_KEYS) return { ...log, apiKeys: [...log.apiKeys, apiKey] };
-  throw new LoggiaError("conflict", `The log ${key} has ${MAX_API_KEYS} API keys, as many as it may; remove one first`);
+  throw new LoggiaError("conflict", `The log ${key} has ${MAX_API_KEYS} API keys, the maximum; remove one first`);
 }
 
 /**

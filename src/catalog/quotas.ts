@@ -148,7 +148,7 @@ function recentAttempts({ attempts }: QuotaEntity, now_ms: number): readonly num
   const retryAfter_s = Math.max(1, Math.ceil((recent.at(-LOGS_A_MINUTE)! + MINUTE_MS - now_ms) / 1000));
   throw new LoggiaError(
     "too_many_requests",
-    `An account may create at most ${LOGS_A_MINUTE} logs a minute, attempts at keys that are taken included; ` +
+    `An account may create at most ${LOGS_A_MINUTE} logs a minute, including attempts at keys that are taken; ` +
       `try again in ${retryAfter_s} s`,
     { retryAfter_s },
   );
@@ -177,11 +177,11 @@ function overLimit(kind: keyof AccountLimits, limit: number): LoggiaError {
   const setting = ACCOUNT_LIMIT_SETTINGS[kind];
   if (kind === "logs") {
     const may = limit === 0 ? "Only service admins may create logs here" : `An account may own at most ${limit} logs`;
-    return new LoggiaError("forbidden", `${may}; the operator's setting ${setting} says so`);
+    return new LoggiaError("forbidden", `${may}; this is the operator's setting ${setting}`);
   }
   return new LoggiaError(
     "forbidden",
     `All logs of one owner together may have at most ${limit} ${NAMES[kind]}; ` +
-      `the operator's setting ${setting} says so`,
+      `this is the operator's setting ${setting}`,
   );
 }

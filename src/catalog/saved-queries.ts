@@ -32,10 +32,7 @@ export function createSavedQueries(parts: {
   const requireFreeName = (log: LogKey, user: UserId, name: string): void => {
     const taken = visible(log, null).find((query) => query.owner !== user && isNamed(query, name));
     if (taken === undefined) return;
-    throw new LoggiaError(
-      "saved_query_exists",
-      `Another person shares a query ${taken.name} of the log ${log} already`,
-    );
+    throw new LoggiaError("saved_query_exists", `Another user already shares a query ${taken.name} of the log ${log}`);
   };
 
   const write = (
@@ -65,7 +62,7 @@ export function createSavedQueries(parts: {
           throw ownNameTaken(log, saved.name);
         }
         if (queries.length >= MAX_SAVED_QUERIES) {
-          const why = `You have saved ${MAX_SAVED_QUERIES} queries of the log ${log}, as many as you may`;
+          const why = `You have saved ${MAX_SAVED_QUERIES} queries of the log ${log}, the maximum`;
           throw new LoggiaError("conflict", why);
         }
         return [...queries, saved];
@@ -111,18 +108,18 @@ function requireOwn(queries: readonly SavedQuery[], log: LogKey, name: string): 
   const query = queries.find((query) => isNamed(query, name));
   if (query !== undefined) return query;
   const what = `You have no saved query ${quote(name)} of the log ${log}`;
-  throw new LoggiaError("saved_query_not_found", `${what}; one that is shared is changed by its owner alone`);
+  throw new LoggiaError("saved_query_not_found", `${what}; only its owner can change a shared one`);
 }
 
 function ownNameTaken(log: LogKey, name: string): LoggiaError {
-  return new LoggiaError("saved_query_exists", `You have saved a query ${name} of the log ${log} already`);
+  return new LoggiaError("saved_query_exists", `You already have a saved query ${name} of the log ${log}`);
 }
 
 /** Error for a query that the user may not run. Missing and private queries give the same error. */
 export function savedQueryNotFound(log: LogKey, name: string): LoggiaError {
   return new LoggiaError(
     "saved_query_not_found",
-    `You have no saved query ${quote(name)} of the log ${log}, and nobody shares one of that name`,
+    `You have no saved query ${quote(name)} of the log ${log}, and no other user shares one of that name`,
   );
 }
 

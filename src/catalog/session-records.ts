@@ -104,7 +104,7 @@ export class SessionRecords {
     try {
       await this.write(user, (all) => all.map((one) => (one.id === id ? { ...one, seen: this.#seenOf(one) } : one)));
     } catch (error) {
-      this.#parts.log.debug({ err: error }, "that a session was used could not be stored");
+      this.#parts.log.debug({ err: error }, "the last use of a session could not be stored");
     } finally {
       this.#storing.delete(id);
     }

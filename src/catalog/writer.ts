@@ -74,7 +74,7 @@ export function createWriter(parts: {
       const newest = await documents.read(id);
       if (newest !== null) snapshot.apply(newest);
     }
-    throw new LoggiaError("overloaded", "Others are changing the same record all the time; try again in a moment");
+    throw new LoggiaError("overloaded", "Too many other processes are changing the same record; try again in a moment");
   };
 
   return {
@@ -93,7 +93,7 @@ function createTurns(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   return async (id, work) => {
     const queue = queues.get(id) ?? { last: Promise.resolve(), length: 0 };
     if (queue.length >= MAX_WAITING)
-      throw new LoggiaError("overloaded", "Too many changes of the same record are waiting");
+      throw new LoggiaError("overloaded", "Too many changes of the same record are queued");
     const turn = queue.last.then(work);
     queue.last = turn.catch(() => {});
     queue.length += 1;

@@ -46,7 +46,7 @@ const many = (count: number, text: string) => Array.from({ length: count }, () =
 const deep: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
 
 const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
-  [{}, /The field template says nothing/],
+  [{}, /The field template is empty/],
   [{ text: 1 }, /The field template\.text must be text/],
   [{ txt: "a" }, /The field template\.txt is unknown; a template has text, .*tags, each/],
   [{ text: "a {b" }, /template\.text is wrong at its end: a dot, a \| or a \} is expected/],
@@ -56,7 +56,7 @@ const WRONG: readonly (readonly [TemplateSource, RegExp])[] = [
   [{ text: "{a|}" }, /template\.text is wrong at character 4/],
   [{ text: '{"a}' }, /template\.text is wrong at character 2/],
   [{ text: "{a}}" }, /template\.text has a \} at character 4 without a \{ before it/],
-  [{ text: "{$}" }, /\$ needs a name behind it/],
+  [{ text: "{$}" }, /\$ needs a name after it/],
   [{ text: "{$header.authorization}" }, /the header authorization may hold a secret/],
   [{ text: "{$header.X-API-Key}" }, /the header x-api-key may hold a secret/],
   [{ text: "{$header.x-hub-signature-256}" }, /may hold a secret/],

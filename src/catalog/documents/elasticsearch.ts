@@ -133,7 +133,7 @@ async function prepareIndex(client: Client, index: string): Promise<string> {
 async function identityOf(client: Client, index: string): Promise<string> {
   const { [index]: found } = await client.indices.getSettings({ index });
   const { uuid } = found?.settings?.index ?? {};
-  if (uuid === undefined) throw new Error(`Elasticsearch told no UUID of ${index}`);
+  if (uuid === undefined) throw new Error(`Elasticsearch returned no UUID of the index ${index}`);
   return uuid;
 }
 
@@ -302,7 +302,8 @@ function versionOf(
   answer: WriteAnswer | { _seq_no?: number | undefined; _primary_term?: number | undefined },
 ): Version {
   const { _seq_no, _primary_term } = answer;
-  if (_seq_no === undefined || _primary_term === undefined) throw new Error("Elasticsearch told no sequence number");
+  if (_seq_no === undefined || _primary_term === undefined)
+    throw new Error("Elasticsearch returned no sequence number");
   return `${String(_primary_term).padStart(8, "0")}.${String(_seq_no).padStart(16, "0")}` as Version;
 }
 
@@ -328,6 +329,6 @@ async function translated<T>(index: string, work: () => Promise<T>): Promise<T> 
 /** The opened index no longer exists, though a new index of the same name may. */
 class IndexGone extends LoggiaError {
   constructor(index: string, cause?: unknown) {
-    super("store_unavailable", `Elasticsearch has no index ${index} any more, or one that was made anew`, { cause });
+    super("store_unavailable", `The Elasticsearch index ${index} was removed or recreated`, { cause });
   }
 }

@@ -184,7 +184,7 @@ function prepareLayout(database: DatabaseSync, what: string): void {
     if (layout === 0 && tables === 0) database.exec(LAYOUT);
     else if (layout === 0)
       throw new StartError(
-        `${what} cannot be used: it is a database, but none of Loggia's documents; name another file`,
+        `${what} cannot be used: it is a database, but not one of Loggia's documents; name another file`,
       );
     else if (layout !== LAYOUT_VERSION) {
       throw new StartError(

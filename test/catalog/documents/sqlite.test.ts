@@ -51,7 +51,10 @@ test("refuses another application's database and leaves it unchanged", async (t)
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE recipes (name TEXT)");
   other.close();
-  await t.throwsAsync(openSqliteDocuments({ file }), { instanceOf: StartError, message: /none of Loggia's documents/ });
+  await t.throwsAsync(openSqliteDocuments({ file }), {
+    instanceOf: StartError,
+    message: /not one of Loggia's documents/,
+  });
   const again = new DatabaseSync(file);
   t.deepEqual(
     again
