@@ -20,7 +20,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...
 
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   log: "The key of a log.",
-  id: "The id of the record: of an event, its bookmark or its alert the event's.",
+  id: "The id of the record; bookmarks and alerts have the id of their event.",
   key: "The key of a class filter. Case does not matter.",
   email: "The e-mail address of an account. Case does not matter.",
   name: "The name of the record. Case does not matter.",
@@ -32,12 +32,12 @@ function formatParameters(formats: Route["formats"]): Json[] {
   if (formats === "json") return [];
   if (formats === "files") {
     const schema = { type: "string", enum: ["ndjson", "json", "csv", "xml"] };
-    return [parameter("fmt", schema, "The same as `format`, which wins over it; it wins over Accept.")];
+    return [parameter("fmt", schema, "Like `format`, which takes precedence over it; takes precedence over Accept.")];
   }
   const names = formats === "all" ? FORMATS : [...FORMATS, "html"];
   return [
-    parameter("fmt", { type: "string", enum: names }, "The format; it wins over Accept."),
-    parameter("callback", { type: "string", maxLength: 128 }, "With fmt=jsonp: the function that is called."),
+    parameter("fmt", { type: "string", enum: names }, "The format; takes precedence over Accept."),
+    parameter("callback", { type: "string", maxLength: 128 }, "With fmt=jsonp: the function to call."),
   ];
 }
 
@@ -46,7 +46,7 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path, formats } of routes) {
     const operation = OPERATIONS[`${method} ${path}`];
-    if (operation === undefined) throw new Error(`${method} ${path} is described nowhere`);
+    if (operation === undefined) throw new Error(`${method} ${path} has no description`);
     (paths[template(path)] ??= {})[method.toLowerCase()] = describeOperation(operation, path, formats);
   }
   for (const [name, operation] of Object.entries(POSTING)) {
@@ -61,10 +61,10 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
       version: manifest.version,
       description:
         `${manifest.description} ` +
-        "Unknown parameters and fields are ignored; a known one with a bad value is refused.",
+        "Unknown parameters and fields are ignored; a known one with an invalid value is rejected.",
       license: { name: manifest.license, identifier: manifest.license },
     },
-    servers: [{ url: "/", description: "Where this document comes from" }],
+    servers: [{ url: "/", description: "The server of this document" }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
@@ -76,7 +76,7 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
           type: "apiKey",
           in: "cookie",
           name: "loggia",
-          description: "A session; by TLS the cookie is __Host-loggia. Requests need the header X-Loggia: 1.",
+          description: "A session; over TLS the cookie is __Host-loggia. Requests need the header X-Loggia: 1.",
         },
         apiKey: { type: "apiKey", in: "query", name: "apikey", description: "An API key of one log." },
         bearerKey: { type: "http", scheme: "bearer", description: "An API key, for posting." },
@@ -84,7 +84,7 @@ export function describeApi(routes: readonly Pick<Route, "method" | "path" | "fo
           type: "apiKey",
           in: "header",
           name: "X-API-Key",
-          description: "An API key, for posting; the header apikey does as well.",
+          description: "An API key, for posting; the header apikey works too.",
         },
       },
     },
@@ -224,9 +224,9 @@ function describeSchemas(): Json {
 function describeHeaders(): Json {
   const all = {
     ...HEADERS,
-    "WWW-Authenticate": "How to say who calls: by HTTP Basic.",
-    Allow: "The methods that are possible here.",
-    "Retry-After": "In how many seconds to come again.",
+    "WWW-Authenticate": "How to authenticate: HTTP Basic.",
+    Allow: "The methods of this path.",
+    "Retry-After": "After how many seconds to retry.",
   };
   return Object.fromEntries(
     Object.entries(all).map(([name, description]) => [name, { description, schema: { type: "string" } }]),

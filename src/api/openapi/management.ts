@@ -3,21 +3,21 @@ import * as inputs from "../schemas/inputs.ts";
 import type { Answer, Operation } from "./operation.ts";
 import { OPERATING } from "./operations.ts";
 
-const gone: Answer = { what: "It is gone" };
+const removed: Answer = { what: "Removed" };
 const base = { tag: "management", callers: "people" } as const;
 
 const ACCOUNTS: Readonly<Record<string, Operation>> = {
   "GET /accounts": {
     ...base,
     id: "listAccounts",
-    summary: "All accounts; for service admins",
+    summary: "List all accounts; for service admins",
     answers: { 200: { what: "The accounts", schema: answers.AccountList } },
     errors: [],
   },
   "POST /accounts": {
     ...base,
     id: "createAccount",
-    summary: "Make an account; for service admins",
+    summary: "Create an account; for service admins",
     json: inputs.NewAccount,
     answers: { 201: { what: "The account", schema: answers.AccountRecord, headers: ["Location"] } },
     errors: ["account_exists"],
@@ -25,14 +25,14 @@ const ACCOUNTS: Readonly<Record<string, Operation>> = {
   "GET /accounts/:email": {
     ...base,
     id: "readAccount",
-    summary: "One's own account, or for service admins any",
+    summary: "Read one's own account, or as a service admin any account",
     answers: { 200: { what: "The account", schema: answers.AccountRecord } },
     errors: ["account_not_found"],
   },
   "PUT /accounts/:email": {
     ...base,
     id: "setPassword",
-    summary: "Set one's own password, or for service admins any",
+    summary: "Set the password of one's own account, or as a service admin of any account",
     json: inputs.NewPassword,
     answers: { 200: { what: "The account", schema: answers.AccountRecord } },
     errors: ["account_not_found"],
@@ -41,7 +41,7 @@ const ACCOUNTS: Readonly<Record<string, Operation>> = {
     ...base,
     id: "deleteAccount",
     summary: "Remove an account with its shares and options; for service admins",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["account_not_found", "conflict"],
   },
 };
@@ -50,7 +50,7 @@ const POSTING: Readonly<Record<string, Operation>> = {
   "GET /posting": {
     ...base,
     id: "readPostingAddress",
-    summary: "Where producers post: at `url`, or where that is null at `port` of the host that serves this API",
+    summary: "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API",
     answers: { 200: { what: "The address", schema: answers.PostingAddressRecord } },
     errors: [],
   },
@@ -60,21 +60,21 @@ const LOGS: Readonly<Record<string, Operation>> = {
   "GET /logs": {
     ...base,
     id: "listManagedLogs",
-    summary: "The logs that are shared with the caller, with plan and role",
+    summary: "List the logs that are shared with the caller, with plan and role",
     answers: { 200: { what: "The logs, by key", schema: answers.MemberLogList } },
     errors: [],
   },
   "GET /logs/:log": {
     ...base,
     id: "readManagedLog",
-    summary: "A log with its plan; for its admins",
+    summary: "Read a log with its plan; for its admins",
     answers: { 200: { what: "The log", schema: answers.ManagedLogRecord } },
     errors: ["log_not_found"],
   },
   "PATCH /logs/:log": {
     ...base,
     id: "changeLog",
-    summary: "Change the name of a log, or how long it keeps events; for its admins",
+    summary: "Change the settings of a log; for its admins",
     json: inputs.LogChange,
     answers: { 200: { what: "The log", schema: answers.ManagedLogRecord } },
     errors: ["log_not_found"],
@@ -82,7 +82,7 @@ const LOGS: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/users": {
     ...base,
     id: "listTrackedUsers",
-    summary: "Users of the producer's application, as it told of them",
+    summary: "List the users that the producer's application has reported",
     query: inputs.PageQuery,
     answers: {
       200: {
@@ -96,33 +96,33 @@ const LOGS: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/shares": {
     ...base,
     id: "listShares",
-    summary: "With whom a log is shared; for its admins",
+    summary: "List the shares of a log; for its admins",
     answers: { 200: { what: "The shares", schema: answers.ShareList } },
     errors: ["log_not_found"],
   },
   "GET /logs/:log/shares/:email": {
     ...base,
     id: "readShare",
-    summary: "One share; for admins of the log",
+    summary: "Read a share; for admins of the log",
     answers: { 200: { what: "The share", schema: answers.ShareRecord } },
     errors: ["log_not_found", "share_not_found"],
   },
   "PUT /logs/:log/shares/:email": {
     ...base,
     id: "share",
-    summary: "Share a log, or change the role; for its admins",
+    summary: "Share a log, or change the role of a share; for its admins",
     json: inputs.NewShare,
     answers: {
-      200: { what: "The share, changed", schema: answers.ShareRecord },
-      201: { what: "The share, made", schema: answers.ShareRecord, headers: ["Location"] },
+      200: { what: "The changed share", schema: answers.ShareRecord },
+      201: { what: "The new share", schema: answers.ShareRecord, headers: ["Location"] },
     },
     errors: ["log_not_found", "account_not_found", "conflict"],
   },
   "DELETE /logs/:log/shares/:email": {
     ...base,
     id: "unshare",
-    summary: "Take a share back; for admins of the log",
-    answers: { 204: gone },
+    summary: "Remove a share; for admins of the log",
+    answers: { 204: removed },
     errors: ["log_not_found", "share_not_found", "conflict"],
   },
 };
@@ -131,31 +131,35 @@ const API_KEYS: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/apiKeys": {
     ...base,
     id: "listApiKeys",
-    summary: "The API keys of a log, without their secrets; for its admins",
+    summary: "List the API keys of a log, without their secrets; for its admins",
     answers: { 200: { what: "The API keys", schema: answers.ApiKeyList } },
     errors: ["log_not_found"],
   },
   "POST /logs/:log/apiKeys": {
     ...base,
     id: "createApiKey",
-    summary: "Draw an API key; for admins of the log",
+    summary: "Create an API key; for admins of the log",
     json: inputs.NewKey,
     answers: {
-      201: { what: "The API key, its secret this once", schema: answers.NewApiKeyRecord, headers: ["Location"] },
+      201: {
+        what: "The API key with its secret, which is shown only once",
+        schema: answers.NewApiKeyRecord,
+        headers: ["Location"],
+      },
     },
     errors: ["log_not_found", "conflict"],
   },
   "GET /logs/:log/apiKeys/:id": {
     ...base,
     id: "readApiKey",
-    summary: "One API key; for admins of the log",
+    summary: "Read an API key; for admins of the log",
     answers: { 200: { what: "The API key", schema: answers.ApiKeyRecord } },
     errors: ["log_not_found", "api_key_not_found"],
   },
   "PATCH /logs/:log/apiKeys/:id": {
     ...base,
     id: "changeApiKey",
-    summary: "Disable an API key, or enable it again; for admins of the log",
+    summary: "Disable or enable an API key; for admins of the log",
     json: inputs.KeyChange,
     answers: { 200: { what: "The API key", schema: answers.ApiKeyRecord } },
     errors: ["log_not_found", "api_key_not_found"],
@@ -164,7 +168,7 @@ const API_KEYS: Readonly<Record<string, Operation>> = {
     ...base,
     id: "deleteApiKey",
     summary: "Remove an API key; for admins of the log",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["log_not_found", "api_key_not_found"],
   },
 };
@@ -173,14 +177,14 @@ const CLASSES: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/classFilters": {
     ...base,
     id: "listManagedClassFilters",
-    summary: "The class filters of a log; for its admins",
+    summary: "List the class filters of a log; for its admins",
     answers: { 200: { what: "The class filters", schema: answers.ClassFilterList } },
     errors: ["log_not_found"],
   },
   "POST /logs/:log/classFilters": {
     ...base,
     id: "createClassFilter",
-    summary: "Define a class; for admins of the log",
+    summary: "Create a class filter; for admins of the log",
     json: inputs.NewFilter,
     answers: { 201: { what: "The class filter", schema: answers.ClassFilterRecord, headers: ["Location"] } },
     errors: ["log_not_found", "class_filter_exists", "conflict"],
@@ -188,37 +192,39 @@ const CLASSES: Readonly<Record<string, Operation>> = {
   "POST /logs/:log/classFilters/preview": {
     ...base,
     id: "previewClassFilter",
-    summary: "Which events a filter would match that is not saved; for admins of the log",
+    summary: "Preview which events an unsaved class filter matches; for admins of the log",
     json: inputs.PreviewedFilter,
-    answers: { 200: { what: "How many, and some of them", schema: answers.ClassPreview } },
+    answers: { 200: { what: "The number of events, and the newest of them", schema: answers.ClassPreview } },
     errors: ["log_not_found"],
   },
   "GET /logs/:log/reclassify": {
     ...base,
     id: "readReclassification",
-    summary: "How far the last order is to reclassify stored events; for admins of the log",
-    answers: { 200: { what: "How it stands", schema: answers.ReclassificationRecord } },
+    summary: "Read the progress of the last reclassification; for admins of the log",
+    answers: { 200: { what: "Its state and progress", schema: answers.ReclassificationRecord } },
     errors: ["log_not_found", "store_unavailable", "unsupported"],
   },
   "POST /logs/:log/reclassify": {
     ...base,
     id: "reclassify",
-    summary: "Give stored events the class of today's filters; for admins of the log",
+    summary: "Reclassify stored events by the current class filters; for admins of the log",
     json: inputs.ReclassifyOrder,
-    answers: { 202: { what: "It was ordered, or is under way", schema: answers.ReclassificationRecord } },
+    answers: {
+      202: { what: "The reclassification was ordered, or is running already", schema: answers.ReclassificationRecord },
+    },
     errors: ["log_not_found", "conflict", "store_unavailable", "unsupported"],
   },
   "GET /logs/:log/classFilters/:key": {
     ...base,
     id: "readManagedClassFilter",
-    summary: "One class filter; for admins of the log",
+    summary: "Read a class filter; for admins of the log",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
   },
   "PUT /logs/:log/classFilters/:key": {
     ...base,
     id: "changeClassFilter",
-    summary: "Put all but the key of a class filter anew; for admins of the log",
+    summary: "Replace all fields of a class filter except its key; for admins of the log",
     json: inputs.FilterFields,
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
@@ -226,28 +232,28 @@ const CLASSES: Readonly<Record<string, Operation>> = {
   "DELETE /logs/:log/classFilters/:key": {
     ...base,
     id: "deleteClassFilter",
-    summary: "Remove a class filter, with everybody's options; for admins of the log",
-    answers: { 204: gone },
+    summary: "Remove a class filter and all users' options for it; for admins of the log",
+    answers: { 204: removed },
     errors: ["log_not_found", "class_filter_not_found"],
   },
   "GET /logs/:log/classFilters/:key/options": {
     ...base,
     id: "readClassOptions",
-    summary: "What the caller, for themselves, wants of a class",
+    summary: "Read the caller's own options for a class",
     answers: { 200: { what: "The options", schema: answers.OptionsRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
   },
   "GET /logs/:log/classOptions": {
     ...base,
     id: "listClassOptions",
-    summary: "What the caller, for themselves, wants of the classes of a log: those with something chosen",
+    summary: "List the caller's own options for the classes of a log; only classes with an option that is on",
     answers: { 200: { what: "The options, by class", schema: answers.OptionsList } },
     errors: ["log_not_found"],
   },
   "PUT /logs/:log/classFilters/:key/options": {
     ...base,
     id: "setClassOptions",
-    summary: "Choose, for the caller alone, alerts, mail and hiding",
+    summary: "Set the caller's own options for a class: alerts, mail and hiding",
     json: inputs.Options,
     answers: { 200: { what: "The options", schema: answers.OptionsRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
@@ -258,7 +264,7 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/queries": {
     ...base,
     id: "listSavedQueries",
-    summary: "The caller's saved queries of a log, and those that others share",
+    summary: "List the caller's saved queries of a log, and those shared by others",
     answers: { 200: { what: "The saved queries, by name", schema: answers.SavedQueryList } },
     errors: ["log_not_found"],
   },
@@ -273,14 +279,14 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/queries/:name": {
     ...base,
     id: "readSavedQuery",
-    summary: "One saved query: the caller's own, or one that others share",
+    summary: "Read a saved query: the caller's own, or one shared by another user",
     answers: { 200: { what: "The saved query", schema: answers.SavedQueryRecord } },
     errors: ["log_not_found", "saved_query_not_found"],
   },
   "PUT /logs/:log/queries/:name": {
     ...base,
     id: "changeSavedQuery",
-    summary: "Change one's own saved query, its name too where one is given",
+    summary: "Change one of the caller's own saved queries; a given name renames it",
     json: inputs.SavedQueryFields,
     answers: { 200: { what: "The saved query", schema: answers.SavedQueryRecord } },
     errors: ["log_not_found", "bad_query", "saved_query_not_found", "saved_query_exists"],
@@ -288,8 +294,8 @@ const SAVED_QUERIES: Readonly<Record<string, Operation>> = {
   "DELETE /logs/:log/queries/:name": {
     ...base,
     id: "deleteSavedQuery",
-    summary: "Remove one's own saved query",
-    answers: { 204: gone },
+    summary: "Remove one of the caller's own saved queries",
+    answers: { 204: removed },
     errors: ["log_not_found", "saved_query_not_found"],
   },
 };
@@ -298,40 +304,45 @@ const HOOKS: Readonly<Record<string, Operation>> = {
   "GET /logs/:log/hooks": {
     ...base,
     id: "listHooks",
-    summary: "The hooks of a log, without their secrets; for its admins",
+    summary: "List the hooks of a log, without their secrets; for its admins",
     answers: { 200: { what: "The hooks, by name", schema: answers.HookList } },
     errors: ["log_not_found"],
   },
   "POST /logs/:log/hooks": {
     ...base,
     id: "createHook",
-    summary: "Make a hook, where another service posts in its own form; for admins of the log",
+    summary: "Create a hook, to which another service posts in its own format; for admins of the log",
     json: inputs.NewHook,
     answers: {
-      201: { what: "The hook, a drawn secret this once", schema: answers.ChangedHookRecord, headers: ["Location"] },
+      201: {
+        what: "The hook; a generated secret is shown only once",
+        schema: answers.ChangedHookRecord,
+        headers: ["Location"],
+      },
     },
     errors: ["log_not_found", "hook_exists", "conflict"],
   },
   "GET /logs/:log/hooks/:name": {
     ...base,
     id: "readHook",
-    summary: "One hook, without its secret; for admins of the log",
+    summary: "Read a hook, without its secret; for admins of the log",
     answers: { 200: { what: "The hook", schema: answers.HookRecord } },
     errors: ["log_not_found", "hook_not_found"],
   },
   "PUT /logs/:log/hooks/:name": {
     ...base,
     id: "changeHook",
-    summary: "Put all but the name of a hook anew, and its secret where one is given; for admins of the log",
+    summary:
+      "Replace all settings of a hook except its name; the secret stays unless one is given; for admins of the log",
     json: inputs.HookFields,
-    answers: { 200: { what: "The hook, a drawn secret this once", schema: answers.ChangedHookRecord } },
+    answers: { 200: { what: "The hook; a generated secret is shown only once", schema: answers.ChangedHookRecord } },
     errors: ["log_not_found", "hook_not_found"],
   },
   "DELETE /logs/:log/hooks/:name": {
     ...base,
     id: "deleteHook",
     summary: "Remove a hook; for admins of the log",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["log_not_found", "hook_not_found"],
   },
 };

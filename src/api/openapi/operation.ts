@@ -32,26 +32,27 @@ export type Answer = {
 };
 
 export const TAGS = {
-  logs: "Logs, the containers of all else",
+  logs: "Logs, which contain everything else",
   events: "Events, as they were posted",
-  bookmarks: "Events that people marked for themselves",
-  alerts: "Events of classes for which people wanted alerts",
-  classes: "Class filters, by which events are told apart",
-  query: "Questions in LQL",
-  sessions: "Signing in and out by a cookie",
-  management: "What people set up",
-  posting: "The posting address, which takes events",
-  description: "The API about itself",
+  bookmarks: "Events that users have bookmarked",
+  alerts: "Events of classes that users want alerts for",
+  classes: "Class filters, which classify events",
+  query: "Queries in LQL",
+  sessions: "Signing in and out with a cookie",
+  management: "Accounts, logs and their settings, and operations",
+  posting: "The posting address, which accepts events",
+  description: "The description of this API",
 } as const;
 export type Tag = keyof typeof TAGS;
 
 export const HEADERS = {
-  Location: "The address of what was made.",
-  Link: "The pages beside this one, as rel=next and rel=prev.",
-  "Set-Cookie": "The cookie of the session, or its end.",
-  "X-Total-Count": "How many records there are on all pages: up to 10,000, and more where `total=exact` asks for it.",
-  "X-Total-At-Least": "10000, in place of `X-Total-Count`, where there are more records than that.",
-  "X-Loggia-Hint": "What was likely meant: an unknown parameter near a known one, a class that no event has.",
+  Location: "The address of the created record.",
+  Link: "The neighbouring pages, as rel=next and rel=prev.",
+  "Set-Cookie": "The cookie of the session; when it ends, one that removes it.",
+  "X-Total-Count": "How many records all pages have: up to 10,000, or more with `total=exact`.",
+  "X-Total-At-Least": "10000, instead of `X-Total-Count`, if there are more records than that.",
+  "X-Loggia-Hint":
+    "What was probably meant: for an unknown parameter close to a known one, or a class that no event has.",
 } as const;
 
 /** Possible errors of every call. */

@@ -10,7 +10,7 @@ const event = {
 } as const;
 const visit = {
   ...base,
-  answers: { 201: { what: "The bus holds it durably", schema: VisitAnswer, headers: ["X-Loggia-Hint"] } },
+  answers: { 201: { what: "The bus holds the report durably", schema: VisitAnswer, headers: ["X-Loggia-Hint"] } },
   errors: ["bad_user", "bus_unavailable", "path_not_found"],
 } as const;
 
@@ -20,34 +20,34 @@ export const POSTING: Readonly<Record<string, Operation>> = {
     ...event,
     id: "postEvent",
     summary:
-      "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON; JSON has the key beside the body. " +
-      "Where one is bad, the log gets an error event in its place. " +
-      "With an Idempotency-Key, JSON that is sent again with the same API key within a day is stored once",
+      "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON. The key of JSON is not in the body. " +
+      "Instead of an invalid event, the log gets an error event. " +
+      "With an Idempotency-Key, JSON that is sent again with the same API key within a day is stored only once",
     form: PostForm,
     json: PostJson,
     lines: PostLines,
     answers: {
-      201: { what: "The bus holds all of it durably", schema: PostOrBatchAnswer, headers: ["X-Loggia-Hint"] },
+      201: { what: "The bus holds all events durably", schema: PostOrBatchAnswer, headers: ["X-Loggia-Hint"] },
     },
     errors: [...event.errors, "conflict"],
   },
   "GET /logs/:log/events": {
     ...event,
     id: "postEventByJsonp",
-    summary: "The same for pages of other sites: with fmt=jsonp and a callback, the fields in the address",
+    summary: "The same for pages of other sites: with fmt=jsonp and a callback, and the fields in the query string",
     query: PostForm,
     required: ["apikey", "text"],
   },
   "POST /logs/:log/users": {
     ...visit,
     id: "postUser",
-    summary: "Tell of a user of the producer's application",
+    summary: "Report a user of the producer's application",
     form: VisitForm,
   },
   "GET /logs/:log/users": {
     ...visit,
     id: "postUserByJsonp",
-    summary: "The same for pages of other sites: with fmt=jsonp and a callback, the fields in the address",
+    summary: "The same for pages of other sites: with fmt=jsonp and a callback, and the fields in the query string",
     query: VisitForm,
     required: ["apikey", "user"],
   },

@@ -20,7 +20,7 @@ const page: Answer = {
   schema: answers.EventList,
   headers: ["X-Total-Count", "X-Total-At-Least", "Link", "X-Loggia-Hint"],
 };
-const gone: Answer = { what: "It is gone" };
+const removed: Answer = { what: "Removed" };
 
 /** Operations of `/1`, by method and path of the router. */
 export const READING: Readonly<Record<string, Operation>> = {
@@ -35,7 +35,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs": {
     id: "listLogs",
     tag: "logs",
-    summary: "The logs that the caller may read",
+    summary: "List the logs that the caller may read",
     callers: "people and keys",
     answers: { 200: { what: "The logs, by key", schema: answers.LogList } },
     errors: [],
@@ -43,7 +43,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "POST /1/logs": {
     id: "createLog",
     tag: "logs",
-    summary: "Make a log, and become its admin; it has one read-write API key",
+    summary: "Create a log with one read-write API key; the caller becomes its admin",
     callers: "people",
     form: NewLog,
     answers: { 201: { what: "The log", schema: answers.LogRecord, headers: ["Location"] } },
@@ -52,7 +52,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log": {
     id: "readLog",
     tag: "logs",
-    summary: "One log",
+    summary: "Read a log",
     callers: "people and keys",
     answers: { 200: { what: "The log", schema: answers.LogRecord } },
     errors: ["log_not_found"],
@@ -60,7 +60,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "DELETE /1/logs/:log": {
     id: "deleteLog",
     tag: "logs",
-    summary: "Logs cannot be deleted: always refused",
+    summary: "Always rejected: logs cannot be deleted",
     callers: "people and keys",
     answers: {},
     errors: ["log_not_found", "unsupported"],
@@ -68,7 +68,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/events": {
     id: "listEvents",
     tag: "events",
-    summary: "Events of a log",
+    summary: "List events of a log",
     callers: "people and keys",
     query: EventListQuery,
     answers: { 200: page },
@@ -77,7 +77,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "POST /1/logs/:log/events": {
     id: "createEvent",
     tag: "events",
-    summary: "Events are made at the posting address: always refused here",
+    summary: "Always rejected: events are posted to the posting address",
     callers: "people and keys",
     answers: {},
     errors: ["log_not_found", "unsupported"],
@@ -85,7 +85,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/events/:id": {
     id: "readEvent",
     tag: "events",
-    summary: "One event of the log",
+    summary: "Read an event of the log",
     callers: "people and keys",
     query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
@@ -94,16 +94,16 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/events/:id/context": {
     id: "readEventContext",
     tag: "events",
-    summary: "An event and its neighbours in time, of all events or of those that pass filters",
+    summary: "List an event with its neighbours in time, among all events or those that match filters",
     callers: "people and keys",
     query: ContextQuery,
-    answers: { 200: { what: "The events, the named one among them", schema: answers.EventList } },
+    answers: { 200: { what: "The events, including the given one", schema: answers.EventList } },
     errors: ["log_not_found", "event_not_found", "unsupported"],
   },
   "GET /1/logs/:log/events/:id/data": {
     id: "readEventData",
     tag: "events",
-    summary: "The data that an event carries; with fmt=html, data behind a line `@html` as a sandboxed document",
+    summary: "Read the data of an event; with fmt=html, data after a line `@html` as a sandboxed document",
     callers: "people and keys",
     answers: { 200: { what: "The data", schema: answers.EventData } },
     errors: ["log_not_found", "event_not_found", "unsupported"],
@@ -113,13 +113,13 @@ export const READING: Readonly<Record<string, Operation>> = {
     tag: "events",
     summary: "Delete an event, with its bookmarks and alerts; for admins of the log",
     callers: "people",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["log_not_found", "event_not_found"],
   },
   "GET /1/logs/bookmarks": {
     id: "listAllBookmarks",
     tag: "bookmarks",
-    summary: "The caller's bookmarks in all logs",
+    summary: "List the caller's bookmarks in all logs",
     callers: "people",
     query: EventListQuery,
     answers: { 200: page },
@@ -128,7 +128,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/bookmarks": {
     id: "listBookmarks",
     tag: "bookmarks",
-    summary: "The caller's bookmarks in a log",
+    summary: "List the caller's bookmarks in a log",
     callers: "people",
     query: EventListQuery,
     answers: { 200: page },
@@ -137,7 +137,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "POST /1/logs/:log/bookmarks": {
     id: "createBookmark",
     tag: "bookmarks",
-    summary: "Bookmark an event of the log; twice is once",
+    summary: "Bookmark an event of the log; repeating it changes nothing",
     callers: "people",
     form: NewBookmark,
     answers: { 201: { what: "The event", schema: answers.EventRecord, headers: ["Location"] } },
@@ -146,7 +146,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/bookmarks/:id": {
     id: "readBookmark",
     tag: "bookmarks",
-    summary: "One of the caller's bookmarks",
+    summary: "Read one of the caller's bookmarks",
     callers: "people",
     query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
@@ -155,15 +155,15 @@ export const READING: Readonly<Record<string, Operation>> = {
   "DELETE /1/logs/:log/bookmarks/:id": {
     id: "deleteBookmark",
     tag: "bookmarks",
-    summary: "Take back a bookmark; the event stays",
+    summary: "Remove a bookmark; the event stays",
     callers: "people",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["log_not_found", "bookmark_not_found"],
   },
   "GET /1/logs/alerts": {
     id: "listAllAlerts",
     tag: "alerts",
-    summary: "The caller's alerts in all logs",
+    summary: "List the caller's alerts in all logs",
     callers: "people",
     query: AlertListQuery,
     answers: { 200: page },
@@ -172,24 +172,24 @@ export const READING: Readonly<Record<string, Operation>> = {
   "DELETE /1/logs/alerts": {
     id: "deleteAllAlerts",
     tag: "alerts",
-    summary: "Remove all alerts, for the caller alone",
+    summary: "Remove all of the caller's alerts",
     callers: "people",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: [],
   },
   "PUT /1/logs/alerts": {
     id: "markAllAlerts",
     tag: "alerts",
-    summary: "Mark the caller's alerts in all logs as seen, or take such a change back",
+    summary: "Mark the caller's alerts in all logs as seen, or revert such a change",
     callers: "people",
     json: AlertsSeen,
-    answers: { 200: { what: "What was changed", schema: answers.SeenRecord } },
+    answers: { 200: { what: "The change", schema: answers.SeenRecord } },
     errors: [],
   },
   "POST /1/logs/alerts": {
     id: "createAlertAnywhere",
     tag: "alerts",
-    summary: "The service makes alerts: always refused",
+    summary: "Always rejected: the service creates alerts",
     callers: "people and keys",
     answers: {},
     errors: ["unsupported"],
@@ -197,7 +197,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/alerts": {
     id: "listAlerts",
     tag: "alerts",
-    summary: "The caller's alerts in a log",
+    summary: "List the caller's alerts in a log",
     callers: "people",
     query: AlertListQuery,
     answers: { 200: page },
@@ -206,16 +206,16 @@ export const READING: Readonly<Record<string, Operation>> = {
   "PUT /1/logs/:log/alerts": {
     id: "markAlerts",
     tag: "alerts",
-    summary: "Mark the caller's alerts in a log as seen, or take such a change back",
+    summary: "Mark the caller's alerts in a log as seen, or revert such a change",
     callers: "people",
     json: AlertsSeen,
-    answers: { 200: { what: "What was changed", schema: answers.SeenRecord } },
+    answers: { 200: { what: "The change", schema: answers.SeenRecord } },
     errors: ["log_not_found"],
   },
   "POST /1/logs/:log/alerts": {
     id: "createAlert",
     tag: "alerts",
-    summary: "The service makes alerts: always refused",
+    summary: "Always rejected: the service creates alerts",
     callers: "people and keys",
     answers: {},
     errors: ["log_not_found", "unsupported"],
@@ -223,7 +223,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/alerts/:id": {
     id: "readAlert",
     tag: "alerts",
-    summary: "One of the caller's alerts",
+    summary: "Read one of the caller's alerts",
     callers: "people",
     query: ShownQuery,
     answers: { 200: { what: "The event", schema: answers.EventRecord } },
@@ -235,21 +235,21 @@ export const READING: Readonly<Record<string, Operation>> = {
     summary: "Mark one of the caller's alerts as seen, or not seen",
     callers: "people",
     json: AlertSeen,
-    answers: { 204: { what: "It is marked" } },
+    answers: { 204: { what: "Marked" } },
     errors: ["log_not_found", "alert_not_found"],
   },
   "DELETE /1/logs/:log/alerts/:id": {
     id: "deleteAlert",
     tag: "alerts",
-    summary: "Remove one alert, for the caller alone",
+    summary: "Remove one of the caller's alerts",
     callers: "people",
-    answers: { 204: gone },
+    answers: { 204: removed },
     errors: ["log_not_found", "alert_not_found"],
   },
   "GET /1/logs/classFilters": {
     id: "listAllClassFilters",
     tag: "classes",
-    summary: "The class filters of all logs that the caller may read",
+    summary: "List the class filters of all logs that the caller may read",
     callers: "people and keys",
     answers: { 200: { what: "The logs with their class filters", schema: answers.ClassFiltersOfLogs } },
     errors: [],
@@ -257,7 +257,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/classFilters": {
     id: "listClassFilters",
     tag: "classes",
-    summary: "The class filters of a log",
+    summary: "List the class filters of a log",
     callers: "people and keys",
     answers: { 200: { what: "The class filters, by key", schema: answers.ClassFilterList } },
     errors: ["log_not_found"],
@@ -265,7 +265,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/classFilters/:key": {
     id: "readClassFilter",
     tag: "classes",
-    summary: "One class filter",
+    summary: "Read a class filter",
     callers: "people and keys",
     answers: { 200: { what: "The class filter", schema: answers.ClassFilterRecord } },
     errors: ["log_not_found", "class_filter_not_found"],
@@ -273,17 +273,16 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/fields": {
     id: "listFields",
     tag: "query",
-    summary: "The fields and attributes that events of a log have, with their most frequent values",
+    summary: "List the fields and attributes of a log's events, with their most frequent values",
     callers: "people and keys",
     query: FieldsQuery,
-    answers: { 200: { what: "Fields in their own order, then attributes", schema: answers.FieldList } },
+    answers: { 200: { what: "The event fields in their fixed order, then attributes", schema: answers.FieldList } },
     errors: ["log_not_found"],
   },
   "GET /1/logs/:log/export": {
     id: "exportEvents",
     tag: "events",
-    summary:
-      "All events that filters find, as a stream; one that is cut off is reset, and never ends as if it were whole",
+    summary: "Export all events that match filters, as a stream; the connection of an incomplete export is reset",
     callers: "people and keys",
     query: ExportQuery,
     answers: {
@@ -298,12 +297,12 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/tail": {
     id: "tailEvents",
     tag: "events",
-    summary: "The last events, and then each new one as it is stored; `Last-Event-ID` goes on after an event",
+    summary: "Stream the last events, then each new one as it is stored; `Last-Event-ID` resumes after an event",
     callers: "people and keys",
     query: TailQuery,
     answers: {
       200: {
-        what: "Server-sent events, or a JSON object a line",
+        what: "Server-sent events, or one JSON object per line",
         streams: ["text/event-stream", "application/x-ndjson"],
         headers: ["X-Loggia-Hint"],
       },
@@ -313,7 +312,7 @@ export const READING: Readonly<Record<string, Operation>> = {
   "GET /1/logs/:log/query": {
     id: "query",
     tag: "query",
-    summary: "Ask a log in LQL: `query`, or the saved query that `saved` names",
+    summary: "Query a log in LQL: with `query`, or the saved query named by `saved`",
     callers: "people and keys",
     query: LqlQuery,
     answers: {

@@ -16,7 +16,7 @@ const EventIdText = named(
   z
     .string()
     .regex(/^[0-9a-f]{24}$/)
-    .describe("24 hex digits, rising with the time of acceptance; the first 8 are the second in which it was."),
+    .describe("24 hex digits, rising with the time of acceptance; the first 8 are its Unix time in seconds."),
 );
 
 const UserIdText = named(
@@ -52,13 +52,13 @@ const GeoRecord = named(
       z.strictObject({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
       z.strictObject({ ip: z.string() }),
     ])
-    .describe("Where it happened, in degrees (WGS 84); the address alone where nothing says where that is."),
+    .describe("Where it happened, in degrees (WGS 84); only the IP address if its location is unknown."),
 );
 
 const AttributeValue = z.union([z.string(), z.number(), z.boolean()]);
 const AttributeValues = named(
   "AttributeValues",
-  z.union([AttributeValue, z.array(AttributeValue).min(1)]).describe("What was posted: one value, or several."),
+  z.union([AttributeValue, z.array(AttributeValue).min(1)]).describe("As posted: one value or several."),
 );
 
 export const EventRecord = named(
@@ -67,7 +67,7 @@ export const EventRecord = named(
     id: EventIdText,
     created: MomentText,
     text: z.string(),
-    link: z.string().describe('"" where absent, as source and user.'),
+    link: z.string().describe('"" if absent, like source and user.'),
     hash: z
       .string()
       .regex(/^[A-Za-z0-9+/]{22}==$/)
@@ -75,27 +75,24 @@ export const EventRecord = named(
     tags: z.array(z.string()),
     source: z.string(),
     log: LogKeyText,
-    class: z.string().nullable().describe("The class that the event was given by the log's class filters."),
-    data: z.boolean().describe("Whether the event carries data, which has an address of its own."),
+    class: z.string().nullable().describe("The class that the log's class filters assigned to the event."),
+    data: z.boolean().describe("Whether the event has data, which is read at its own address."),
     geo: GeoRecord.nullable(),
     value: z.number().nullable(),
     user: z.string(),
-    filter: z.string().nullable().describe("The key of the class filter that gave the class."),
-    bookmarks: z.array(UserIdText).describe("Who bookmarked it."),
-    alerts: z.array(UserIdText).min(1).nullable().describe("Who was alerted; null where nobody was."),
+    filter: z.string().nullable().describe("The key of the class filter that assigned the class."),
+    bookmarks: z.array(UserIdText).describe("Users who bookmarked it."),
+    alerts: z.array(UserIdText).min(1).nullable().describe("Users who were alerted; null if there are none."),
     attributes: z
       .record(z.string(), AttributeValues)
       .optional()
-      .describe("The producer's own fields, by name, where they are asked for."),
+      .describe("The producer's own fields, by name, if they are requested."),
   }),
 );
 
 export const EventList = named("Events", z.array(EventRecord));
 
-export const EventData = named(
-  "EventData",
-  z.string().nullable().describe("As it was posted; null where there is none."),
-);
+export const EventData = named("EventData", z.string().nullable().describe("As posted; null if there is none."));
 
 export const LogRecord = named("Log", z.strictObject({ key: LogKeyText, display: z.string() }));
 
@@ -130,13 +127,13 @@ export const ReclassificationRecord = named(
   z.strictObject({
     state: z
       .enum(["none", "waiting", "running", "done", "failed"])
-      .describe("none: nobody has ordered it yet. waiting: it was ordered and has not begun."),
-    from: MomentText.nullable().describe("Events created earlier stay as they are; null: none."),
+      .describe("none: never ordered. waiting: ordered, but not started."),
+    from: MomentText.nullable().describe("Events created earlier are not reclassified; null: all events are."),
     started: MomentText.nullable().describe("When it was ordered."),
     finished: MomentText.nullable(),
-    total: z.int().min(0).nullable().describe("How many events there are to look at; null until they are counted."),
-    done: z.int().min(0).describe("How many were looked at. Begins again where the filters change meanwhile."),
-    changed: z.int().min(0).describe("How often an event got another class."),
+    total: z.int().min(0).nullable().describe("How many events to examine; null until they are counted."),
+    done: z.int().min(0).describe("How many were examined. Restarts at 0 if the filters change meanwhile."),
+    changed: z.int().min(0).describe("How often an event changed its class."),
     reason: z.string().nullable().describe("Why it failed."),
   }),
 );
@@ -151,7 +148,7 @@ const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
 const EventColumns = EventRecord.extend({ pattern: z.string() })
   .partial()
   .catchall(AttributeValues.nullable())
-  .describe("Columns of an event; an attribute has its name with `@`, and is null where the event has none.");
+  .describe("Columns of an event. The name of an attribute has the prefix `@`; it is null if the event lacks it.");
 
 const Aggregate = named(
   "Aggregate",
@@ -163,14 +160,14 @@ const Aggregate = named(
       sum: NumberText,
       min: NumberText,
       max: NumberText,
-      keys: z.array(z.string()).describe("All keys, where there are several."),
-      previous: z.record(z.string(), z.string()).describe("The same columns of an earlier time, where COMPARE asks."),
+      keys: z.array(z.string()).describe("All keys, if there are several."),
+      previous: z.record(z.string(), z.string()).describe("The same columns at an earlier time, with COMPARE."),
     })
     .partial()
     .catchall(z.string())
     .describe(
-      'A group, all in text. Aggregates are of value, "0" where no event has one. ' +
-        "COLUMNS picks among them, and adds others.",
+      'A group; all values are text. Aggregates are those of the field value, "0" if no event has one. ' +
+        "COLUMNS selects among them and adds others.",
     ),
 );
 
@@ -179,15 +176,15 @@ export const FieldList = named(
   z
     .array(
       z.strictObject({
-        name: z.string().describe("An attribute's with `@` before it, unquoted."),
+        name: z.string().describe("The name of an attribute has the prefix `@` and no quotes."),
         kind: z.enum(["text", "number", "boolean", "mixed", "time", "place"]),
         count: NumberText.describe("How many events have it."),
         values: z
           .array(z.strictObject({ value: z.string(), count: NumberText }))
-          .describe("By count, then by text. None of created, text, data and geo, which hardly repeat."),
+          .describe("By count, then by text. Empty for created, text, data and geo, whose values rarely repeat."),
       }),
     )
-    .describe("What events of the log have, counted over the range that was asked for."),
+    .describe("The fields of a log's events, counted over the requested range."),
 );
 
 const TrackedUser = z.strictObject({
@@ -203,14 +200,16 @@ export const TrackedUserList = named(
   "TrackedUsers",
   z
     .array(TrackedUser)
-    .describe("Users of a producer's application: the last page, first and last seen, and how often."),
+    .describe(
+      "Users of a producer's application, with their last page, when they were first and last seen, and how often.",
+    ),
 );
 
 export const QueryAnswer = named(
   "QueryAnswer",
   z
     .union([z.array(EventColumns), z.array(Aggregate), z.array(TrackedUser.partial())])
-    .describe("Events, groups or tracked users, as the query asks; COLUMNS picks among their fields."),
+    .describe("Events, groups or tracked users, depending on the query; COLUMNS selects among their fields."),
 );
 
 export const PostAnswer = named("PostedEvent", z.strictObject({ id: EventIdText }));
@@ -219,7 +218,7 @@ export const BatchAnswer = named(
   "PostedBatch",
   z.strictObject({
     accepted: z.int().min(0),
-    rejected: z.int().min(0).describe("Of these the log got error events."),
+    rejected: z.int().min(0).describe("The log got an error event for each of these."),
     items: z
       .array(
         z.union([
@@ -227,7 +226,7 @@ export const BatchAnswer = named(
           z.strictObject({ error: z.strictObject({ code: z.literal("bad_event"), message: z.string().min(1) }) }),
         ]),
       )
-      .describe("What became of each event, in order; where none was accepted, of the first hundred."),
+      .describe("The outcome of each event, in order; if none was accepted, of the first hundred."),
   }),
 );
 
@@ -240,7 +239,7 @@ export const AccountRecord = named(
   z.strictObject({
     id: UserIdText,
     email: z.string(),
-    admin: z.boolean().describe("Service admin: may manage accounts. Gives no right on logs."),
+    admin: z.boolean().describe("Service admin: may manage accounts. Grants no access to logs."),
   }),
 );
 
@@ -248,15 +247,15 @@ export const OwnSession = named(
   "Session",
   z.strictObject({
     email: z.string(),
-    admin: z.boolean().describe("Service admin: may manage accounts. Gives no right on logs."),
-    expires: MomentText.describe("When it ends where it is not used any more."),
+    admin: z.boolean().describe("Service admin: may manage accounts. Grants no access to logs."),
+    expires: MomentText.describe("When it ends if it is not used again."),
   }),
 );
 
 export const SeenRecord = named(
   "AlertsMarked",
   z.strictObject({
-    mark: z.string().describe('Names the change; `{"seen":false,"mark":…}` takes it back.'),
+    mark: z.string().describe('Identifies the change; `{"seen":false,"mark":…}` reverts it.'),
     count: z.int().min(0).describe("How many alerts it changed."),
   }),
 );
@@ -264,7 +263,9 @@ export const SeenRecord = named(
 export const TicketRecord = named(
   "Ticket",
   z.strictObject({
-    ticket: z.string().describe("Added to the path as the parameter `ticket`, it opens it once, within a minute."),
+    ticket: z
+      .string()
+      .describe("Added to the path as the parameter `ticket`, it authenticates one request, within a minute."),
   }),
 );
 
@@ -274,10 +275,10 @@ export const SessionList = named(
     z.strictObject({
       id: z.string().describe("Not the secret of the cookie."),
       created: MomentText,
-      seen: MomentText.describe("When it was last used; may lag five minutes behind."),
-      address: z.string().describe("Where it began: an address, or a network of IPv6."),
-      agent: z.string().describe("The User-Agent that began it."),
-      current: z.boolean().describe("Whether it is the one that asks."),
+      seen: MomentText.describe("When it was last used; may be up to five minutes old."),
+      address: z.string().describe("Where it was created from: an address, or an IPv6 network."),
+      agent: z.string().describe("The User-Agent that created it."),
+      current: z.boolean().describe("Whether it is the session of this request."),
     }),
   ),
 );
@@ -296,7 +297,7 @@ export const ManagedLogRecord = named("ManagedLog", z.strictObject(ManagedLogFie
 
 export const MemberLogList = named(
   "MemberLogs",
-  z.array(z.strictObject({ ...ManagedLogFields, role: z.enum(["admin", "user"]).describe("The caller's.") })),
+  z.array(z.strictObject({ ...ManagedLogFields, role: z.enum(["admin", "user"]).describe("The caller's role.") })),
 );
 
 export const ShareRecord = named("Share", z.strictObject({ email: z.string(), role: z.enum(["admin", "user"]) }));
@@ -312,7 +313,7 @@ export const ApiKeyList = named("ApiKeys", z.array(ApiKeyRecord));
 
 export const NewApiKeyRecord = named(
   "DrawnApiKey",
-  z.strictObject({ ...ApiKeyFields, key: z.string().describe("The key itself, which is shown this once.") }),
+  z.strictObject({ ...ApiKeyFields, key: z.string().describe("The key itself, which is shown only once.") }),
 );
 
 const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean() };
@@ -333,7 +334,7 @@ export const SavedQueryRecord = named(
     query: z.string(),
     tz: z.string(),
     shared: z.boolean(),
-    owner: z.string().describe("The e-mail address of the person who saved it."),
+    owner: z.string().describe("The e-mail address of the user who saved it."),
   }),
 );
 
@@ -356,7 +357,7 @@ export const ChangedHookRecord = named(
   "ChangedHook",
   z.strictObject({
     ...HookShape,
-    secret: z.string().nullable().describe("What was drawn, which is shown this once; null where nothing was."),
+    secret: z.string().nullable().describe("A generated secret, which is shown only once; null if none was generated."),
   }),
 );
 
@@ -366,7 +367,7 @@ export const ErrorRecord = named(
     error: z.strictObject({
       status: z.int().min(400).max(599),
       code: z.enum(Object.keys(STATUS_OF_CODE) as [ErrorCode, ...ErrorCode[]]),
-      message: z.string().min(1).describe("What was wrong, and what would be right."),
+      message: z.string().min(1).describe("What is wrong, and what would be right."),
     }),
   }),
 );

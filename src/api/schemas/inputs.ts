@@ -51,11 +51,11 @@ export const AlertsSeen = named(
     .object({
       seen: z.boolean(),
       until: z.string().optional().meta({
-        description: "With seen: the id of the last event whose alert is meant; all where it is absent.",
+        description: "With seen: the id of the last event whose alert is marked; absent: all alerts.",
         pattern: "^[0-9A-Fa-f]{24}$",
       }),
       mark: z.string().optional().meta({
-        description: "Without seen: what the call answered that is to be taken back.",
+        description: "Without seen: the mark returned by the call to revert.",
         pattern: "^[0-9a-f]{16}$",
       }),
     })
@@ -65,7 +65,7 @@ export const AlertsSeen = named(
         return fault(context, "The field until must be an event's id: 24 hex digits");
       if (seen) return { seen, until: last };
       if (mark !== undefined && /^[0-9a-f]{16}$/.test(mark)) return { seen, mark };
-      return fault(context, "With seen false, the field mark must be the one that was answered: 16 hex digits");
+      return fault(context, "With seen false, the field mark must be the mark that was returned: 16 hex digits");
     }),
 );
 
@@ -86,7 +86,9 @@ export const SignIn = named(
     .object({
       email: z.string(),
       password: z.string().meta({ format: "password" }),
-      ticket: z.string().meta({ description: "What the first start printed, in place of e-mail and password." }),
+      ticket: z
+        .string()
+        .meta({ description: "The ticket that the first start printed, instead of e-mail and password." }),
     })
     .partial()
     .transform(({ email, password, ticket }, context) => {
@@ -120,7 +122,7 @@ export const LogChange = named(
     })
     .partial()
     .refine((change) => Object.values(change).some((value) => value !== undefined), {
-      error: "There is nothing to change; give display, retentionDays or origins",
+      error: "The body changes nothing; give display, retentionDays or origins",
     })
     .meta({ minProperties: 1 }),
 );
@@ -140,17 +142,17 @@ export const FilterFields = named(
     .object({
       display: z.string().default("").meta({ maxLength: 200 }),
       color: z.string().default("gray").meta({ description: "As in CSS.", minLength: 1, maxLength: 40 }),
-      tag: condition.describe("Is one of the event's tags."),
-      text: condition.describe("Is contained in the event's text."),
-      link: condition.describe("Is contained in the event's link."),
-      source: condition.describe("Is the event's source."),
+      tag: condition.describe("One of the event's tags."),
+      text: condition.describe("Part of the event's text."),
+      link: condition.describe("Part of the event's link."),
+      source: condition.describe("The event's source."),
       weight: z.number().default(0).meta({
-        description: "A whole number. Of the filters that match, the one of highest weight gives the class.",
+        description: "A whole number. Of the filters that match, the one with the highest weight assigns the class.",
         minimum: -1_000_000,
         maximum: 1_000_000,
       }),
     })
-    .describe("An event is of the class where every condition that is not empty holds; there must be one."),
+    .describe("An event matches if it meets every condition that is not empty; at least one is required."),
 );
 
 /** Field parsed by `readMomentField`. */
@@ -189,9 +191,9 @@ export const NewFilter = named(
 export const Options = named(
   "NewClassOptions",
   z.object({
-    alert: z.boolean().default(false).describe("Make alerts of events of this class."),
+    alert: z.boolean().default(false).describe("Create alerts for events of this class."),
     notify: z.boolean().default(false).describe("Send mail about them."),
-    hide: z.boolean().default(false).describe("For pages to obey: lists show all events."),
+    hide: z.boolean().default(false).describe("For user interfaces; lists of the API contain all events."),
   }),
 );
 
@@ -204,8 +206,8 @@ const queryFields = {
     .union([z.string(), z.number()])
     .default("")
     .transform(String)
-    .meta({ description: "As the parameter `tz` of a query; empty is UTC." }),
-  shared: z.boolean().default(false).describe("Whether all who may read the log may ask it."),
+    .meta({ description: "Like the parameter `tz` of a query; empty: UTC." }),
+  shared: z.boolean().default(false).describe("Whether everyone who may read the log may run it."),
 };
 
 /** Changed fields of a saved query, which keeps its name if none is given. */
@@ -217,13 +219,15 @@ const hookFields = {
   kind: z
     .enum(HOOK_KINDS)
     .optional()
-    .describe("The service that posts, which decides how a body is read. Default: by the name, otherwise `json`."),
+    .describe(
+      "The service that posts, which decides how a body is interpreted. Default: by the name, otherwise `json`.",
+    ),
   signature: z
     .enum(HOOK_SIGNATURES)
     .optional()
-    .describe("How requests are signed; absent: with a secret as senders of the kind do it, else `none`."),
+    .describe("How requests are signed; absent: with a secret, like senders of this kind; without one, `none`."),
   secret: z.string().optional().meta({
-    description: "What requests are signed with. Absent: drawn for a new hook, and kept by a change.",
+    description: "The secret that signs requests. Absent: generated for a new hook, kept by a change.",
     minLength: 8,
     maxLength: 200,
     format: "password",
@@ -233,7 +237,7 @@ const hookFields = {
     .nullable()
     .optional()
     .describe(
-      "What becomes of a body: text, data, severity, source, user, link, value, created, id and tags as texts " +
+      "Maps a body to events: text, data, severity, source, user, link, value, created, id and tags are texts " +
         "with paths in braces; each is the path of a list whose items are events.",
     ),
 };
@@ -249,14 +253,14 @@ export const NewHook = named(
 /** Parameters of lists. `planFilters` parses them; a test compares the two. */
 export const ListQuery = z.object({
   pagenum: z.int().min(1).max(2_000_000).default(1).describe("The number of the page."),
-  pagesize: z.int().min(1).max(500).default(100).describe("How many records are on a page."),
-  order: z.enum(["asc", "desc"]).default("asc").describe("By created, then by id; with sinceid by id."),
-  tags: z.string().describe("Tags, separated by blanks, all of which the event has."),
-  text: z.string().describe("An RE2 regular expression that is found anywhere in the text, ignoring case."),
+  pagesize: z.int().min(1).max(500).default(100).describe("How many records a page has."),
+  order: z.enum(["asc", "desc"]).default("asc").describe("By created, then by id; with sinceid, by id."),
+  tags: z.string().describe("Tags, separated by blanks; the event has all of them."),
+  text: z.string().describe("An RE2 regular expression that matches anywhere in the text, ignoring case."),
   sinceid: z
     .string()
     .regex(/^[0-9A-Fa-f]{24}$/)
-    .describe("The id of an event, which need not exist any more: only events accepted after it."),
+    .describe("Only events accepted after the event with this id, which may have been deleted."),
   source: z.string().describe("The source, ignoring case."),
   user: z.string().describe("The user, ignoring case."),
   class: z.string().describe("The class, ignoring case."),
@@ -281,8 +285,8 @@ const AttributeFilters = z.object({
   attributeFilters: z
     .record(z.string().regex(/^attr\./), z.string())
     .describe(
-      "`attr.<name>=<value>`: the attribute has that value, ignoring case; as a number where both are one. " +
-        "Each once; an empty value is an empty text.",
+      "`attr.<name>=<value>`: the attribute has this value, ignoring case; compared as numbers if both are. " +
+        "Each name once; an empty value means an empty text.",
     ),
 });
 
@@ -295,14 +299,14 @@ export const EventListQuery = ListQuery.extend({
 
 /** Parameters of alert lists. */
 export const AlertListQuery = EventListQuery.extend({
-  state: z.enum(["seen", "unseen"]).describe("Only those that the caller has marked as seen, or has not."),
+  state: z.enum(["seen", "unseen"]).describe("Only alerts that the caller has marked as seen, or has not."),
 });
 
 /** Parameters of the list of a log's fields. */
 export const FieldsQuery = z.object({
-  prefix: z.string().describe("Names that begin so, case and all; those of attributes with their `@`."),
+  prefix: z.string().describe("Only names with this prefix, case-sensitive; names of attributes begin with `@`."),
   created: ListQuery.shape.created,
-  values: z.int().min(0).max(100).default(10).describe("How many values each has at most."),
+  values: z.int().min(0).max(100).default(10).describe("Maximum number of values per field."),
 });
 
 /** Parameters of a list with pages and without filters. */
@@ -321,8 +325,8 @@ export const ContextQuery = ListQuery.omit({ pagenum: true, pagesize: true, orde
 const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend({
   ...AttributeFilters.shape,
   ...ShownQuery.shape,
-  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, in place of the others."),
-  saved: z.string().max(100).describe("The name of a saved query, in place of `query`."),
+  query: z.string().max(4096).describe("In LQL, such as `GET events WHERE source = 'web'`, instead of filters."),
+  saved: z.string().max(100).describe("The name of a saved query, instead of `query`."),
   tz: z.union([z.number(), z.string()]).default(0).describe("The time zone of the query."),
 });
 
@@ -330,28 +334,32 @@ const found = ListQuery.omit({ pagenum: true, pagesize: true }).extend({
 export const ExportQuery = found.extend({
   format: z
     .enum(["ndjson", "csv", "xml"])
-    .describe("Absent: `fmt`, or what Accept prefers; `ndjson` otherwise.")
+    .describe("Absent: `fmt`, or what Accept prefers, or else `ndjson`.")
     .optional(),
   trailer: z
     .boolean()
     .default(false)
-    .describe('With format=ndjson: whether a last line `{"complete":true,"count":n}` shows that nothing was cut off.'),
+    .describe(
+      'With format=ndjson: whether a last line `{"complete":true,"count":n}` confirms that the export is complete.',
+    ),
 });
 
 /** Parameters of a tail. */
 export const TailQuery = found.omit({ order: true, sinceid: true }).extend({
-  last: z.int().min(0).max(500).default(0).describe("How many events that are stored already come first."),
+  last: z.int().min(0).max(500).default(0).describe("How many of the stored events come first."),
 });
 
 /** Parameters of a query, which `planQuery` and `parseZone` read. */
 export const LqlQuery = ShownQuery.extend({
   ...CountedQuery.shape,
   query: z.string().min(1).max(4096).describe("In LQL, such as `GET events OCCURS(TODAY) GROUPBY source`."),
-  saved: z.string().min(1).max(100).describe("The name of a saved query, in place of `query`."),
+  saved: z.string().min(1).max(100).describe("The name of a saved query, instead of `query`."),
   tz: z
     .union([z.number().min(-12).max(14), z.string().max(64)])
     .default(0)
-    .describe("Hours from UTC, fractions allowed, or a time zone such as `Europe/Berlin`: for days, hours and TODAY."),
+    .describe(
+      "Time zone of days, hours and TODAY: hours from UTC, fractions allowed, or a name such as `Europe/Berlin`.",
+    ),
 });
 
 /** Reports what the field must be. */

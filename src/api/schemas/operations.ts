@@ -8,19 +8,19 @@ import { named } from "./named.ts";
 /** Schemas of operators' requests and their responses. */
 
 export const LetterQuery = z.object({
-  after: z.string().describe("The `next` of the page before."),
-  limit: z.int().min(1).max(500).default(100).describe("How many letters a page holds."),
-  state: z.enum(["open", "all"]).default("open").describe("open: those that nobody has sent through again."),
+  after: z.string().describe("The `next` of the previous page."),
+  limit: z.int().min(1).max(500).default(100).describe("How many dead letters a page has."),
+  state: z.enum(["open", "all"]).default("open").describe("open: only letters that were not redriven."),
 });
 
 export const RedriveOrder = named(
   "RedriveOrder",
   z.object({
-    all: z.literal(true).describe("All letters that are open; or, instead, `ids`.").optional(),
+    all: z.literal(true).describe("All open letters. Instead, `ids` names some.").optional(),
     ids: z
       .array(z.string().max(30))
       .max(10_000)
-      .describe("Letters, also those that were sent through before.")
+      .describe("Ids of letters, which may have been redriven before.")
       .optional(),
   }),
 );
@@ -32,8 +32,8 @@ export const ReplayOrder = named(
     into: z
       .enum(["new", "old"])
       .describe(
-        "new, the standard on a cluster: the store is built anew beside the old one, which it then replaces. " +
-          "old, the standard and all there is on embedded engines: what the store lacks is added.",
+        "new, the default on a cluster: a new store is built beside the old one and then replaces it. " +
+          "old, the default on embedded engines and the only choice there: adds what the store lacks.",
       )
       .optional(),
   }),
@@ -76,12 +76,12 @@ export const HoldRecord = named(
   "Hold",
   z.strictObject({
     name: z.enum(HOLDS),
-    why: z.string().describe("What was found."),
+    why: z.string().describe("The finding."),
     todo: z.string().describe("What a person can do about it."),
     blocks: z
       .enum(DEPENDENCIES)
       .nullable()
-      .describe("Listeners that need this are not ready meanwhile; null: readiness only mentions the hold."),
+      .describe("Listeners that need this are not ready during the hold; null: readiness only mentions the hold."),
   }),
 );
 export const HoldList = named("HoldList", z.array(HoldRecord));
@@ -102,18 +102,18 @@ export const ReplayRecord = named(
     records: Count,
     events: Count,
     visits: Count,
-    expired: Count.describe("Of these, those that are older than their logs keep them: they were not written."),
+    expired: Count.describe("Of these, how many are older than their log's retention and were not written."),
     refused: Count,
     rebuild: z
       .strictObject({
         stage: z.enum(["reading", "copying", "switching", "done"]),
-        rebuilt: Count.describe("Events and visits that were written of what the bus holds."),
-        compared: Count.describe("Documents of the old store that were looked at, again for each change meanwhile."),
-        copied: Count.describe("Of these, those that were copied."),
-        markers: Count.describe("Markers of what people deleted, which went along."),
+        rebuilt: Count.describe("Events and visits written from the bus."),
+        compared: Count.describe("Documents of the old store that were examined, again after each change meanwhile."),
+        copied: Count.describe("Of these, how many were copied."),
+        markers: Count.describe("Markers of deletions, which were copied too."),
       })
       .nullable()
-      .describe("How the new store stands; null where there is none."),
+      .describe("The progress of the new store; null if there is none."),
   }),
 );
 

@@ -6,7 +6,7 @@ import { named } from "./named.ts";
 
 /** Schemas of posts for the OpenAPI document. The posting listener does not use them. */
 
-const apikey = z.string().describe("An API key of the log that may write.");
+const apikey = z.string().describe("An API key of the log with a writing scope.");
 
 /** A posted field with its default limit, which the operator can change. */
 function posted(field: keyof FieldLimits, description: string) {
@@ -14,10 +14,10 @@ function posted(field: keyof FieldLimits, description: string) {
 }
 
 const CREATED =
-  "When it happened: ISO 8601 (UTC where it names no offset) or milliseconds since 1970; at most 5 minutes ahead.";
+  "When it happened: ISO 8601 (UTC without an offset) or milliseconds since 1970; at most 5 minutes ahead.";
 
 const ATTRIBUTES =
-  "The producer's own fields. Those of nested objects are named with dots; " +
+  "The producer's own fields. Names of nested fields are joined with dots; " +
   "values are strings, numbers, booleans and arrays of them.";
 
 export const PostForm = named(
@@ -28,11 +28,11 @@ export const PostForm = named(
       text: posted("text", "What happened; not blank."),
       tags: posted("tags", "Separated by blanks.").optional(),
       source: posted("source", "Where it comes from.").optional(),
-      user: posted("user", "Whom it concerns.").optional(),
+      user: posted("user", "The user it concerns.").optional(),
       value: posted("value", "A decimal number.").optional(),
       geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
-      link: posted("link", "An address to go on from.").optional(),
-      data: posted("data", "More text; HTML behind a first line `@html`.").optional(),
+      link: posted("link", "A URL with more information.").optional(),
+      data: posted("data", "More text; HTML after a first line `@html`.").optional(),
       created: z.string().describe(CREATED).optional(),
       attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
     })
@@ -48,7 +48,7 @@ export const PostLines = named(
       text: posted("text", "What happened; not blank."),
       tags: orNull(z.union([posted("tags", "Separated by blanks."), z.array(z.string())])),
       source: orNull(posted("source", "Where it comes from.")),
-      user: orNull(posted("user", "Whom it concerns.")),
+      user: orNull(posted("user", "The user it concerns.")),
       value: orNull(z.union([z.number(), posted("value", "A decimal number.")])),
       geo: orNull(
         z.union([
@@ -57,12 +57,12 @@ export const PostLines = named(
           z.object({ ip: z.string() }),
         ]),
       ),
-      link: orNull(posted("link", "An address to go on from.")),
-      data: orNull(posted("data", "More text; HTML behind a first line `@html`.")),
+      link: orNull(posted("link", "A URL with more information.")),
+      data: orNull(posted("data", "More text; HTML after a first line `@html`.")),
       created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
       attributes: orNull(z.record(z.string(), z.unknown()).describe(ATTRIBUTES)),
     })
-    .describe("An event; as application/x-ndjson, one a line."),
+    .describe("An event; in application/x-ndjson, one per line."),
 );
 
 export const PostBatch = named("NewEvents", z.array(PostLines).min(1).max(5_000));
@@ -73,8 +73,8 @@ export const VisitForm = named(
   "NewVisit",
   z.object({
     apikey,
-    user: posted("user", "Who was seen in the producer's application; not blank."),
+    user: posted("user", "The user seen in the producer's application; not blank."),
     email: posted("email", "Their e-mail address.").optional(),
-    page: posted("page", "The address or title of where they are.").optional(),
+    page: posted("page", "The address or title of the page they visit.").optional(),
   }),
 );
