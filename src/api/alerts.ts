@@ -19,7 +19,7 @@ export function alertRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
   const refuseCreation = unsupported(
     context,
-    "Alerts are made by the service, for events of a class whose options ask for them",
+    "The service creates alerts itself, for events of classes whose option alert is on",
   );
   return [
     authenticated(context, "GET", "/1/logs/alerts", async (call) => {
@@ -101,7 +101,7 @@ async function carryOut(store: Store, deletions: readonly Deletion[]): Promise<v
   const outcomes = await store.writeDeletions(deletions);
   const left = outcomes.find(({ kind }) => kind !== "done");
   if (left !== undefined)
-    throw new LoggiaError("store_unavailable", "Not all alerts are deleted yet; they will be soon");
+    throw new LoggiaError("store_unavailable", "Some alerts are not deleted yet; the service deletes them soon");
   await store.refresh();
 }
 

@@ -18,7 +18,7 @@ export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiC
   const name = call.query.get("saved");
   const tz = call.query.get("tz");
   if (text !== null && name !== null) {
-    throw new LoggiaError("bad_parameter", "Both query and saved are there; a call asks one of them");
+    throw new LoggiaError("bad_parameter", "The parameters query and saved exclude each other; give one of them");
   }
   if (text !== null) return { text, tz };
   if (name === null) return null;
@@ -39,6 +39,6 @@ export function readQueryOrFilters(context: Pick<Context, "catalog">, call: ApiC
   if (filter === undefined) return asked;
   throw new LoggiaError(
     "bad_parameter",
-    `The parameter ${shorten(filter)} is for lists; with a query it stands in WHERE`,
+    `The parameter ${shorten(filter)} is for lists; with a query, write it in WHERE`,
   );
 }

@@ -67,7 +67,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);
     if (pair === null) {
-      const why = "Authorization holds no e-mail and password as HTTP Basic has them";
+      const why = "The header Authorization holds no e-mail and password in the form of HTTP Basic";
       throw new LoggiaError("unauthorized", `${why}. ${HOW}`);
     }
     return await checkPair(pair, call, options);
@@ -77,7 +77,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
   const refusal = cookies.length === 0 ? null : browsers.refusalOfSession(call.request);
-  throw refusal ?? new LoggiaError("unauthorized", `This call came without credentials. ${HOW}`);
+  throw refusal ?? new LoggiaError("unauthorized", `The request has no credentials. ${HOW}`);
 }
 
 /**
@@ -119,7 +119,7 @@ async function checkTicket(
   const beside = cookie === undefined ? null : await catalog.session(cookie);
   const found = await catalog.useTicket(ticket, askedPath(call), beside?.account.id ?? null);
   if (found !== null) return calledBy(found, options);
-  const message = "This ticket is unknown, used, older than a minute, of another person, or for another path";
+  const message = "This ticket is unknown, used, older than a minute, for another user, or for another path";
   throw new LoggiaError("unauthorized", message);
 }
 

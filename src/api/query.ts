@@ -24,7 +24,7 @@ export function queryRoutes(context: Context): Route[] {
         throw new LoggiaError(
           "bad_query",
           "The parameter query is missing: for instance query=GET events TAKE 10, URL-encoded; " +
-            "or name a saved query by saved",
+            "or name a saved query with saved",
         );
       }
       const zone = parseZone(question.tz);

@@ -84,7 +84,7 @@ export function watchReadWatermark(options: ReadWatermarkOptions): ReadWatermark
       await refresh();
       show(start_ms);
     } catch (error) {
-      log.debug({ err: error }, "what is indexed could not be made visible before its time");
+      log.debug({ err: error }, "the store could not be refreshed for the read watermark");
     }
     const took_ms = performance.now() - start_ms;
     nextRefresh_ms = start_ms + Math.max(REFRESH_EVERY_MS, REFRESH_SHARE * took_ms);

@@ -68,7 +68,7 @@ function bySession(
     handle: async (call) => {
       const cookies = readSessionCookies(call.request.headers, context.browsers.cameByTls(call.request));
       if (cookies.length === 0)
-        throw new LoggiaError("unauthorized", "There is no session; POST /1/session begins one");
+        throw new LoggiaError("unauthorized", "There is no session; sign in with POST /1/session");
       return handle(await checkSession(cookies, call, context), call);
     },
   };
@@ -117,7 +117,8 @@ async function checkPassword(
 
 async function checkTicket({ catalog }: Context, { request }: Call, ticket: string): Promise<SignedIn> {
   if (!isFromLoopback(request)) {
-    const message = "A ticket of the first start signs in from the machine of the service alone, with no proxy between";
+    const message =
+      "A ticket of the first start only signs in from the machine of the service, without a proxy in between";
     throw new LoggiaError("forbidden", message);
   }
   const account = await catalog.useStartTicket(ticket);

@@ -200,7 +200,10 @@ class Tail {
     }
     for (let waited_ms = 0; readWatermark.current() === firstIdAt(0); waited_ms += LOOK_MS) {
       if (waited_ms >= WATERMARK_WAIT_MS) {
-        throw new LoggiaError("overloaded", "It is not known yet how far the log is complete; try again in a moment");
+        throw new LoggiaError(
+          "overloaded",
+          "It is not known yet up to which event the log is complete; try again in a moment",
+        );
       }
       await sleep(LOOK_MS);
     }
@@ -252,7 +255,7 @@ function readConditions(
   const plan = planQuery(question.text, { logs: [log], now_ms: context.now(), zone: parseZone(question.tz) });
   const { table, clauses } = parseQuery(question.text);
   if (plan.kind !== "list") {
-    const what = "a tail shows events one by one, and no groups or users";
+    const what = "a tail shows events, not groups or users";
     throw queryFault(question.text, table.span, what, "Write GET events with WHERE and COLUMNS.");
   }
   const { take, skip, sort } = clauses;
@@ -260,7 +263,7 @@ function readConditions(
   const span = sorted ?? take?.span ?? skip?.span;
   if (span === undefined) return plan;
   const what = "a tail has no SORT, TAKE or SKIP: events come as they are stored";
-  throw queryFault(question.text, span, what, "The parameter last says how many come first.");
+  throw queryFault(question.text, span, what, "The parameter last sets how many come first.");
 }
 
 function readStart(call: ApiCall): Start {

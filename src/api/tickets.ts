@@ -31,7 +31,10 @@ export function readTicketPath(path: string): string {
     throw new LoggiaError("bad_parameter", `The field path is ${quote(path)}; it must be ${right}`);
   }
   if (url.searchParams.has(PARAMETER)) {
-    throw new LoggiaError("bad_parameter", "The field path may hold no parameter ticket: that is added to it");
+    throw new LoggiaError(
+      "bad_parameter",
+      "The field path must not contain the parameter ticket, which is added to it",
+    );
   }
   return askedPath({ path: url.pathname, query: url.searchParams });
 }

@@ -107,8 +107,9 @@ const HTML_HEADERS = Object.freeze({
 export function showHtmlData(data: string | null): Reply {
   const mark = data === null ? null : HTML_MARK.exec(data);
   if (data === null || mark === null) {
-    const begins = data === null ? "This event has no data" : "The data of this event does not begin with a line @html";
-    throw new LoggiaError("unsupported", `${begins}, so it is not shown as HTML; leave fmt out to read it as text`);
+    const begins =
+      data === null ? "This event has no data" : "The data of this event does not begin with the line @html";
+    throw new LoggiaError("unsupported", `${begins}, so it cannot be shown as HTML; leave fmt out to read it as text`);
   }
   const payload = Buffer.from(inertHtml(data.slice(mark[0].length)), "utf8");
   return { status: 200, body: { contentType: "text/html; charset=utf-8", payload }, headers: HTML_HEADERS };

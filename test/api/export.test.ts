@@ -208,7 +208,7 @@ test("an export reports unknown names, and takes a query or filters, but not bot
     for (const path of ["export", "tail"]) {
       const response = await get(service, `/1/logs/${LOG}/${path}?query=GET%20events&${filter}`);
       t.is(response.status, 400);
-      t.regex(JSON.stringify(response.body), /is for lists; with a query it stands in WHERE/);
+      t.regex(JSON.stringify(response.body), /is for lists; with a query, write it in WHERE/);
     }
   }
 });

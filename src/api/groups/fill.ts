@@ -39,8 +39,8 @@ export async function filled(
 function tooManyFilled(): LoggiaError {
   return new LoggiaError(
     "unsupported",
-    `FILL makes more than ${MAX_GROUPS} groups: ask for less time by OCCURS, for longer groups such as DAY, ` +
-      "or for fewer values of the other keys by WHERE",
+    `FILL makes more than ${MAX_GROUPS} groups: select less time with OCCURS, longer groups such as DAY, ` +
+      "or fewer values of the other keys with WHERE",
   );
 }
 

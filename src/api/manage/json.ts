@@ -25,7 +25,7 @@ function jsonBody(record: unknown): NonNullable<Reply["body"]> {
   return {
     json: jsonOf(record),
     xml: () => {
-      throw new Error("the management API answers in JSON alone");
+      throw new Error("the management API responds only in JSON");
     },
   };
 }

@@ -18,7 +18,7 @@ export function operationRoutes(context: Context): Route[] {
   const route: OperationRoute = (method, path, handle) =>
     managed(context, method, path, (call) => {
       requireServiceAdmin(call.caller);
-      if (!context.operations) throw new LoggiaError("unsupported", "This process can't do that for operators");
+      if (!context.operations) throw new LoggiaError("unsupported", "This process does not offer operations");
       return handle(call, context.operations);
     });
   return [
@@ -26,7 +26,7 @@ export function operationRoutes(context: Context): Route[] {
     route("GET", "/holds", (_, { holds }) => ok(holds.list())),
     route("POST", "/holds/:name/accept", async ({ params }, { holds }) => {
       const name = HOLDS.find((known) => known === params["name"]);
-      if (name === undefined) throw new LoggiaError("bad_parameter", `A hold is one of ${HOLDS.join(", ")}`);
+      if (name === undefined) throw new LoggiaError("bad_parameter", `The hold must be one of ${HOLDS.join(", ")}`);
       return ok(await holds.accept(name));
     }),
     route("GET", "/replay", (_, { replay }) => ok({ last: showLast(replay.last(), showReplay) })),
@@ -35,7 +35,7 @@ export function operationRoutes(context: Context): Route[] {
       if (into === "new" && !rebuilds) {
         throw new LoggiaError(
           "unsupported",
-          "The embedded store is not built anew: leave the field into out, or say old to add what is missing",
+          "The embedded store cannot be rebuilt: leave the field into out, or set it to old to add what is missing",
         );
       }
       return accepted(showReplay(replay.start({ since: parseFrom(from), into })));
@@ -49,7 +49,7 @@ export function operationRoutes(context: Context): Route[] {
       if (backup === null) {
         throw new LoggiaError(
           "unsupported",
-          "A cluster is backed up by its engines: snapshots of Elasticsearch, copies of topics",
+          "A cluster is backed up with the tools of its engines: snapshots of Elasticsearch, copies of topics",
         );
       }
       return accepted(showBackup(backup.start({ to })));

@@ -30,7 +30,7 @@ export function reclassifyRoutes(context: Context): Route[] {
 
 function ordersOf({ reclassifications }: Context): Reclassifications {
   if (reclassifications !== undefined) return reclassifications;
-  throw new LoggiaError("unsupported", "This process can't have events reclassified");
+  throw new LoggiaError("unsupported", "This process does not offer reclassification");
 }
 
 const NONE = {

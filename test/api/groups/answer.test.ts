@@ -156,12 +156,12 @@ test("FILL adds the groups of time without events, for each combination of the o
   t.deepEqual(await answer(query("HOUR"), []), []);
   await t.throwsAsync(answer(query("MINUTES(1) OCCURS(1/1/2020, NOW)"), given), {
     instanceOf: LoggiaError,
-    message: /^FILL makes more than 100000 groups: ask for less time by OCCURS, for longer groups such as DAY,/,
+    message: /^FILL makes more than 100000 groups: select less time with OCCURS, longer groups such as DAY,/,
   });
   const sources = Array.from({ length: 400 }, (_, i): Given => ["2026-11-23T09:10Z", { source: `s${i}` }]);
   await t.throwsAsync(answer(query("MINUTES(1), source OCCURS(TODAY) TAKE 5"), sources), {
     instanceOf: LoggiaError,
-    message: /or for fewer values of the other keys by WHERE$/,
+    message: /or fewer values of the other keys with WHERE$/,
   });
 });
 
