@@ -22,21 +22,21 @@ export async function openBytes(path: string): Promise<ByteSource> {
   try {
     const { dev, ino } = await file.stat({ bigint: true });
     const format: Format | null = await formatOfFile(file, path);
-    const known = { dev: String(dev), ino: String(ino) };
-    if (format === null) return plainBytes(file, known);
+    const identity = { dev: String(dev), ino: String(ino) };
+    if (format === null) return plainBytes(file, identity);
     await file.close();
-    return archiveBytes(path, known);
+    return archiveBytes(path, identity);
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
   }
 }
 
-type Known = Pick<ByteSource, "dev" | "ino">;
+type FileIdentity = Pick<ByteSource, "dev" | "ino">;
 
-function plainBytes(file: FileHandle, known: Known): ByteSource {
+function plainBytes(file: FileHandle, identity: FileIdentity): ByteSource {
   return {
-    ...known,
+    ...identity,
     isArchive: false,
     async read(position, length) {
       const buffer = Buffer.allocUnsafe(length);
@@ -55,7 +55,7 @@ function plainBytes(file: FileHandle, known: Known): ByteSource {
 }
 
 /** Decompresses on demand and keeps the last window. Reading before it starts over. */
-function archiveBytes(path: string, known: Known): ByteSource {
+function archiveBytes(path: string, identity: FileIdentity): ByteSource {
   let chunks: AsyncIterator<Buffer> | null = null;
   let start = 0;
   let window: Buffer = Buffer.alloc(0);
@@ -67,7 +67,7 @@ function archiveBytes(path: string, known: Known): ByteSource {
     [start, window, isEnded, fault] = [0, Buffer.alloc(0), false, null];
   }
   return {
-    ...known,
+    ...identity,
     isArchive: true,
     async read(position, length) {
       if (chunks === null || position < start) await restart();

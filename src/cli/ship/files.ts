@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { refuseArchive } from "../archives.ts";
 import type { Framing } from "./framing.ts";
-import { Lane, type LanePiece } from "./lane.ts";
+import { RotatingFile, type RotatingFilePiece } from "./rotating-file.ts";
 import { isRotationOf } from "./rotation.ts";
 import type { ShipState } from "./state.ts";
 
@@ -18,7 +18,7 @@ export type FilesOptions = {
   readonly resumed: (files: number) => void;
 };
 
-export type FilePiece = LanePiece & { readonly path: string };
+export type FilePiece = RotatingFilePiece & { readonly path: string };
 
 /** Records per piece: few enough that batches end near their bounds. */
 const PIECE_RECORDS = 250;
@@ -36,73 +36,76 @@ const MAX_OPEN = 200;
  */
 export async function* readFiles(words: readonly string[], options: FilesOptions): AsyncGenerator<FilePiece> {
   const { isFollowed, signal } = options;
-  const lanes = new Map<string, Lane>();
-  const look = createLook(words, options, lanes);
+  const files = new Map<string, RotatingFile>();
+  const scan = createScan(words, options, files);
   try {
     let next_ms = -Infinity;
     while (!signal.aborted) {
       if (performance.now() >= next_ms) {
         const started_ms = performance.now();
-        await look.again();
+        await scan.run();
         next_ms = performance.now() + Math.max(SCAN_MS, (performance.now() - started_ms) * 10);
       }
       let count = 0;
-      for (const lane of lanes.values()) {
-        for await (const piece of turnOf(lane, isFollowed ? TURN_PIECES : Infinity)) {
+      for (const file of files.values()) {
+        for await (const piece of turnOf(file, isFollowed ? TURN_PIECES : Infinity)) {
           count += 1;
-          yield { ...piece, path: lane.path };
+          yield { ...piece, path: file.path };
           if (signal.aborted) return;
         }
-        if (lane.isGone || lanes.size > MAX_OPEN) await lane.close();
-        if (lane.isGone && look.isOpen) lanes.delete(lane.path);
+        if (file.isFinished || files.size > MAX_OPEN) await file.close();
+        if (file.isFinished && scan.findsMore) files.delete(file.path);
       }
-      if (!isFollowed || (!look.isOpen && [...lanes.values()].every(({ isGone }) => isGone))) return;
+      if (!isFollowed || (!scan.findsMore && [...files.values()].every(({ isFinished }) => isFinished))) return;
       if (count === 0) await delay(POLL_MS, undefined, { signal }).catch(() => {});
     }
   } finally {
-    for (const lane of lanes.values()) await lane.close();
+    for (const file of files.values()) await file.close();
   }
 }
 
-async function* turnOf(lane: Lane, most: number): AsyncGenerator<LanePiece> {
-  for (let i = 0; i < most && !lane.isGone; i += 1) {
-    const piece = await lane.next(PIECE_RECORDS);
+async function* turnOf(file: RotatingFile, most: number): AsyncGenerator<RotatingFilePiece> {
+  for (let i = 0; i < most && !file.isFinished; i += 1) {
+    const piece = await file.next(PIECE_RECORDS);
     if (piece === null) return;
     yield piece;
   }
 }
 
 /** Creates a scan that adds the files named by `words`, on each run those that are new. */
-function createLook(words: readonly string[], options: FilesOptions, lanes: Map<string, Lane>) {
+function createScan(words: readonly string[], options: FilesOptions, files: Map<string, RotatingFile>) {
   let isFirst = true;
   const known = new Set<string>();
-  const add = async (path: string, kind: { isFound: boolean; hasOlder: boolean }): Promise<Lane | null> => {
-    if (lanes.has(path)) return null;
-    const lane = new Lane({ ...options, ...kind, path });
-    const isKnown = lane.isKnown;
-    await lane.begin();
-    lanes.set(path, lane);
-    return isKnown ? lane : null;
+  const add = async (
+    path: string,
+    kind: { isDiscovered: boolean; readsEarlierGenerations: boolean },
+  ): Promise<RotatingFile | null> => {
+    if (files.has(path)) return null;
+    const file = new RotatingFile({ ...options, ...kind, path });
+    const isKnown = file.isKnown;
+    await file.prepare();
+    files.set(path, file);
+    return isKnown ? file : null;
   };
   const report = (path: string, error: unknown): void => {
     if (isFirst) options.unreadable(path, error as Error);
   };
-  const named = async (word: string): Promise<Lane | null> => {
+  const named = async (word: string): Promise<RotatingFile | null> => {
     if (known.has(word)) return null;
     known.add(word);
     try {
       if (options.isFollowed) await refuseArchive(word);
-      return await add(resolve(word), { isFound: false, hasOlder: false });
+      return await add(resolve(word), { isDiscovered: false, readsEarlierGenerations: false });
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error)) throw error;
       report(word, error);
       return null;
     }
   };
-  const look = {
+  const scan = {
     /** Whether new files may appear later. */
-    isOpen: false,
-    async again(): Promise<void> {
+    findsMore: false,
+    async run(): Promise<void> {
       let resumed = 0;
       for (const word of words) {
         const there = await stat(word).catch((error: unknown) => error as Error);
@@ -113,19 +116,19 @@ function createLook(words: readonly string[], options: FilesOptions, lanes: Map<
           else if (!known.has(word)) report(word, there);
           continue;
         }
-        look.isOpen = options.isFollowed;
+        scan.findsMore = options.isFollowed;
         const found = isFolder ? await filesUnder(word) : await filesLike(word);
         if (found.length === 0 && !options.isFollowed)
           report(word, new Error(isFolder ? "EISDIR: the folder contains no file" : "no file matches"));
-        for (const [path, hasOlder] of withoutRotations(found)) {
-          resumed += (await add(path, { isFound: true, hasOlder })) === null ? 0 : 1;
+        for (const [path, readsEarlierGenerations] of withoutRotations(found)) {
+          resumed += (await add(path, { isDiscovered: true, readsEarlierGenerations })) === null ? 0 : 1;
         }
       }
       if (isFirst && resumed > 0) options.resumed(resumed);
       isFirst = false;
     },
   };
-  return look;
+  return scan;
 }
 
 const GLOB = /[*?[{]/;

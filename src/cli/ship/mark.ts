@@ -11,9 +11,9 @@ export type FileMark = {
   readonly ino: string;
   /** Bytes read; of an archive, decompressed bytes. */
   readonly position: number;
-  readonly head: Print;
+  readonly head: Fingerprint;
   /** Fingerprint of the bytes just before the position. */
-  readonly tail: Print;
+  readonly tail: Fingerprint;
   /** Whether the position is inside a line that was posted cut. */
   readonly isWithin: boolean;
   /** Whether it is an archive that was read to its end. */
@@ -21,27 +21,27 @@ export type FileMark = {
   readonly seen_ms: number;
 };
 
-export type Print = { readonly size_bytes: number; readonly hash: string };
+export type Fingerprint = { readonly size_bytes: number; readonly hash: string };
 
 export const HEAD_BYTES = 1024;
 export const TAIL_BYTES = 64;
 
-export function printOf(bytes: Buffer): Print {
+export function fingerprintOf(bytes: Buffer): Fingerprint {
   return { size_bytes: bytes.length, hash: createHash("sha256").update(bytes).digest("base64url").slice(0, 22) };
 }
 
-export const NO_PRINT = printOf(Buffer.alloc(0));
+export const NO_FINGERPRINT = fingerprintOf(Buffer.alloc(0));
 
 /** Whether the source starts with the content that the mark describes. */
-export async function isOf(mark: FileMark, source: ByteSource): Promise<boolean> {
+export async function matches(mark: FileMark, source: ByteSource): Promise<boolean> {
   return (await hasHead(mark, source)) && (await hasTail(mark, source));
 }
 
 export async function hasHead({ head }: FileMark, source: ByteSource): Promise<boolean> {
-  return printOf(await source.read(0, head.size_bytes)).hash === head.hash;
+  return fingerprintOf(await source.read(0, head.size_bytes)).hash === head.hash;
 }
 
 async function hasTail({ position, tail }: FileMark, source: ByteSource): Promise<boolean> {
   const bytes = await source.read(position - tail.size_bytes, tail.size_bytes);
-  return printOf(bytes).hash === tail.hash;
+  return fingerprintOf(bytes).hash === tail.hash;
 }

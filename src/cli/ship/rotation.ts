@@ -5,22 +5,24 @@ import { basename, dirname, join } from "node:path";
  * Suffixes added by rotation, such as .1, -20260101, .2026-01-01.3 and .old. A name such as
  * worker-2.log is a log of its own.
  */
-const MARK = String.raw`(?:\.\d[\w.:-]*?|[._-]\d{4}[\w.:-]*?|\.old)`;
-const PACKED = String.raw`(?:\.(?:gz|zst|zstd))?`;
-const BEHIND = new RegExp(`^${MARK}${PACKED}$`);
-const BETWEEN = /^[._-]\d{4}[\w.:-]*$/;
-const PACKING = new RegExp(`^${PACKED}$`);
+const ROTATION_SUFFIX = String.raw`(?:\.\d[\w.:-]*?|[._-]\d{4}[\w.:-]*?|\.old)`;
+const ARCHIVE_EXTENSION = String.raw`(?:\.(?:gz|zst|zstd))?`;
+const AFTER_EXTENSION = new RegExp(`^${ROTATION_SUFFIX}${ARCHIVE_EXTENSION}$`);
+const BEFORE_EXTENSION = /^[._-]\d{4}[\w.:-]*$/;
+const ONLY_ARCHIVE_EXTENSION = new RegExp(`^${ARCHIVE_EXTENSION}$`);
 
 /** Whether a name is a rotation of `base`: a.log.1, a.log-20260101.gz, a-2026-01-01.log. */
 export function isRotationOf(base: string, name: string): boolean {
   if (name.length <= base.length) return false;
   const dot = base.lastIndexOf(".");
   const [stem, ending] = dot > 0 ? [base.slice(0, dot), base.slice(dot)] : [base, ""];
-  if (name.startsWith(base) && BEHIND.test(name.slice(base.length))) return true;
+  if (name.startsWith(base) && AFTER_EXTENSION.test(name.slice(base.length))) return true;
   if (ending === "" || !name.startsWith(stem)) return false;
   const rest = name.slice(stem.length);
   const end = rest.lastIndexOf(ending);
-  return end > 0 && BETWEEN.test(rest.slice(0, end)) && PACKING.test(rest.slice(end + ending.length));
+  return (
+    end > 0 && BEFORE_EXTENSION.test(rest.slice(0, end)) && ONLY_ARCHIVE_EXTENSION.test(rest.slice(end + ending.length))
+  );
 }
 
 export type Generation = {

@@ -1,24 +1,24 @@
 import { ArchiveError } from "../archives.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
 import { frame, type Framing, LINE_MAX_BYTES, type TextRecord } from "./framing.ts";
-import { type FileMark, HEAD_BYTES, hasHead, isOf, NO_PRINT, printOf, TAIL_BYTES } from "./mark.ts";
+import { type FileMark, fingerprintOf, HEAD_BYTES, hasHead, matches, NO_FINGERPRINT, TAIL_BYTES } from "./mark.ts";
 import { earlierGenerations, type Generation, generationAt } from "./rotation.ts";
 import type { Position, ShipState } from "./state.ts";
 
-export type LaneOptions = {
+export type RotatingFileOptions = {
   readonly path: string;
   readonly isFollowed: boolean;
   /** Whether rotated generations from before the first run are read too. */
-  readonly hasOlder: boolean;
+  readonly readsEarlierGenerations: boolean;
   /** Whether the path came from a folder or a glob; then it is dropped once the file is gone. */
-  readonly isFound: boolean;
+  readonly isDiscovered: boolean;
   readonly framing: Framing;
   readonly state: ShipState;
   /** Called if a file cannot be read, or not to its end. */
   readonly unreadable: (path: string, error: Error) => void;
 };
 
-export type LanePiece = { readonly records: readonly TextRecord[]; readonly position: Position };
+export type RotatingFilePiece = { readonly records: readonly TextRecord[]; readonly position: Position };
 
 const READ_BYTES = 256 * 1024;
 /** Largest read: the longest line with its line break, and some more. */
@@ -41,7 +41,7 @@ type Current = {
   readonly id: number;
   readonly source: ByteSource;
   readonly path: string;
-  /** Whether it is the lane's path itself rather than an earlier generation. */
+  /** Whether it is the file's path itself rather than an earlier generation. */
   readonly isLatest: boolean;
   mark: FileMark;
   /** Bytes read from the position. Fewer than `read_bytes`: they reach the end of the file. */
@@ -61,16 +61,16 @@ type Current = {
  * Generations are told apart by inode and content, see `FileMark`. No bytes are kept while waiting
  * for a file to grow: an unfinished record is read again.
  */
-export class Lane {
+export class RotatingFile {
   readonly path: string;
-  readonly #options: LaneOptions;
+  readonly #options: RotatingFileOptions;
   #stored: Stored[];
   #current: Current | null = null;
   /** Inodes that could not be read, so that each is reported once. */
   readonly #broken = new Set<string>();
-  isGone = false;
+  isFinished = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: RotatingFileOptions) {
     this.path = options.path;
     this.#options = options;
     this.#stored = options.state.marks(options.path) as Stored[];
@@ -82,28 +82,28 @@ export class Lane {
   }
 
   /** Removes old marks. On the first run, marks existing generations as read. */
-  async begin(): Promise<void> {
+  async prepare(): Promise<void> {
     const before_ms = Date.now() - FORGET_MS;
     for (const { id } of this.#stored.filter(({ mark }) => mark.seen_ms < before_ms)) this.#options.state.remove(id);
     this.#stored = this.#stored.filter(({ mark }) => mark.seen_ms >= before_ms);
-    if (this.isKnown || this.#options.hasOlder) return;
+    if (this.isKnown || this.#options.readsEarlierGenerations) return;
     for (const generation of await earlierGenerations(this.path)) {
       await using source = await openBytes(generation.path).catch(() => null);
       if (source === null) continue;
       const isDone = source.isArchive;
       const position = isDone ? 0 : await source.size();
-      const head = isDone ? NO_PRINT : printOf(await source.read(0, Math.min(position, HEAD_BYTES)));
+      const head = isDone ? NO_FINGERPRINT : fingerprintOf(await source.read(0, Math.min(position, HEAD_BYTES)));
       this.#add({ ...newMark(generation), position, head, isDone });
     }
   }
 
   /**
-   * Returns the next records and the position after them; null if there are none now. Sets `isGone`
-   * once no more can come.
+   * Returns the next records and the position after them; null if there are none now. Sets
+   * `isFinished` once no more can come.
    */
-  async next(mostRecords: number): Promise<LanePiece | null> {
-    while (!this.isGone) {
-      this.#current ??= await this.#advance();
+  async next(mostRecords: number): Promise<RotatingFilePiece | null> {
+    while (!this.isFinished) {
+      this.#current ??= await this.#openNext();
       const current = this.#current;
       if (current === null) return null;
       let isOver = true;
@@ -129,7 +129,7 @@ export class Lane {
   }
 
   /** Reads the next records; `renewed` if the file's content before the position has changed. */
-  async #read(current: Current, mostRecords: number): Promise<LanePiece | "renewed" | null> {
+  async #read(current: Current, mostRecords: number): Promise<RotatingFilePiece | "renewed" | null> {
     for (;;) {
       if (current.bytes.length === 0 && !(await this.#fill(current))) return "renewed";
       const { position, isWithin } = current.mark;
@@ -138,7 +138,7 @@ export class Lane {
       const options = { isFirst: position === 0, isWithin, flush, mostRecords } as const;
       const framed = frame(current.bytes, this.#options.framing, options);
       if (framed.consumed > 0) {
-        await this.#move(current, framed.consumed, framed.isWithin);
+        await this.#advancePosition(current, framed.consumed, framed.isWithin);
         if (framed.records.length === 0) continue;
         const { id, mark } = current;
         return { records: framed.records, position: { source: this.path, id, mark } };
@@ -160,13 +160,13 @@ export class Lane {
     current.read_bytes = READ_BYTES;
     const bytes = await source.read(mark.position - size_bytes, size_bytes + READ_BYTES);
     current.bytes = bytes.subarray(size_bytes);
-    if (printOf(bytes.subarray(0, size_bytes)).hash === mark.tail.hash) return true;
+    if (fingerprintOf(bytes.subarray(0, size_bytes)).hash === mark.tail.hash) return true;
     this.#detach(current.id);
     return false;
   }
 
   /** Moves the position in memory. The piece carries it to the state. */
-  async #move(current: Current, consumed: number, isWithin: boolean): Promise<void> {
+  async #advancePosition(current: Current, consumed: number, isWithin: boolean): Promise<void> {
     const { mark, bytes, source } = current;
     const position = mark.position + consumed;
     const head_bytes = Math.min(position, HEAD_BYTES);
@@ -174,9 +174,9 @@ export class Lane {
     let { head } = mark;
     if (head.size_bytes < head_bytes) {
       const first = mark.position === 0 ? bytes.subarray(0, head_bytes) : await source.read(0, head_bytes);
-      head = printOf(first);
+      head = fingerprintOf(first);
     }
-    current.mark = { ...mark, position, head, tail: printOf(known), isWithin, seen_ms: Date.now() };
+    current.mark = { ...mark, position, head, tail: fingerprintOf(known), isWithin, seen_ms: Date.now() };
     this.#find(current.id).mark = current.mark;
     current.bytes = bytes.subarray(consumed);
     current.read_bytes -= consumed;
@@ -194,7 +194,7 @@ export class Lane {
     const fault = source.fault();
     if (fault !== null) throw fault;
     if (source.isArchive || !this.#options.isFollowed) {
-      if (isLatest) this.isGone = true;
+      if (isLatest) this.isFinished = true;
       return true;
     }
     const size = await source.size();
@@ -202,7 +202,8 @@ export class Lane {
     if (size !== current.size_bytes) [current.size_bytes, current.idleSince_ms] = [size, now_ms];
     if (isLatest) {
       const there = await generationAt(this.path);
-      const isReplaced = there === null ? this.#options.isFound : there.ino !== source.ino || there.dev !== source.dev;
+      const isReplaced =
+        there === null ? this.#options.isDiscovered : there.ino !== source.ino || there.dev !== source.dev;
       if (!isReplaced) current.replacedAt_ms = Infinity;
       else if (current.replacedAt_ms === Infinity) current.replacedAt_ms = now_ms;
     }
@@ -210,14 +211,14 @@ export class Lane {
   }
 
   /** Records, in order with the pieces, that an archive was read to its end. */
-  #ended({ id, mark }: Current): LanePiece {
+  #ended({ id, mark }: Current): RotatingFilePiece {
     const done = { ...mark, isDone: true, seen_ms: Date.now() };
     this.#find(id).mark = done;
     return { records: [], position: { source: this.path, id, mark: done } };
   }
 
   /** Opens the oldest generation with unread bytes; null if there is none now. */
-  async #advance(): Promise<Current | null> {
+  async #openNext(): Promise<Current | null> {
     const earlier = await earlierGenerations(this.path);
     const latest = await generationAt(this.path);
     const there = (latest === null ? earlier : [...earlier, latest]).filter(({ ino }) => !this.#broken.has(ino));
@@ -230,7 +231,7 @@ export class Lane {
         if (stored?.mark.isDone === true) continue;
         const source = await this.#open(generation);
         if (source === null) continue;
-        const isSame = stored !== undefined && (await isOf(stored.mark, source));
+        const isSame = stored !== undefined && (await matches(stored.mark, source));
         if (stored !== undefined && !isSame) this.#detach(stored.id);
         if (isSame) claimed.add(stored);
         opened.push({ generation, source, stored: isSame ? stored : null });
@@ -239,7 +240,7 @@ export class Lane {
         const known = stored ?? (await this.#byContent(source, claimed));
         if (known === null && source.isArchive && (await isCopy(source, claimed))) continue;
         if (known !== null) claimed.add(known);
-        const current = this.#begin(generation, source, known, generation === latest);
+        const current = this.#currentOf(generation, source, known, generation === latest);
         if (generation !== latest && !(await hasMore(current))) continue;
         found = current;
         return found;
@@ -247,11 +248,11 @@ export class Lane {
     } finally {
       for (const { source } of opened) if (source !== found?.source) await source[Symbol.asyncDispose]();
     }
-    if (latest === null && (this.#options.isFound || !this.#options.isFollowed)) this.isGone = true;
+    if (latest === null && (this.#options.isDiscovered || !this.#options.isFollowed)) this.isFinished = true;
     return null;
   }
 
-  #begin(
+  #currentOf(
     { path, dev, ino, changed_ns }: Generation,
     source: ByteSource,
     known: Stored | null,
@@ -292,7 +293,7 @@ export class Lane {
   #giveUp(path: string, ino: string, error: Error): void {
     this.#options.unreadable(path, error);
     this.#broken.add(ino);
-    if (path === this.path) this.isGone = true;
+    if (path === this.path) this.isFinished = true;
   }
 
   #byInode({ dev, ino }: Generation): Stored | undefined {
@@ -303,7 +304,7 @@ export class Lane {
   async #byContent(source: ByteSource, claimed: ReadonlySet<Stored>): Promise<Stored | null> {
     for (const stored of this.#stored) {
       const { position, isDone } = stored.mark;
-      if (position > 0 && !isDone && !claimed.has(stored) && (await isOf(stored.mark, source))) return stored;
+      if (position > 0 && !isDone && !claimed.has(stored) && (await matches(stored.mark, source))) return stored;
     }
     return null;
   }
@@ -327,7 +328,7 @@ export class Lane {
 }
 
 function newMark({ dev, ino }: Pick<FileMark, "dev" | "ino">): FileMark {
-  const none = { head: NO_PRINT, tail: NO_PRINT, isWithin: false, isDone: false };
+  const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, isWithin: false, isDone: false };
   return { dev, ino, position: 0, ...none, seen_ms: Date.now() };
 }
 
