@@ -21,7 +21,8 @@ export type TailOptions = ServiceOptions & {
 type Fields = Readonly<Record<string, unknown>>;
 type Print = (line: string) => void;
 
-const RETRY_MS = 1_000;
+/** Delay before the next connection, after a broken one or the end of a stream. */
+const RECONNECT_DELAY_MS = 1_000;
 
 /**
  * Prints events as they are stored, until `signal` aborts. After a broken connection it resumes
@@ -42,7 +43,7 @@ export async function tail(options: TailOptions, print: Print, signal: AbortSign
       if (error instanceof CommandError) throw error;
       // The connection broke, or the service is unreachable for a while: try again.
     }
-    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(RECONNECT_DELAY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
