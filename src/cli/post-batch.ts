@@ -38,11 +38,11 @@ export type Posting = {
  */
 export async function postBatch(
   batch: readonly Item[],
-  kept: PendingBatch,
+  pending: PendingBatch,
   posting: Posting,
-): Promise<"settled" | "given up"> {
+): Promise<"answered" | "given up"> {
   const { sender, url, options, counts, fail, outage, signal } = posting;
-  const message = messageFor(kept, options.key);
+  const message = messageFor(pending, options.key);
   const until_ms = performance.now() + options.patience_s * 1000;
   for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
     const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
@@ -55,12 +55,12 @@ export async function postBatch(
         if (fault === null) counts.posted += 1;
         else fail(line, fault);
       }
-      return "settled";
+      return "answered";
     }
     if (outcome.kind === "refused") {
       outage.succeeded();
       for (const { line } of batch) fail(line, outcome.why);
-      return "settled";
+      return "answered";
     }
     outage.failed(outcome.kind, outcome.why);
     const left_ms = until_ms - performance.now();
@@ -83,8 +83,8 @@ export async function bodyOf(batch: readonly Item[]): Promise<{ body: Buffer; is
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
   // The service rejects higher compression ratios.
-  const pays = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
-  return { body: pays ? zipped : plain, isZipped: pays };
+  const isSmaller = zipped.length < plain.length && plain.length <= zipped.length * DECOMPRESSION_MAX_RATIO;
+  return { body: isSmaller ? zipped : plain, isZipped: isSmaller };
 }
 
 /** Decodes the lines of a stored body, as they were sent. */

@@ -90,31 +90,31 @@ export async function ship(
   const reading = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped };
-  const posts = createPosts({ state, posting, stop, note: progress.note });
+  const deliveries = createDeliveries({ state, posting, stop, note: progress.note });
   const bounds = { ...BATCH_BOUNDS, items: FIRST_ITEMS };
   try {
-    for (const kept of state.pending()) await posts.add(await itemsOf(kept), () => kept);
+    for (const batch of state.pending()) await deliveries.add(await itemsOf(batch), () => batch);
     const pieces = stopped.aborted ? [] : batchesOf(readPieces(files, options, reading), sizeOf, bounds, countOf);
     for await (const batch of pieces) {
-      await posts.room(options.inFlight);
+      await deliveries.untilFewerThan(options.inFlight);
       if (stop.signal.aborted) break;
       const items = batch.flatMap((piece) => piece.items);
       const positions = batch.flatMap(({ position }) => (position === null ? [] : [position]));
-      if (items.length === 0) state.move(latestOf(positions));
+      if (items.length === 0) state.storePositions(latestOf(positions));
       else {
         const { body, isZipped } = await bodyOf(items);
-        void posts.add(items, () => state.begin(body, isZipped, latestOf(positions)));
+        void deliveries.add(items, () => state.storeBatch(body, isZipped, latestOf(positions)));
         if (items.length === bounds.items) bounds.items = Math.min(bounds.items * 2, MOST_ITEMS);
       }
     }
   } finally {
-    await posts.room(1);
+    await deliveries.untilFewerThan(1);
     matches?.end();
     if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have a time that cannot be parsed`);
     progress.close();
     sender.close();
   }
-  posts.throwFault();
+  deliveries.throwFault();
   return counts;
 }
 
@@ -144,7 +144,7 @@ function latestOf(positions: readonly Position[]): Position[] {
   return [...new Map(positions.map((position) => [position.id, position])).values()];
 }
 
-type PostsOptions = {
+type DeliveriesOptions = {
   readonly state: ShipState;
   readonly posting: Posting & { readonly options: { readonly patience_s: number } };
   readonly stop: AbortController;
@@ -152,14 +152,14 @@ type PostsOptions = {
 };
 
 /** Tracks the batches in flight. */
-function createPosts({ state, posting, stop, note }: PostsOptions) {
+function createDeliveries({ state, posting, stop, note }: DeliveriesOptions) {
   const running = new Set<Promise<void>>();
   const faults: CommandError[] = [];
-  const settle = async (items: readonly Item[], keep: () => PendingBatch): Promise<void> => {
+  const deliver = async (items: readonly Item[], store: () => PendingBatch): Promise<void> => {
     try {
-      const kept = keep();
-      if ((await postBatch(items, kept, posting)) === "settled") {
-        state.settle(kept.key);
+      const batch = store();
+      if ((await postBatch(items, batch, posting)) === "answered") {
+        state.removeBatch(batch.key);
         return;
       }
       if (posting.signal.aborted) return;
@@ -170,13 +170,13 @@ function createPosts({ state, posting, stop, note }: PostsOptions) {
     stop.abort();
   };
   return {
-    add(items: readonly Item[], keep: () => PendingBatch): Promise<void> {
-      const post = settle(items, keep).finally(() => running.delete(post));
+    add(items: readonly Item[], store: () => PendingBatch): Promise<void> {
+      const post = deliver(items, store).finally(() => running.delete(post));
       running.add(post);
       return post;
     },
     /** Resolves once fewer than `limit` are in flight. */
-    async room(limit: number): Promise<void> {
+    async untilFewerThan(limit: number): Promise<void> {
       while (running.size >= limit) await Promise.race(running);
     },
     throwFault(): void {

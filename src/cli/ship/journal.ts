@@ -36,7 +36,7 @@ export async function* readJournal(
   { state, isFollowed, signal }: { state: ShipState; isFollowed: boolean; signal: AbortSignal },
 ): AsyncGenerator<JournalPiece> {
   const [stored] = state.marks("journal") as { id: number; mark: Mark }[];
-  const id = stored?.id ?? state.add("journal", { cursor: "" });
+  const id = stored?.id ?? state.addMark("journal", { cursor: "" });
   const cursor = stored?.mark.cursor ?? "";
   const words = ["--output=json", "--all", "--no-pager", "--quiet", ...(isFollowed ? ["--follow", "--no-tail"] : [])];
   const from = cursor === "" ? [] : [`--after-cursor=${cursor}`];

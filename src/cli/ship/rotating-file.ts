@@ -84,7 +84,8 @@ export class RotatingFile {
   /** Removes old marks. On the first run, marks existing generations as read. */
   async prepare(): Promise<void> {
     const before_ms = Date.now() - FORGET_MS;
-    for (const { id } of this.#stored.filter(({ mark }) => mark.seen_ms < before_ms)) this.#options.state.remove(id);
+    for (const { id } of this.#stored.filter(({ mark }) => mark.seen_ms < before_ms))
+      this.#options.state.removeMark(id);
     this.#stored = this.#stored.filter(({ mark }) => mark.seen_ms >= before_ms);
     if (this.isKnown || this.#options.readsEarlierGenerations) return;
     for (const generation of await earlierGenerations(this.path)) {
@@ -262,7 +263,7 @@ export class RotatingFile {
     if (stored === null) stored = this.#add(newMark({ dev, ino }));
     else if (stored.mark.ino !== ino || stored.mark.dev !== dev) {
       stored.mark = { ...stored.mark, dev, ino };
-      this.#options.state.patch(stored.id, { dev, ino });
+      this.#options.state.patchMark(stored.id, { dev, ino });
     }
     const now_ms = performance.now();
     const age_ms = Date.now() - Number(changed_ns / 1_000_000n);
@@ -313,7 +314,7 @@ export class RotatingFile {
   #detach(id: number): void {
     const stored = this.#find(id);
     stored.mark = { ...stored.mark, ino: "" };
-    this.#options.state.patch(id, { ino: "" });
+    this.#options.state.patchMark(id, { ino: "" });
   }
 
   #find(id: number): Stored {
@@ -321,7 +322,7 @@ export class RotatingFile {
   }
 
   #add(mark: FileMark): Stored {
-    const stored = { id: this.#options.state.add(this.path, mark), mark };
+    const stored = { id: this.#options.state.addMark(this.path, mark), mark };
     this.#stored.push(stored);
     return stored;
   }

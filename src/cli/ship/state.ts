@@ -82,45 +82,45 @@ export class ShipState implements Disposable {
     return (rows as MarkRow[]).map(({ id, mark }) => ({ id, mark: JSON.parse(mark) as unknown }));
   }
 
-  add(source: string, mark: object): number {
+  addMark(source: string, mark: object): number {
     const insert = this.#database.prepare("INSERT INTO marks (source, mark) VALUES (?, ?) RETURNING id");
     const [row] = insert.all(source, JSON.stringify(mark)) as { id: number }[];
     return row!.id;
   }
 
-  /** Changes members of a mark other than its position, which only `begin` and `move` change. */
-  patch(id: number, members: object): void {
+  /** Changes members of a mark other than its position: see `storeBatch` and `storePositions`. */
+  patchMark(id: number, members: object): void {
     this.#database.prepare("UPDATE marks SET mark = json_patch(mark, ?) WHERE id = ?").run(JSON.stringify(members), id);
   }
 
-  remove(id: number): void {
+  removeMark(id: number): void {
     this.#database.prepare("DELETE FROM marks WHERE id = ?").run(id);
   }
 
   /** Stores a batch before it is sent, and the positions after its lines. */
-  begin(body: Buffer, isZipped: boolean, positions: readonly Position[]): PendingBatch {
+  storeBatch(body: Buffer, isZipped: boolean, positions: readonly Position[]): PendingBatch {
     const key = randomUUID();
-    this.#inOne(() => {
+    this.#inTransaction(() => {
       this.#database
         .prepare("INSERT INTO pending (key, zipped, body) VALUES (?, ?, ?)")
         .run(key, Number(isZipped), body);
-      this.#replace(positions);
+      this.#updateMarks(positions);
     });
     return { key, isZipped, body };
   }
 
   /** Stores positions that need no batch. */
-  move(positions: readonly Position[]): void {
-    if (positions.length > 0) this.#inOne(() => this.#replace(positions));
+  storePositions(positions: readonly Position[]): void {
+    if (positions.length > 0) this.#inTransaction(() => this.#updateMarks(positions));
   }
 
-  #replace(positions: readonly Position[]): void {
+  #updateMarks(positions: readonly Position[]): void {
     const update = this.#database.prepare("UPDATE marks SET mark = ? WHERE id = ?");
     for (const { id, mark } of positions) update.run(JSON.stringify(mark), id);
   }
 
   /** Removes a batch that the service has answered. */
-  settle(key: string): void {
+  removeBatch(key: string): void {
     this.#database.prepare("DELETE FROM pending WHERE key = ?").run(key);
   }
 
@@ -135,7 +135,7 @@ export class ShipState implements Disposable {
     }
   }
 
-  #inOne(work: () => void): void {
+  #inTransaction(work: () => void): void {
     this.#database.exec("BEGIN");
     try {
       work();
