@@ -5,8 +5,8 @@ import { severityOf } from "../ingest/protocols/severity.ts";
 import { readTime } from "./times.ts";
 
 /** Content of a line: event fields, and everything else. */
-export type Said = { readonly fields: SaidFields; readonly others: object };
-type SaidFields = {
+export type LineContent = { readonly fields: LineFields; readonly others: object };
+type LineFields = {
   readonly text?: string;
   /** As written in the line. */
   readonly created?: string;
@@ -36,7 +36,7 @@ const MAX_DEPTH = 20;
  * Parses a JSON line; null if it is not an object. A member becomes an event field if it has the
  * name of one and a valid value. All others become attributes.
  */
-export function jsonFields(line: string): Said | null {
+export function jsonFields(line: string): LineContent | null {
   const object = parseObject(line);
   if (object === null) return null;
   const fields: { text?: string; created?: string; [field: string]: unknown } = {};

@@ -15,24 +15,24 @@ export type Outage = {
 export function createOutage(options: { where: string; patience_s: number; note: (text: string) => void }): Outage {
   const { where, patience_s, note } = options;
   let since_ms: number | null = null;
-  let isSaid = false;
-  const say = (why: string): void => {
-    if (isSaid) return;
-    isSaid = true;
+  let isReported = false;
+  const report = (why: string): void => {
+    if (isReported) return;
+    isReported = true;
     note(`loggia: ${printable(`${where} accepts no posts: ${why}`)}; retrying for ${patience_s} s`);
   };
   return {
     failed(kind, why) {
       since_ms ??= performance.now();
-      if (kind === "away" || performance.now() - since_ms >= SILENT_MS) say(why);
+      if (kind === "away" || performance.now() - since_ms >= SILENT_MS) report(why);
     },
     succeeded() {
-      if (isSaid) note(`loggia: ${printable(where)} accepts posts again`);
+      if (isReported) note(`loggia: ${printable(where)} accepts posts again`);
       since_ms = null;
-      isSaid = false;
+      isReported = false;
     },
     async watch(attempt) {
-      const timer = setTimeout(() => say("it does not answer"), SILENT_MS);
+      const timer = setTimeout(() => report("it does not answer"), SILENT_MS);
       try {
         return await attempt;
       } finally {

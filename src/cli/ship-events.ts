@@ -3,7 +3,7 @@ import type { Attributes, AttributeValue } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
 import { FIELDS, jsonFields } from "./json-lines.ts";
-import type { Said } from "./json-lines.ts";
+import type { LineContent } from "./json-lines.ts";
 import { CommandError } from "./request.ts";
 import { readTime } from "./times.ts";
 
@@ -22,9 +22,9 @@ export type EventOptions = {
 };
 
 /** Parses a line; null if it does not match the expected form. */
-export type ReadLine = (line: string) => Said | null;
+export type ReadLine = (line: string) => LineContent | null;
 
-const NOTHING: Said = { fields: {}, others: {} };
+const NO_CONTENT: LineContent = { fields: {}, others: {} };
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
 export function lineReader({ pattern, json = false }: EventOptions): { name: string; read: ReadLine } | null {
@@ -47,23 +47,23 @@ function compilePattern(text: string): RegExp {
   }
 }
 
-function groupsOf(expression: RegExp, line: string): Said | null {
+function groupsOf(expression: RegExp, line: string): LineContent | null {
   const groups = expression.exec(line)?.groups;
   if (groups === undefined) return null;
-  const said = Object.entries(groups).filter(([, value]) => value !== undefined && value !== "");
+  const values = Object.entries(groups).filter(([, value]) => value !== undefined && value !== "");
   return {
-    fields: Object.fromEntries(said.filter(([name]) => FIELDS.has(name))),
-    others: Object.fromEntries(said.filter(([name]) => !FIELDS.has(name))),
+    fields: Object.fromEntries(values.filter(([name]) => FIELDS.has(name))),
+    others: Object.fromEntries(values.filter(([name]) => !FIELDS.has(name))),
   };
 }
 
-/** Converts a line to the JSON of its event. `beside`: metadata of the line besides its text. */
-export type WriteEvent = (line: string, beside?: Said) => string;
+/** Converts a line to the JSON of its event. `metadata`: what is known of the line besides its text. */
+export type WriteEvent = (line: string, metadata?: LineContent) => string;
 
 export function eventWriter(
   read: ReadLine | null,
   options: EventOptions,
-  unreadTime: (time: string) => void,
+  onUnparsedTime: (time: string) => void,
 ): WriteEvent {
   const fixed: Record<string, unknown> = {};
   for (const name of ["tags", "source", "user"] as const) {
@@ -71,33 +71,39 @@ export function eventWriter(
     if (value !== undefined && value !== "") fixed[name] = value;
   }
   const begin = `${JSON.stringify(fixed).slice(0, -1)}${Object.keys(fixed).length === 0 ? "" : ","}"text":`;
-  return (line, beside) => {
+  return (line, metadata) => {
     const isShort = options.cut === 0 || line.length <= options.cut;
     // The common case: plain text.
-    if (read === null && beside === undefined && isShort) return `${begin}${JSON.stringify(line)}}`;
-    return eventOf(line, fixed, { said: read?.(line) ?? NOTHING, beside: beside ?? NOTHING }, options, unreadTime);
+    if (read === null && metadata === undefined && isShort) return `${begin}${JSON.stringify(line)}}`;
+    return eventOf(
+      line,
+      fixed,
+      { content: read?.(line) ?? NO_CONTENT, metadata: metadata ?? NO_CONTENT },
+      options,
+      onUnparsedTime,
+    );
   };
 }
 
 function eventOf(
   line: string,
   fixed: Readonly<Record<string, unknown>>,
-  { said, beside }: { readonly said: Said; readonly beside: Said },
+  { content, metadata }: { readonly content: LineContent; readonly metadata: LineContent },
   options: EventOptions,
-  unreadTime: (time: string) => void,
+  onUnparsedTime: (time: string) => void,
 ): string {
-  const event: Record<string, unknown> = { ...beside.fields, ...fixed };
+  const event: Record<string, unknown> = { ...metadata.fields, ...fixed };
   delete event["created"];
-  const { created = beside.fields.created, text = line, ...rest } = said.fields;
+  const { created = metadata.fields.created, text = line, ...rest } = content.fields;
   Object.assign(event, rest);
   if (created !== undefined) {
     const moment_ms = readTime(created, Date.now());
     // The service refuses times before 1970.
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else unreadTime(created);
+    else onUnparsedTime(created);
   }
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes: all, faults } = flatten({ ...beside.others, ...said.others });
+  const { attributes: all, faults } = flatten({ ...metadata.others, ...content.others });
   const { attributes, isWhole } = fitting(all);
   const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);

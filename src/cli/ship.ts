@@ -74,10 +74,10 @@ export async function ship(
       `loggia: ${found === 1 ? "1 file resumes" : `${found} files resume`} where an earlier run stopped; ` +
         "--state none reads from the start",
     );
-  let unreadTimes = 0;
-  const unreadTime = (time: string): void => {
-    unreadTimes += 1;
-    if (unreadTimes === 1)
+  let unparsedTimes = 0;
+  const onUnparsedTime = (time: string): void => {
+    unparsedTimes += 1;
+    if (unparsedTimes === 1)
       progress.note(
         `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post`,
       );
@@ -86,7 +86,7 @@ export async function ship(
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
-  const write = eventWriter(matches?.read ?? null, options, unreadTime);
+  const write = eventWriter(matches?.read ?? null, options, onUnparsedTime);
   const reading = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped };
@@ -110,7 +110,7 @@ export async function ship(
   } finally {
     await deliveries.untilFewerThan(1);
     matches?.end();
-    if (unreadTimes > 1) progress.note(`loggia: ${unreadTimes} lines have a time that cannot be parsed`);
+    if (unparsedTimes > 1) progress.note(`loggia: ${unparsedTimes} lines have a time that cannot be parsed`);
     progress.close();
     sender.close();
   }
@@ -189,19 +189,19 @@ function createDeliveries({ state, posting, stop, note }: DeliveriesOptions) {
 function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>>, counts: ShipCounts, note: Note) {
   let lines = 0;
   let matched = 0;
-  const say = (): void =>
+  const report = (): void =>
     note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
   return {
     read: ((line) => {
       lines += 1;
-      const said = read(line);
-      if (said !== null) matched += 1;
-      if (lines === UNMATCHED_LINES && matched === 0) say();
-      return said;
+      const parsed = read(line);
+      if (parsed !== null) matched += 1;
+      if (lines === UNMATCHED_LINES && matched === 0) report();
+      return parsed;
     }) satisfies ReadLine,
     end: () => {
       counts.isUnmatched = lines > 0 && matched === 0;
-      if (counts.isUnmatched && lines !== UNMATCHED_LINES) say();
+      if (counts.isUnmatched && lines !== UNMATCHED_LINES) report();
     },
   };
 }

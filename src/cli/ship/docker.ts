@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import type { Said } from "../json-lines.ts";
+import type { LineContent } from "../json-lines.ts";
 import type { DockerLine } from "./framing.ts";
 
 /** Folder of Docker's json-file driver, unless `data-root` is set. */
@@ -13,7 +13,7 @@ type Container = { readonly source: string; readonly attributes: Readonly<Record
 const MAX_KEPT = 1_000;
 
 /** Creates a function that returns the container, stream and time of a line of Docker's. */
-export function createContainers(): (path: string, line: DockerLine | null) => Promise<Said> {
+export function createContainers(): (path: string, line: DockerLine | null) => Promise<LineContent> {
   const known = new Map<string, Container>();
   return async (path, line) => {
     const folder = dirname(path);

@@ -36,7 +36,7 @@ export type FrameOptions = {
   readonly mostRecords: number;
 };
 
-export type Framed = {
+export type FrameResult = {
   readonly records: readonly TextRecord[];
   /** Bytes that the caller can drop. */
   readonly consumed: number;
@@ -47,7 +47,7 @@ export type Framed = {
 type Line = { readonly text: string; readonly end: number; readonly isEnded: boolean };
 
 /** Splits bytes into records. */
-export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): Framed {
+export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): FrameResult {
   let at = 0;
   if (options.isWithin) {
     at = bytes.indexOf(10) + 1;
@@ -111,17 +111,17 @@ function createGroups({ start, isDocker }: Framing, records: TextRecord[]) {
   return {
     add({ text, end }: Line, begin: number): number {
       if (!isDocker) return take(text, null, { begin, end });
-      const said = readDocker(text);
+      const parsed = readDocker(text);
       let done = 0;
-      if (part !== null && (said === null || said.docker.stream !== part.docker?.stream)) {
+      if (part !== null && (parsed === null || parsed.docker.stream !== part.docker?.stream)) {
         done = take(part.texts.join(""), part.docker, { begin: part.begin, end: begin });
         part = null;
       }
-      if (said === null) return Math.max(done, take(text, null, { begin, end }));
-      part ??= { texts: [], size_bytes: 0, docker: said.docker, begin };
-      part.texts.push(said.text);
+      if (parsed === null) return Math.max(done, take(text, null, { begin, end }));
+      part ??= { texts: [], size_bytes: 0, docker: parsed.docker, begin };
+      part.texts.push(parsed.text);
       part.size_bytes += end - begin;
-      if (!said.isWhole && part.size_bytes < LINE_MAX_BYTES) return done;
+      if (!parsed.isWhole && part.size_bytes < LINE_MAX_BYTES) return done;
       const whole = part;
       part = null;
       return Math.max(done, take(whole.texts.join(""), whole.docker, { begin: whole.begin, end }));

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
 import { severityOf } from "../../ingest/protocols/severity.ts";
-import type { Said } from "../json-lines.ts";
+import type { LineContent } from "../json-lines.ts";
 import { CommandError } from "../request.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
 import { recordsOf } from "./streams.ts";
 
-export type JournalEntry = { readonly text: string; readonly said: Said };
+export type JournalEntry = { readonly text: string; readonly content: LineContent };
 export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
 
 type Mark = { readonly cursor: string };
@@ -69,16 +69,16 @@ function entryOf(line: string): JournalEntry & { readonly cursor: string } {
   if (fields === null) {
     // The line exceeded the limit and was cut. The cursor is near its start.
     const cursor = /"__CURSOR"\s*:\s*"([^"]+)"/.exec(line)?.[1] ?? "";
-    return { text: line, said: { fields: {}, others: {} }, cursor };
+    return { text: line, content: { fields: {}, others: {} }, cursor };
   }
-  const said = (name: string): string => textOf(fields[name]);
-  const severity = severityOf(said("PRIORITY"));
-  const source = said("SYSLOG_IDENTIFIER") || said("_SYSTEMD_UNIT") || said("_COMM") || said("_HOSTNAME");
-  const created = /^\d+$/.test(said("__REALTIME_TIMESTAMP")) ? said("__REALTIME_TIMESTAMP").slice(0, -3) : undefined;
+  const field = (name: string): string => textOf(fields[name]);
+  const severity = severityOf(field("PRIORITY"));
+  const source = field("SYSLOG_IDENTIFIER") || field("_SYSTEMD_UNIT") || field("_COMM") || field("_HOSTNAME");
+  const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP")) ? field("__REALTIME_TIMESTAMP").slice(0, -3) : undefined;
   const others = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));
   return {
-    text: said("MESSAGE").trim() === "" ? line : said("MESSAGE"),
-    said: {
+    text: field("MESSAGE").trim() === "" ? line : field("MESSAGE"),
+    content: {
       fields: {
         ...(created !== undefined && { created }),
         ...(source !== "" && { source: source.slice(0, 200) }),
@@ -86,7 +86,7 @@ function entryOf(line: string): JournalEntry & { readonly cursor: string } {
       },
       others: Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)])),
     },
-    cursor: said("__CURSOR"),
+    cursor: field("__CURSOR"),
   };
 }
 

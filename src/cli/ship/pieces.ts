@@ -60,11 +60,11 @@ function startOf({ multilineStart: text }: SourceOptions): RegExp | null {
   }
 }
 
-type Framed = { readonly options: SourceOptions; readonly framing: Framing };
+type FramedOptions = { readonly options: SourceOptions; readonly framing: Framing };
 
 async function* filePieces(
   words: readonly string[],
-  { options, framing }: Framed,
+  { options, framing }: FramedOptions,
   reading: Reading,
 ): AsyncGenerator<Piece> {
   const { state, signal, unreadable, resumed, write } = reading;
@@ -129,6 +129,6 @@ async function* journalPieces(
   { state, signal, write }: Reading,
 ): AsyncGenerator<Piece> {
   for await (const { entries, position } of readJournal(more, { state, isFollowed: follow, signal })) {
-    yield { items: entries.map(({ text, said }) => ({ line: text, json: write(text, said) })), position };
+    yield { items: entries.map(({ text, content }) => ({ line: text, json: write(text, content) })), position };
   }
 }
