@@ -7,9 +7,9 @@ import { CommandError } from "./request.ts";
 const OPTION_OF = { LOGGIA_API: "--api", LOGGIA_POST: "--post" } as const;
 type Setting = keyof typeof OPTION_OF;
 
-const EVERYWHERE: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
+const LOOPBACK_OF: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
-export function standardOf(setting: Setting): string {
+export function defaultOf(setting: Setting): string {
   return SETTINGS.find(({ name }) => name === setting)!.standard;
 }
 
@@ -17,8 +17,8 @@ export function standardOf(setting: Setting): string {
 export function addressOption(setting: Setting, what: string): Option {
   return new Option(`${OPTION_OF[setting]} <address>`, `${what}, host:port or a URL`)
     .env(setting)
-    .default(standardOf(setting))
-    .argParser((text) => text.trim() || standardOf(setting));
+    .default(defaultOf(setting))
+    .argParser((text) => text.trim() || defaultOf(setting));
 }
 
 /**
@@ -40,7 +40,7 @@ export function parseBase(setting: Setting | "LOGGIA_OPS", text: string): URL {
     throw new CommandError(
       `${name}${from} is ${JSON.stringify(text)}; with port 0 the service chooses a port; name the chosen one`,
     );
-  url.hostname = EVERYWHERE[url.hostname] ?? url.hostname;
+  url.hostname = LOOPBACK_OF[url.hostname] ?? url.hostname;
   url.pathname = url.pathname.replace(/\/(?:1\/?)?$/, "");
   return url;
 }

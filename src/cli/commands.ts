@@ -13,15 +13,15 @@ import * as questions from "./questions.ts";
 import { applyClasses } from "./reclassify.ts";
 
 /** Values from the command line: address and account of the service, and the command's options. */
-type Given = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
+type CommandOptions = ServiceOptions & { readonly json?: true; readonly log: string } & Readonly<
     Record<string, string | undefined>
   >;
 
 /** Adds the commands for querying: LQL queries and saved queries. */
-export function addQuestions(program: Command): void {
+export function addQueryCommands(program: Command): void {
   const inZone = (command: Command): Command =>
     inLog(command).option("--tz <zone>", "time zone: hours from UTC, or a name such as Europe/Berlin");
-  acting(
+  apiAction(
     inZone(
       program
         .command("query [lql]")
@@ -51,10 +51,10 @@ export function addQuestions(program: Command): void {
       await tail({ ...given, query, json: given.json === true }, print, stop.signal);
     });
   const saved = program.command("queries").description("saved queries of a log (talks to the running service)");
-  acting(inLog(saved.command("list").description("list your own queries and those shared by others")), (given) =>
+  apiAction(inLog(saved.command("list").description("list your own queries and those shared by others")), (given) =>
     questions.listSaved(given, given.log),
   );
-  acting(
+  apiAction(
     inZone(saved.command("save <name> <lql>").description("save a query under a name")).option(
       "--share",
       "share it with everyone who may read the log",
@@ -62,13 +62,13 @@ export function addQuestions(program: Command): void {
     (given, name, query) =>
       questions.save(given, given.log, { name, query, tz: given["tz"] ?? "", shared: "share" in given }),
   );
-  acting(inLog(saved.command("remove <name>").description("remove one of your saved queries")), (given, name) =>
+  apiAction(inLog(saved.command("remove <name>").description("remove one of your saved queries")), (given, name) =>
     questions.removeSaved(given, given.log, name),
   );
 }
 
 /** Adds the commands for the management API of the running service, grouped by kind of record. */
-export function addManagement(program: Command): void {
+export function addManagementCommands(program: Command): void {
   const group = (name: string, what: string): Command =>
     program.command(name).description(`${what} (talks to the running service)`);
   addUserCommands(group("user", "accounts"));
@@ -76,15 +76,16 @@ export function addManagement(program: Command): void {
   addKeyCommands(group("key", "API keys of a log"));
   addHookCommands(group("hook", "hooks of a log, to which other services post in their own formats"));
   addClassCommands(group("class", "class filters of a log"));
-  for (const option of manage.OPTIONS) addOptionCommands(group(option, `your own ${WHAT[option]} a class`), option);
-  acting(
+  for (const option of manage.OPTIONS)
+    addOptionCommands(group(option, `your own ${OPTION_PHRASE[option]} a class`), option);
+  apiAction(
     inLog(group("options", "your own options for a class").command("show <class>").description("show which are on")),
     (given, key) => manage.showOptions(given, given.log, key),
   );
 }
 
 /** Adds the commands that act on the machine itself, with the service's settings but no API. */
-export function addMachine(program: Command): void {
+export function addMachineCommands(program: Command): void {
   const admin = program
     .command("admin")
     .description(
@@ -113,11 +114,11 @@ export function addMachine(program: Command): void {
 }
 
 /** Adds the commands for operators: dead letters, replays and backups of the running service. */
-export function addOperations(program: Command): void {
+export function addOperationCommands(program: Command): void {
   const letters = program
     .command("deadletters")
     .description("records that the pipeline could not process (talks to the running service)");
-  acting(
+  apiAction(
     letters
       .command("list")
       .description("list the open dead letters")
@@ -126,7 +127,7 @@ export function addOperations(program: Command): void {
       .option("--limit <n>", "how many to list", "100"),
     (given) => operate.listDeadLetters(given),
   );
-  acting(
+  apiAction(
     letters.command("redrive <id...>").description("send dead letters through the pipeline again; all: every open one"),
     (given, ...words) =>
       operate.redriveDeadLetters(
@@ -137,11 +138,11 @@ export function addOperations(program: Command): void {
   const holds = program
     .command("holds")
     .description("holds of the service, which wait for a decision (talks to the running service)");
-  acting(holds.command("list").description("list the holds, with what to do"), (given) => operate.listHolds(given));
-  acting(holds.command("accept <name>").description("accept a hold, so that the service continues"), (given, name) =>
+  apiAction(holds.command("list").description("list the holds, with what to do"), (given) => operate.listHolds(given));
+  apiAction(holds.command("accept <name>").description("accept a hold, so that the service continues"), (given, name) =>
     operate.acceptHold(given, name),
   );
-  acting(
+  apiAction(
     program
       .command("clock")
       .description("the clock of the service's machine (talks to the running service)")
@@ -149,7 +150,7 @@ export function addOperations(program: Command): void {
       .description("confirm that the clock is right although the service does not trust it"),
     (given) => operate.acceptHold(given, "clock"),
   );
-  acting(
+  apiAction(
     program
       .command("replay <from>")
       .description(
@@ -163,7 +164,7 @@ export function addOperations(program: Command): void {
       ),
     (given, from) => operate.replay(given, from, process.stderr),
   );
-  acting(
+  apiAction(
     program
       .command("backup <folder>")
       .description(
@@ -173,13 +174,13 @@ export function addOperations(program: Command): void {
   );
 }
 
-const WHAT = { alert: "alerts for", notify: "mail for", hide: "hiding of" } as const satisfies Record<
+const OPTION_PHRASE = { alert: "alerts for", notify: "mail for", hide: "hiding of" } as const satisfies Record<
   manage.Option,
   string
 >;
 
 function addUserCommands(user: Command): void {
-  acting(
+  apiAction(
     user
       .command("add <email>")
       .description("add an account")
@@ -196,8 +197,8 @@ function addUserCommands(user: Command): void {
       );
     },
   );
-  acting(user.command("list").description("list the accounts"), (given) => manage.listUsers(given));
-  acting(
+  apiAction(user.command("list").description("list the accounts"), (given) => manage.listUsers(given));
+  apiAction(
     user
       .command("password <email>")
       .description("set the password of an account")
@@ -205,21 +206,23 @@ function addUserCommands(user: Command): void {
       .addOption(passwordFromStdin()),
     (given, email) => manage.setPassword(given, email, given["password"]),
   );
-  acting(user.command("remove <email>").description("remove an account"), (given, email) =>
+  apiAction(user.command("remove <email>").description("remove an account"), (given, email) =>
     manage.removeUser(given, email),
   );
 }
 
 function addLogCommands(log: Command): void {
-  acting(
+  apiAction(
     log.command("add <key>").description("create a log").option("--display <text>", "its display name"),
     (given, key) => manage.addLog(given, key, given["display"] ?? key),
   );
-  acting(log.command("list").description("list the logs that are shared with the account"), (given) =>
+  apiAction(log.command("list").description("list the logs that are shared with the account"), (given) =>
     manage.listLogs(given),
   );
-  acting(log.command("show <key>").description("show a log and its plan"), (given, key) => manage.showLog(given, key));
-  acting(
+  apiAction(log.command("show <key>").description("show a log and its plan"), (given, key) =>
+    manage.showLog(given, key),
+  );
+  apiAction(
     log
       .command("set <key>")
       .description("change a log")
@@ -227,20 +230,20 @@ function addLogCommands(log: Command): void {
       .option("--retention-days <n>", "how long its events are kept, in whole days; never: for ever"),
     (given, key) => manage.setLog(given, key, readLogChange(given)),
   );
-  acting(
+  apiAction(
     log
       .command("share <key> <email>")
       .description("share a log with a user")
       .addOption(new Option("--role <role>").choices(["user", "admin"]).default("user")),
     (given, key, email) => manage.shareLog(given, key, email, given["role"] ?? "user"),
   );
-  acting(log.command("unshare <key> <email>").description("remove a share"), (given, key, email) =>
+  apiAction(log.command("unshare <key> <email>").description("remove a share"), (given, key, email) =>
     manage.unshareLog(given, key, email),
   );
-  acting(log.command("shares <key>").description("list the shares of a log"), (given, key) =>
+  apiAction(log.command("shares <key>").description("list the shares of a log"), (given, key) =>
     manage.listShares(given, key),
   );
-  acting(
+  apiAction(
     log
       .command("users <key>")
       .description("list the users that the producer's application has reported")
@@ -250,24 +253,24 @@ function addLogCommands(log: Command): void {
 }
 
 function addKeyCommands(key: Command): void {
-  acting(
+  apiAction(
     inLog(key.command("add").description("create an API key; its secret is shown once")).addOption(
       new Option("--scope <scope>").choices(["read-write", "read-only", "write-only"]).default("read-write"),
     ),
     (given) => manage.addKey(given, given.log, given["scope"] ?? "read-write"),
   );
-  acting(inLog(key.command("list").description("list the API keys of a log")), (given) =>
+  apiAction(inLog(key.command("list").description("list the API keys of a log")), (given) =>
     manage.listKeys(given, given.log),
   );
   for (const [word, what, disabled] of [
     ["disable", "disable an API key", true],
     ["enable", "enable an API key again", false],
   ] as const) {
-    acting(inLog(key.command(`${word} <id>`).description(what)), (given, id) =>
+    apiAction(inLog(key.command(`${word} <id>`).description(what)), (given, id) =>
       manage.disableKey(given, given.log, id, disabled),
     );
   }
-  acting(inLog(key.command("remove <id>").description("remove an API key")), (given, id) =>
+  apiAction(inLog(key.command("remove <id>").description("remove an API key")), (given, id) =>
     manage.removeKey(given, given.log, id),
   );
 }
@@ -282,18 +285,18 @@ function addHookCommands(hook: Command): void {
       .option("--secret <secret>", "secret that requests are signed with; generated and shown if not given")
       .option("--secret-stdin", "read the secret from standard input, so that no list of processes shows it")
       .option("--template <json>", "how a body becomes events: a template, or @file; none: the default of the kind");
-  acting(
+  apiAction(
     withSettings(hook.command("add <name>").description("create a hook; a generated secret is shown once")),
     async (given, name) => await hooks.addHook(given, given.log, name, await hooks.readSettings(given)),
   );
-  acting(
+  apiAction(
     withSettings(hook.command("change <name>").description("change the given settings and keep the others")),
     async (given, name) => await hooks.changeHook(given, given.log, name, await hooks.readSettings(given)),
   );
-  acting(inLog(hook.command("list").description("list the hooks of a log")), (given) =>
+  apiAction(inLog(hook.command("list").description("list the hooks of a log")), (given) =>
     hooks.listHooks(given, given.log),
   );
-  acting(inLog(hook.command("remove <name>").description("remove a hook")), (given, name) =>
+  apiAction(inLog(hook.command("remove <name>").description("remove a hook")), (given, name) =>
     hooks.removeHook(given, given.log, name),
   );
 }
@@ -308,24 +311,24 @@ function addClassCommands(classes: Command): void {
       .option("--link <text>", "condition: part of the event's link")
       .option("--source <source>", "condition: the event's source")
       .option("--weight <n>", "of the matching classes, the one with the highest weight wins");
-  acting(
+  apiAction(
     withFields(classes.command("add <key>").description("add a class, of events that meet every given condition")),
     (given, key) => manage.addClass(given, given.log, key, readFields(given)),
   );
-  acting(
+  apiAction(
     withFields(classes.command("change <key>").description("change the given fields and keep the others")),
     (given, key) => manage.changeClass(given, given.log, key, readFields(given)),
   );
-  acting(inLog(classes.command("list").description("list the classes of a log")), (given) =>
+  apiAction(inLog(classes.command("list").description("list the classes of a log")), (given) =>
     manage.listClasses(given, given.log),
   );
-  acting(
+  apiAction(
     inLog(classes.command("apply").description("reclassify stored events by the current filters"))
       .option("--from <time>", "only events created from this time on: ISO 8601, or milliseconds since 1970")
       .option("--no-wait", "do not wait for the end"),
     ({ wait, ...given }) => applyClasses({ ...given, wait: (wait as unknown) !== false }, given.log, process.stderr),
   );
-  acting(inLog(classes.command("remove <key>").description("remove a class")), (given, key) =>
+  apiAction(inLog(classes.command("remove <key>").description("remove a class")), (given, key) =>
     manage.removeClass(given, given.log, key),
   );
 }
@@ -335,8 +338,9 @@ function addOptionCommands(group: Command, option: manage.Option): void {
     ["on", true],
     ["off", false],
   ] as const) {
-    acting(inLog(group.command(`${word} <class>`).description(`turn ${WHAT[option]} a class ${word}`)), (given, key) =>
-      manage.setOption(given, given.log, key, option, on),
+    apiAction(
+      inLog(group.command(`${word} <class>`).description(`turn ${OPTION_PHRASE[option]} a class ${word}`)),
+      (given, key) => manage.setOption(given, given.log, key, option, on),
     );
   }
 }
@@ -353,16 +357,16 @@ function inLog(command: Command): Command {
  * Adds the address and account options to a command, and prints the result of its action. All
  * arguments of a command are required.
  */
-function acting(
+function apiAction(
   command: Command,
-  action: (given: Given, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,
+  action: (given: CommandOptions, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,
 ): void {
   command
     .addOption(addressOption("LOGGIA_API", "address of the API"))
     .addOption(accountOption())
     .option("--json", "print the service's JSON")
     .action(async () => {
-      const given = await withPassword(command.opts<Given>());
+      const given = await withPassword(command.opts<CommandOptions>());
       const [first = "", second = "", ...more] = command.args;
       const answer = await action(given, first, second, ...more);
       // In JSON, the escapes of `printableLines` are valid JSON escapes of the same value.
@@ -376,7 +380,7 @@ function painted(text: string, paint: manage.Answer["paint"]): string {
   return text.split("\n").map(paint).join("\n");
 }
 
-async function withPassword(given: Given): Promise<Given> {
+async function withPassword(given: CommandOptions): Promise<CommandOptions> {
   if (given["passwordStdin"] === undefined) return given;
   if (given["password"] !== undefined) throw new CommandError("Give only one of --password and --password-stdin");
   return Object.assign({}, given, { password: await readPassword(process.stdin) });

@@ -3,11 +3,11 @@ import type { Loggia } from "../main.ts";
 import type { Address } from "../settings/values.ts";
 
 /** Secrets given by the operator. They are not printed, as the output may end up in a log. */
-export type Given = { readonly password: boolean; readonly apiKey: boolean };
-const NOTHING_GIVEN: Given = { password: false, apiKey: false };
+export type GivenSecrets = { readonly password: boolean; readonly apiKey: boolean };
+const NO_SECRETS_GIVEN: GivenSecrets = { password: false, apiKey: false };
 
 /** Describes the records created by the first start, with their generated secrets. */
-export function describeFirst({ admin, log }: FirstStart, given: Given, isResumed: boolean): string {
+export function describeFirst({ admin, log }: FirstStart, given: GivenSecrets, isResumed: boolean): string {
   const effect = admin === null ? "it created no log" : "what it printed is not valid";
   const lines = [
     `${isResumed ? `An earlier first start was interrupted: ${effect}.` : "First start."} This is shown only once:`,
@@ -29,9 +29,9 @@ export function describe({
   monitoring = null,
   listeners = [],
   first,
-  given = NOTHING_GIVEN,
+  given = NO_SECRETS_GIVEN,
 }: Pick<Loggia, "api" | "post" | "first"> &
-  Partial<Pick<Loggia, "monitoring" | "listeners">> & { readonly given?: Given }): string {
+  Partial<Pick<Loggia, "monitoring" | "listeners">> & { readonly given?: GivenSecrets }): string {
   const password = given.password ? "PASSWORD" : first?.admin?.password;
   const apiKey = given.apiKey ? "KEY" : first?.log?.apiKey;
   const lines: string[] = [];

@@ -5,7 +5,7 @@ import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
-import { addMachine, addManagement, addOperations, addQuestions } from "./commands.ts";
+import { addMachineCommands, addManagementCommands, addOperationCommands, addQueryCommands } from "./commands.ts";
 import { wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
@@ -80,10 +80,10 @@ program
     if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
 
-addQuestions(program);
-addManagement(program);
-addOperations(program);
-addMachine(program);
+addQueryCommands(program);
+addManagementCommands(program);
+addOperationCommands(program);
+addMachineCommands(program);
 
 function settingsHelp(): string {
   return SETTINGS.map(

@@ -4,10 +4,10 @@ import type { ClassFields } from "./manage.ts";
 import { CommandError } from "./request.ts";
 
 /** Options of a command as given. */
-type Given = Readonly<Record<string, string | undefined>>;
+type RawOptions = Readonly<Record<string, string | undefined>>;
 
 /** Reads the class filter fields that are given. @throws CommandError */
-export function readFields(given: Given): ClassFields {
+export function readFields(given: RawOptions): ClassFields {
   const fields: Record<string, string | number> = {};
   for (const name of ["display", "color", "tag", "text", "link", "source"]) {
     if (given[name] !== undefined) fields[name] = given[name];
@@ -17,7 +17,7 @@ export function readFields(given: Given): ClassFields {
 }
 
 /** Reads the log settings that are given. @throws CommandError */
-export function readLogChange(given: Given): { display?: string; retentionDays?: number | null } {
+export function readLogChange(given: RawOptions): { display?: string; retentionDays?: number | null } {
   const { display, retentionDays } = given;
   return {
     ...(display !== undefined && { display }),

@@ -66,9 +66,9 @@ function conditionsOf(given: Conditions): Condition[] {
 
 const UNNAMED: Omit<ClassFilter, keyof Conditions> = { key: "unnamed", display: "", color: "gray", weight: 0 };
 
-type Given = number | string | undefined;
+type MomentInput = number | string | undefined;
 
-function readRange(from: Given, to: Given): Condition[] {
+function readRange(from: MomentInput, to: MomentInput): Condition[] {
   const from_ms = from === undefined ? -Infinity : readMomentField("from", from);
   const to_ms = to === undefined ? Infinity : readMomentField("to", to);
   if (from_ms > to_ms) throw new LoggiaError("bad_parameter", "The field from must not be later than to");
