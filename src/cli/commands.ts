@@ -9,7 +9,7 @@ import { CommandError } from "./request.ts";
 import { printableLines } from "./terminal.ts";
 import * as hooks from "./hooks.ts";
 import * as operate from "./operate.ts";
-import * as questions from "./questions.ts";
+import * as queries from "./queries.ts";
 import { applyClasses } from "./reclassify.ts";
 
 /** Values from the command line: address and account of the service, and the command's options. */
@@ -28,7 +28,7 @@ export function addQueryCommands(program: Command): void {
         .description("run a query, such as 'GET events GROUPBY source' (talks to the running service)"),
     ).option("--saved <name>", "run the saved query of this name"),
     (given, text) =>
-      questions.ask(given, {
+      queries.runQuery(given, {
         log: given.log,
         text: text === "" ? undefined : text,
         saved: given["saved"],
@@ -52,7 +52,7 @@ export function addQueryCommands(program: Command): void {
     });
   const saved = program.command("queries").description("saved queries of a log (talks to the running service)");
   apiAction(inLog(saved.command("list").description("list your own queries and those shared by others")), (given) =>
-    questions.listSaved(given, given.log),
+    queries.listSaved(given, given.log),
   );
   apiAction(
     inZone(saved.command("save <name> <lql>").description("save a query under a name")).option(
@@ -60,10 +60,10 @@ export function addQueryCommands(program: Command): void {
       "share it with everyone who may read the log",
     ),
     (given, name, query) =>
-      questions.save(given, given.log, { name, query, tz: given["tz"] ?? "", shared: "share" in given }),
+      queries.save(given, given.log, { name, query, tz: given["tz"] ?? "", shared: "share" in given }),
   );
   apiAction(inLog(saved.command("remove <name>").description("remove one of your saved queries")), (given, name) =>
-    questions.removeSaved(given, given.log, name),
+    queries.removeSaved(given, given.log, name),
   );
 }
 
@@ -359,7 +359,7 @@ function inLog(command: Command): Command {
  */
 function apiAction(
   command: Command,
-  action: (given: CommandOptions, ...words: [string, string, ...string[]]) => Promise<manage.Answer>,
+  action: (given: CommandOptions, ...words: [string, string, ...string[]]) => Promise<manage.CommandOutput>,
 ): void {
   command
     .addOption(addressOption("LOGGIA_API", "address of the API"))
@@ -375,7 +375,7 @@ function apiAction(
     });
 }
 
-function painted(text: string, paint: manage.Answer["paint"]): string {
+function painted(text: string, paint: manage.CommandOutput["paint"]): string {
   if (paint === undefined || !process.stdout.isTTY || !process.stdout.hasColors()) return text;
   return text.split("\n").map(paint).join("\n");
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../catalog/hook-checks.ts";
 import { call, type ServiceOptions } from "./call.ts";
-import { at, type Answer } from "./manage.ts";
+import { at, type CommandOutput } from "./manage.ts";
 import { readPassword } from "./password.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
@@ -51,7 +51,12 @@ function readTemplate(text: string): unknown {
   }
 }
 
-export async function addHook(options: ServiceOptions, log: string, name: string, settings: Settings): Promise<Answer> {
+export async function addHook(
+  options: ServiceOptions,
+  log: string,
+  name: string,
+  settings: Settings,
+): Promise<CommandOutput> {
   const value = (await call(options, "POST", at("logs", log, "hooks"), { json: { ...settings, name } })) as Hook;
   return { value, text: `hook ${describe(value, log)} added: POST ${value.path}${secretOf(value)}` };
 }
@@ -62,7 +67,7 @@ export async function changeHook(
   log: string,
   name: string,
   settings: Settings,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   if (Object.keys(settings).length === 0) throw new CommandError("Give at least one setting to change");
   const path = at("logs", log, "hooks", name);
   const { kind, signature, template } = (await call(options, "GET", path)) as Hook;
@@ -71,7 +76,7 @@ export async function changeHook(
   return { value, text: `hook ${describe(value, log)} changed${secretOf(value)}` };
 }
 
-export async function listHooks(options: ServiceOptions, log: string): Promise<Answer> {
+export async function listHooks(options: ServiceOptions, log: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", log, "hooks"))) as Hook[];
   const rows = value.map(({ name, kind, signature, template, path }) => [
     name,
@@ -83,7 +88,7 @@ export async function listHooks(options: ServiceOptions, log: string): Promise<A
   return { value, text: table(["NAME", "KIND", "SIGNATURE", "TEMPLATE", "PATH"], rows) };
 }
 
-export async function removeHook(options: ServiceOptions, log: string, name: string): Promise<Answer> {
+export async function removeHook(options: ServiceOptions, log: string, name: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("logs", log, "hooks", name));
   return { value, text: `hook ${printable(name)} of log ${printable(log)} removed` };
 }

@@ -5,7 +5,7 @@ import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 
 /** Result of a call: its value, and its text for people. */
-export type Answer = {
+export type CommandOutput = {
   readonly value: unknown;
   readonly text: string;
   /** Colours a line of the text, given its index from 0, on a terminal. */
@@ -49,7 +49,7 @@ export async function addUser(
   options: ServiceOptions,
   account: { email: string; password: string | undefined; admin: boolean },
   shares: readonly { log: string; role: string }[],
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const { password, drawn } = passwordOf(account.password);
   const value = await call(options, "POST", at("accounts"), { json: { ...account, password } });
   for (const { log, role } of shares) await shareLog(options, log, account.email, role);
@@ -57,18 +57,22 @@ export async function addUser(
   return { value, text: `user ${printable(account.email)} added${printable(shared)}${drawn}` };
 }
 
-export async function listUsers(options: ServiceOptions): Promise<Answer> {
+export async function listUsers(options: ServiceOptions): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("accounts"))) as Account[];
   const rows = value.map(({ email, id, admin }) => [email, id, admin ? "yes" : "no"]);
   return { value, text: table(["EMAIL", "ID", "SERVICE ADMIN"], rows) };
 }
 
-export async function removeUser(options: ServiceOptions, email: string): Promise<Answer> {
+export async function removeUser(options: ServiceOptions, email: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("accounts", email));
   return { value, text: `user ${printable(email)} removed` };
 }
 
-export async function setPassword(options: ServiceOptions, email: string, given: string | undefined): Promise<Answer> {
+export async function setPassword(
+  options: ServiceOptions,
+  email: string,
+  given: string | undefined,
+): Promise<CommandOutput> {
   const { password, drawn } = passwordOf(given);
   const value = await call(options, "PUT", at("accounts", email), { json: { password } });
   return { value, text: `password of user ${printable(email)} set${drawn}` };
@@ -83,7 +87,7 @@ function passwordOf(given: string | undefined): { password: string; drawn: strin
 
 // Logs
 
-export async function addLog(options: ServiceOptions, key: string, display: string): Promise<Answer> {
+export async function addLog(options: ServiceOptions, key: string, display: string): Promise<CommandOutput> {
   const value = await call(options, "POST", "/1/logs", { form: new URLSearchParams({ key, display }) });
   return {
     value,
@@ -91,13 +95,13 @@ export async function addLog(options: ServiceOptions, key: string, display: stri
   };
 }
 
-export async function listLogs(options: ServiceOptions): Promise<Answer> {
+export async function listLogs(options: ServiceOptions): Promise<CommandOutput> {
   const value = (await call(options, "GET", "/1/logs")) as Pick<Log, "key" | "display">[];
   const rows = value.map((log) => [log.key, log.display]);
   return { value, text: table(["KEY", "DISPLAY"], rows) };
 }
 
-export async function showLog(options: ServiceOptions, key: string): Promise<Answer> {
+export async function showLog(options: ServiceOptions, key: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", key))) as Log;
   return { value, text: describeLog(value) };
 }
@@ -106,7 +110,7 @@ export async function setLog(
   options: ServiceOptions,
   key: string,
   change: { display?: string; retentionDays?: number | null },
-): Promise<Answer> {
+): Promise<CommandOutput> {
   if (Object.keys(change).length === 0) throw new CommandError("Give --display, --retention-days or both");
   const value = (await call(options, "PATCH", at("logs", key), { json: change })) as Log;
   return { value, text: describeLog(value) };
@@ -117,24 +121,29 @@ function describeLog({ key, display, plan, retentionDays }: Log): string {
   return table(["KEY", "DISPLAY", "PLAN", "EVENTS KEPT"], [[key, display, plan, kept]]);
 }
 
-export async function shareLog(options: ServiceOptions, log: string, email: string, role: string): Promise<Answer> {
+export async function shareLog(
+  options: ServiceOptions,
+  log: string,
+  email: string,
+  role: string,
+): Promise<CommandOutput> {
   const value = await call(options, "PUT", at("logs", log, "shares", email), { json: { role } });
   return { value, text: `log ${printable(log)} shared with ${printable(email)} as ${role}` };
 }
 
-export async function unshareLog(options: ServiceOptions, log: string, email: string): Promise<Answer> {
+export async function unshareLog(options: ServiceOptions, log: string, email: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("logs", log, "shares", email));
   return { value, text: `log ${printable(log)} is no longer shared with ${printable(email)}` };
 }
 
-export async function listShares(options: ServiceOptions, log: string): Promise<Answer> {
+export async function listShares(options: ServiceOptions, log: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", log, "shares"))) as Share[];
   const rows = value.map(({ email, role }) => [email, role]);
   return { value, text: table(["EMAIL", "ROLE"], rows) };
 }
 
 /** Lists a page of the users reported by the producer. */
-export async function listTracked(options: ServiceOptions, log: string, page: number): Promise<Answer> {
+export async function listTracked(options: ServiceOptions, log: string, page: number): Promise<CommandOutput> {
   const value = (await call(options, "GET", `${at("logs", log, "users")}?pagenum=${page}`)) as TrackedUser[];
   const rows = value.map(({ user, email, page: last, seen, count }) => [
     user,
@@ -154,23 +163,28 @@ export function readMoment(text: string): string {
 
 // API keys
 
-export async function addKey(options: ServiceOptions, log: string, scope: string): Promise<Answer> {
+export async function addKey(options: ServiceOptions, log: string, scope: string): Promise<CommandOutput> {
   const value = (await call(options, "POST", at("logs", log, "apiKeys"), { json: { scope } })) as ApiKey;
   return { value, text: `${scope} key ${value.id} of log ${printable(log)}, shown only once: ${value.key ?? ""}` };
 }
 
-export async function listKeys(options: ServiceOptions, log: string): Promise<Answer> {
+export async function listKeys(options: ServiceOptions, log: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", log, "apiKeys"))) as ApiKey[];
   const rows = value.map((key) => [key.id, key.scope, key.disabled ? "disabled" : "enabled"]);
   return { value, text: table(["ID", "SCOPE", "STATE"], rows) };
 }
 
-export async function disableKey(options: ServiceOptions, log: string, id: string, disabled: boolean): Promise<Answer> {
+export async function disableKey(
+  options: ServiceOptions,
+  log: string,
+  id: string,
+  disabled: boolean,
+): Promise<CommandOutput> {
   const value = await call(options, "PATCH", at("logs", log, "apiKeys", id), { json: { disabled } });
   return { value, text: `key ${printable(id)} of log ${printable(log)} ${disabled ? "disabled" : "enabled"}` };
 }
 
-export async function removeKey(options: ServiceOptions, log: string, id: string): Promise<Answer> {
+export async function removeKey(options: ServiceOptions, log: string, id: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("logs", log, "apiKeys", id));
   return { value, text: `key ${printable(id)} of log ${printable(log)} removed` };
 }
@@ -182,7 +196,7 @@ export async function addClass(
   log: string,
   key: string,
   fields: ClassFields,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const filter = { display: key, color: "gray", ...fields, key };
   const value = await call(options, "POST", at("logs", log, "classFilters"), { json: filter });
   return { value, text: `class ${printable(key)} of log ${printable(log)} added` };
@@ -194,7 +208,7 @@ export async function changeClass(
   log: string,
   key: string,
   fields: ClassFields,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   if (Object.keys(fields).length === 0) throw new CommandError("Give at least one field to change");
   const path = at("logs", log, "classFilters", key);
   const { key: _, ...before } = (await call(options, "GET", path)) as ClassFilter;
@@ -202,7 +216,7 @@ export async function changeClass(
   return { value, text: `class ${printable(key)} of log ${printable(log)} changed` };
 }
 
-export async function listClasses(options: ServiceOptions, log: string): Promise<Answer> {
+export async function listClasses(options: ServiceOptions, log: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", `/1/logs/${encodeURIComponent(log)}/classFilters`)) as ClassFilter[];
   const rows = value.map(
     ({ key, display, color, tag, text, link, source, weight }) =>
@@ -211,14 +225,14 @@ export async function listClasses(options: ServiceOptions, log: string): Promise
   return { value, text: table(["KEY", "DISPLAY", "COLOR", "TAG", "TEXT", "LINK", "SOURCE", "WEIGHT"], rows) };
 }
 
-export async function removeClass(options: ServiceOptions, log: string, key: string): Promise<Answer> {
+export async function removeClass(options: ServiceOptions, log: string, key: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("logs", log, "classFilters", key));
   return { value, text: `class ${printable(key)} of log ${printable(log)} removed` };
 }
 
 // The caller's own options for a class
 
-export async function showOptions(options: ServiceOptions, log: string, key: string): Promise<Answer> {
+export async function showOptions(options: ServiceOptions, log: string, key: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", log, "classFilters", key, "options"))) as Record<
     Option,
     boolean
@@ -233,7 +247,7 @@ export async function setOption(
   key: string,
   option: Option,
   on: boolean,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const path = at("logs", log, "classFilters", key, "options");
   const before = (await call(options, "GET", path)) as Record<Option, boolean>;
   const value = await call(options, "PUT", path, { json: { ...before, [option]: on } });

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { restore } from "../operations/restore.ts";
 import { readSettings } from "../settings.ts";
 import { call, type ServiceOptions } from "./call.ts";
-import type { Answer } from "./manage.ts";
+import type { CommandOutput } from "./manage.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 import { untilEnded } from "./wait.ts";
@@ -25,7 +25,7 @@ const SHOWN_CHARACTERS = 60;
 
 export async function listDeadLetters(
   options: ServiceOptions & { readonly all?: unknown; readonly after?: string; readonly limit?: string },
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const query = new URLSearchParams({
     state: options.all === undefined ? "open" : "all",
     limit: options.limit ?? "100",
@@ -49,7 +49,7 @@ export async function listDeadLetters(
 }
 
 /** @param words ids of dead letters, or `all` */
-export async function redriveDeadLetters(options: ServiceOptions, words: readonly string[]): Promise<Answer> {
+export async function redriveDeadLetters(options: ServiceOptions, words: readonly string[]): Promise<CommandOutput> {
   const json = words.length === 1 && words[0]?.toLowerCase() === "all" ? { all: true } : { ids: words };
   const value = (await call(options, "POST", "/manage/1/deadletters/redrive", { json })) as {
     redriven: number;
@@ -62,7 +62,7 @@ export async function redriveDeadLetters(options: ServiceOptions, words: readonl
 
 type Hold = { readonly name: string; readonly why: string; readonly todo: string };
 
-export async function listHolds(options: ServiceOptions): Promise<Answer> {
+export async function listHolds(options: ServiceOptions): Promise<CommandOutput> {
   const value = (await call(options, "GET", "/manage/1/holds")) as Hold[];
   const rows = value.map(({ name, why, todo }) => [name, why, todo]);
   return {
@@ -71,7 +71,7 @@ export async function listHolds(options: ServiceOptions): Promise<Answer> {
   };
 }
 
-export async function acceptHold(options: ServiceOptions, name: string): Promise<Answer> {
+export async function acceptHold(options: ServiceOptions, name: string): Promise<CommandOutput> {
   const path = `/manage/1/holds/${encodeURIComponent(name)}/accept`;
   const value = (await call(options, "POST", path, { json: {} })) as Hold;
   return { value, text: `${printable(value.name)} accepted: ${printable(value.why)}` };
@@ -90,7 +90,7 @@ export async function replay(
   options: ServiceOptions & { readonly into?: string },
   from: string,
   stderr: NodeJS.WriteStream,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const order = { from, ...(options.into !== undefined && { into: options.into }) };
   const value = await waitFor<Replay>(options, "/manage/1/replay", order, showReplay, stderr);
   return { value, text: value.rebuild === null ? showRead(value) : showRebuilt(value, value.rebuild) };
@@ -123,7 +123,11 @@ function showRebuilt(replay: Replay, { rebuilt, copied, markers }: Built): strin
 }
 
 /** @param folder on the service's disk; relative to this command's working directory */
-export async function backup(options: ServiceOptions, folder: string, stderr: NodeJS.WriteStream): Promise<Answer> {
+export async function backup(
+  options: ServiceOptions,
+  folder: string,
+  stderr: NodeJS.WriteStream,
+): Promise<CommandOutput> {
   const show = ({ files }: Backup): string => {
     const size_mb = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0) / 1e6;
     return `copied ${files.map(({ name }) => name).join(", ") || "nothing yet"} (${size_mb.toFixed(1)} MB)`;
@@ -141,12 +145,12 @@ async function waitFor<T extends Job>(
   stderr: NodeJS.WriteStream,
 ): Promise<T> {
   const job = (await call(options, "POST", path, { json })) as T;
-  const look = async (): Promise<T> => {
+  const read = async (): Promise<T> => {
     const { last } = (await call(options, "GET", path)) as { last: T | null };
     if (last === null) throw new CommandError("The service was restarted meanwhile and no longer knows this job");
     return last;
   };
-  return untilEnded(job, look, show, stderr);
+  return untilEnded(job, read, show, stderr);
 }
 
 /**

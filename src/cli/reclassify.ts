@@ -1,6 +1,6 @@
 import { call, type ServiceOptions } from "./call.ts";
 import { at, readMoment } from "./manage.ts";
-import type { Answer } from "./manage.ts";
+import type { CommandOutput } from "./manage.ts";
 import { printable } from "./terminal.ts";
 import { untilEnded } from "./wait.ts";
 import type { Job } from "./wait.ts";
@@ -17,14 +17,14 @@ export async function applyClasses(
   options: ServiceOptions & { readonly from?: string; readonly wait?: boolean },
   log: string,
   stderr: NodeJS.WriteStream,
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const path = at("logs", log, "reclassify");
   const { from, wait = true } = options;
   const json = from === undefined ? {} : { from };
   const ordered = (await call(options, "POST", path, { json })) as Reclassification;
   if (!wait) return { value: ordered, text: `events of log ${printable(log)}${since(ordered)} are being reclassified` };
-  const look = async () => (await call(options, "GET", path)) as Reclassification;
-  const value = await untilEnded(ordered, look, show, stderr);
+  const read = async () => (await call(options, "GET", path)) as Reclassification;
+  const value = await untilEnded(ordered, read, show, stderr);
   return {
     value,
     text: `log ${printable(log)}${since(value)}: ${value.done} events examined, ${value.changed} changed`,

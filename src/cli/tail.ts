@@ -5,7 +5,7 @@ import { authorizationOf, type ServiceOptions } from "./call.ts";
 import { readMessages, type Message } from "./event-stream.ts";
 import { readMoment } from "./manage.ts";
 import { painter } from "./paint.ts";
-import { colorsOf, show } from "./questions.ts";
+import { colorsOf, show } from "./queries.ts";
 import { CommandError, messageOf } from "./request.ts";
 import { printable, printableLines } from "./terminal.ts";
 

@@ -8,8 +8,8 @@ export type Job = { readonly state: string; readonly reason: string | null };
 
 /** Exit code of shells for a command ended by Ctrl-C. */
 const INTERRUPTED = 130;
-const LOOK_FIRST_MS = 50;
-const LOOK_LAST_MS = 1000;
+const FIRST_POLL_MS = 50;
+const LAST_POLL_MS = 1000;
 /** Interval of progress lines without a terminal, in milliseconds. */
 const REPORT_MS = 10_000;
 
@@ -19,7 +19,7 @@ const REPORT_MS = 10_000;
  */
 export async function untilEnded<T extends Job>(
   started: T,
-  look: () => Promise<T>,
+  read: () => Promise<T>,
   show: (job: T) => string,
   stderr: NodeJS.WriteStream,
 ): Promise<T> {
@@ -30,9 +30,9 @@ export async function untilEnded<T extends Job>(
   };
   process.once("SIGINT", leave);
   let reported_ms = performance.now();
-  for (let wait_ms = LOOK_FIRST_MS; isUnderWay(job); wait_ms = Math.min(2 * wait_ms, LOOK_LAST_MS)) {
+  for (let wait_ms = FIRST_POLL_MS; isUnderWay(job); wait_ms = Math.min(2 * wait_ms, LAST_POLL_MS)) {
     await sleep(wait_ms);
-    job = await look();
+    job = await read();
     if (!isUnderWay(job)) break;
     if (stderr.isTTY) {
       stderr.write(`\r\u001b[K${show(job)}`);

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from "ava";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 
-import { chart } from "../../src/cli/questions.ts";
+import { chart } from "../../src/cli/queries.ts";
 import { painter } from "../../src/cli/paint.ts";
 import { ADMIN, LOG, post, type Service, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";

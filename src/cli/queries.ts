@@ -1,5 +1,5 @@
 import { call, type ServiceOptions } from "./call.ts";
-import { at, readMoment, type Answer } from "./manage.ts";
+import { at, readMoment, type CommandOutput } from "./manage.ts";
 import { CommandError } from "./request.ts";
 import { painter } from "./paint.ts";
 import { printable, table } from "./terminal.ts";
@@ -15,7 +15,7 @@ type SavedQuery = {
 };
 
 /** A query given by its text or by the name of a saved query. */
-export type Question = {
+export type QueryInput = {
   readonly log: string;
   readonly text: string | undefined;
   readonly saved: string | undefined;
@@ -23,13 +23,22 @@ export type Question = {
 };
 
 /** Wide or rarely set fields, which only `--json` and COLUMNS show. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["id", "hash", "log", "link", "data", "filter", "bookmarks", "alerts"]);
+const OMITTED_FIELDS: ReadonlySet<string> = new Set([
+  "id",
+  "hash",
+  "log",
+  "link",
+  "data",
+  "filter",
+  "bookmarks",
+  "alerts",
+]);
 const BAR_CHARACTERS = 40;
 const LEAST_BAR_CHARACTERS = 5;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"] as const;
 
 /** Runs a query. Shows records as a table, and groups with a bar for each count. */
-export async function ask(options: ServiceOptions, { log, text, saved, tz }: Question): Promise<Answer> {
+export async function runQuery(options: ServiceOptions, { log, text, saved, tz }: QueryInput): Promise<CommandOutput> {
   if ((text === undefined) === (saved === undefined)) {
     throw new CommandError(
       "Give either a query, such as 'GET events TAKE 10', or --saved with the name of a saved one",
@@ -51,18 +60,22 @@ export async function ask(options: ServiceOptions, { log, text, saved, tz }: Que
   return { value, text: recordTable(value), paint };
 }
 
-export async function listSaved(options: ServiceOptions, log: string): Promise<Answer> {
+export async function listSaved(options: ServiceOptions, log: string): Promise<CommandOutput> {
   const value = (await call(options, "GET", at("logs", log, "queries"))) as SavedQuery[];
   const rows = value.map(({ name, owner, shared, tz, query }) => [name, owner, shared ? "yes" : "no", tz, query]);
   return { value, text: table(["NAME", "OWNER", "SHARED", "TZ", "QUERY"], rows) };
 }
 
-export async function save(options: ServiceOptions, log: string, query: Omit<SavedQuery, "owner">): Promise<Answer> {
+export async function save(
+  options: ServiceOptions,
+  log: string,
+  query: Omit<SavedQuery, "owner">,
+): Promise<CommandOutput> {
   const value = await call(options, "POST", at("logs", log, "queries"), { json: query });
   return { value, text: `query ${printable(query.name)} of log ${printable(log)} saved` };
 }
 
-export async function removeSaved(options: ServiceOptions, log: string, name: string): Promise<Answer> {
+export async function removeSaved(options: ServiceOptions, log: string, name: string): Promise<CommandOutput> {
   const value = await call(options, "DELETE", at("logs", log, "queries", name));
   return { value, text: `query ${printable(name)} of log ${printable(log)} removed` };
 }
@@ -86,7 +99,7 @@ function hasTexts(record: Fields): boolean {
 function recordTable(records: readonly Fields[]): string {
   const first = records[0]!;
   const isWhole = "id" in first && "alerts" in first;
-  const names = Object.keys(first).filter((name) => !isWhole || !LEFT_OUT.has(name));
+  const names = Object.keys(first).filter((name) => !isWhole || !OMITTED_FIELDS.has(name));
   // The text is the widest column, so it comes last.
   const columns = names.includes("text") ? [...names.filter((name) => name !== "text"), "text"] : names;
   const used = columns.filter((name) => !isWhole || records.some((record) => show(record[name]) !== ""));
