@@ -108,8 +108,8 @@ export async function startLoggia(
     const decisions = closing.use(followDecisions({ decisions: engines.decisions, holds, log }));
     const continuity = watchEngines(settings, engines, watch, log, closing);
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
-    await continuity?.look();
-    await decisions.look();
+    await continuity?.compare();
+    await decisions.poll();
     const first = await startFirst(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;

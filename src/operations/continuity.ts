@@ -54,7 +54,7 @@ export type ContinuityOptions = {
  */
 export type Continuity = AsyncDisposable & {
   /** Compares now: at startup, or after a replay may have replaced lost parts. */
-  look(): Promise<void>;
+  compare(): Promise<void>;
   /** Called after a replay of everything the bus holds. */
   replayed(): Promise<void>;
   /** Why the engines were not compared yet, for readiness; null after the first comparison. */
@@ -68,14 +68,14 @@ export function watchContinuity(options: ContinuityOptions): Continuity {
   const closing = new AbortController();
   const running = watch.run(closing.signal);
   return {
-    look: () => watch.look(),
+    compare: () => watch.compare(),
     replayed: () => watch.replayed(),
     fault: () => watch.fault(),
     compared: watch.compared,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await running;
-      await watch.look();
+      await watch.compare();
     },
   };
 }
@@ -100,7 +100,7 @@ class Watch {
       const wait_ms = this.#fault === null ? interval_ms : Math.min(retry_ms, interval_ms);
       await sleep(wait_ms, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
-      await this.look();
+      await this.compare();
     }
   }
 
@@ -108,8 +108,8 @@ class Watch {
     return this.#fault;
   }
 
-  look(): Promise<void> {
-    return this.#inTurn(() => this.#look());
+  compare(): Promise<void> {
+    return this.#inTurn(() => this.#compare());
   }
 
   /** Accepts the current state of a part as the new reference. */
@@ -146,7 +146,7 @@ class Watch {
    * Never rejects: readiness reports unreachable engines, and the next comparison retries. Marks
    * are updated during a hold too, so that a further loss is compared with the latest state.
    */
-  async #look(): Promise<void> {
+  async #compare(): Promise<void> {
     const { marks, log } = this.#options;
     try {
       const before = await marks.read();

@@ -72,14 +72,14 @@ export function followDecisions(options: {
   readonly holds: Pick<Holds, "list" | "accept">;
   readonly log: Logger;
   readonly poll_ms?: number;
-}): AsyncDisposable & { look(): Promise<void> } {
+}): AsyncDisposable & { poll(): Promise<void> } {
   const { decisions, holds, log, poll_ms = POLL_MS } = options;
   /** The count when each current hold was first seen. */
   const since = new Map<HoldName, number>();
   const closing = new AbortController();
   let last = Promise.resolve();
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const names = holds.list().map(({ name }) => name);
     for (const name of since.keys()) if (!names.includes(name)) since.delete(name);
     if (names.length === 0) return;
@@ -91,8 +91,8 @@ export function followDecisions(options: {
     }
   }
 
-  const lookInTurn = (): Promise<void> =>
-    (last = last.then(look).catch((error: unknown) => {
+  const pollInTurn = (): Promise<void> =>
+    (last = last.then(poll).catch((error: unknown) => {
       log.warn({ err: error }, "accepted holds could not be read; retrying in a second");
     }));
 
@@ -100,12 +100,12 @@ export function followDecisions(options: {
     for (;;) {
       await sleep(poll_ms, undefined, { signal: closing.signal, ref: false }).catch(() => {});
       if (closing.signal.aborted) return;
-      await lookInTurn();
+      await pollInTurn();
     }
   }
   const running = run();
   return {
-    look: lookInTurn,
+    poll: pollInTurn,
     async [Symbol.asyncDispose]() {
       closing.abort();
       await running;

@@ -35,7 +35,7 @@ export function createOperations(
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
       const options = { ...ports, ...locating, now, log, since, signal };
-      await continuity?.look();
+      await continuity?.compare();
       const progress =
         into === "new" && canRebuild(ports.store)
           ? await rebuild({ ...options, store: ports.store, report })

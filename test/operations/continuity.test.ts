@@ -240,7 +240,7 @@ test("embedded: events stored during the check are not a fault", async (t) => {
     log: pino({ level: "silent" }),
     interval_ms: 3_600_000,
   });
-  await watch.look();
+  await watch.compare();
   t.is(watch.fault(), null);
   t.deepEqual(holds.list(), []);
   await watch[Symbol.asyncDispose]();
@@ -344,12 +344,12 @@ if (realEngines) {
     const options = { ...ports, marks, holds, group: "pipeline", keepsOffsets: false, interval_ms: 3_600_000 };
     const watch = watchContinuity({ ...options, removal_ms: 0, log: pino({ level: "silent" }) });
     t.teardown(() => watch[Symbol.asyncDispose]());
-    await watch.look();
-    await watch.look();
+    await watch.compare();
+    await watch.compare();
     t.deepEqual(holds.list(), []);
     t.deepEqual(await marks.removed(), []);
     await remove("events-2015.01");
-    await watch.look();
+    await watch.compare();
     t.regex(holds.list()[0]?.why ?? "", /events-2015\.01/);
   });
 

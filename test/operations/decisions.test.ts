@@ -57,26 +57,26 @@ for (const [name, place] of Object.entries(PLACES)) {
         });
         const following = followDecisions({ decisions: await connect(), holds, log, poll_ms: 3_600_000 });
         t.teardown(() => following[Symbol.asyncDispose]());
-        return { holds, set: () => holds.set(hold()), look: () => following.look() };
+        return { holds, set: () => holds.set(hold()), poll: () => following.poll() };
       }),
     );
-    const lookAll = () => Promise.all(processes.map(({ look }) => look()));
+    const pollAll = () => Promise.all(processes.map(({ poll }) => poll()));
     await operator.add("clock");
     for (const { set } of processes) set();
-    await lookAll();
+    await pollAll();
     t.deepEqual(accepted, [], "a decision from before");
     await operator.add("store");
-    await lookAll();
+    await pollAll();
     t.deepEqual(accepted, [], "a decision about another hold");
     await operator.add("clock");
-    await lookAll();
+    await pollAll();
     t.deepEqual(accepted.toSorted(), ["a", "b"]);
     for (const { holds, set } of processes) {
       t.deepEqual(holds.list(), []);
       set();
     }
-    await lookAll();
-    await lookAll();
+    await pollAll();
+    await pollAll();
     t.is(accepted.length, 2, "a later hold waits for a later decision");
   });
 }
