@@ -21,9 +21,9 @@ export function createApiKeys(parts: {
   writer: Writer;
   quotas: Quotas;
   refresh: () => Promise<void>;
-  look: () => Promise<void>;
+  refreshThrottled: () => Promise<void>;
 }): ApiKeys {
-  const { snapshot, writer, quotas, look } = parts;
+  const { snapshot, writer, quotas, refreshThrottled } = parts;
   const digests = new Map<string, string>();
   return {
     knownApiKey(secret) {
@@ -44,7 +44,7 @@ export function createApiKeys(parts: {
       const hash = hashSecret(secret);
       const grant = snapshot.grant(hash);
       if (grant !== null) return grant;
-      await look();
+      await refreshThrottled();
       const found = snapshot.grant(hash);
       if (found === null && snapshot.accounts().length === 0) throw nothingKnown();
       return found;

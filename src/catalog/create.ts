@@ -41,26 +41,26 @@ export async function createCatalog(options: {
   const { now = () => Date.now() } = options;
   const snapshot = createSnapshot();
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
-  const { refresh, look } = follower;
+  const { refresh, refreshThrottled } = follower;
   const writer = createWriter({ documents, snapshot, refresh });
   const quotas = createQuotas({ snapshot, writer, limits, now });
   const hasher = createPasswordHasher();
   const accounts = createAccounts({ snapshot, writer, refresh, hasher });
   const { passwordMark } = accounts;
-  const startTicket = createStartTicket({ snapshot, writer, passwordMark, look, now });
+  const startTicket = createStartTicket({ snapshot, writer, passwordMark, refreshThrottled, now });
   const records = new SessionRecords({ snapshot, writer, passwordMark, now, log });
-  const sessions = createSessions(records, { snapshot, refresh, look, now });
+  const sessions = createSessions(records, { snapshot, refresh, refreshThrottled, now });
   return {
     ...accounts,
     authenticate: createAuthenticator(snapshot, hasher),
     ...createLogs({ snapshot, writer, quotas, refresh }),
-    ...createApiKeys({ snapshot, writer, quotas, refresh, look }),
+    ...createApiKeys({ snapshot, writer, quotas, refresh, refreshThrottled }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
     ...createSavedQueries({ snapshot, writer, refresh }),
-    ...createHooks({ snapshot, writer, refresh, look }),
+    ...createHooks({ snapshot, writer, refresh, refreshThrottled }),
     ...startTicket,
     ...sessions,
-    ...createSessionTickets(records, { snapshot, look, now }),
+    ...createSessionTickets(records, { snapshot, refreshThrottled, now }),
     async removeEndedSessions() {
       const removed = await sessions.removeEndedSessions();
       await startTicket.removeOver();

@@ -7,7 +7,7 @@ import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Minimum time between reads caused by unknown secrets, in milliseconds, however many arrive. */
-const LOOK_GAP_MS = 200;
+const THROTTLE_MS = 200;
 
 /** After this time without a successful read, the catalog is not ready. */
 const STALE_MS = 15_000;
@@ -20,7 +20,7 @@ export type Follower = AsyncDisposable & {
   /** Reads everything written before the call. Overlapping calls share one read. */
   readonly refresh: () => Promise<void>;
   /** Like `refresh`, but rate-limited, for look-ups that clients can trigger at any rate. */
-  readonly look: () => Promise<void>;
+  readonly refreshThrottled: () => Promise<void>;
   /** @throws LoggiaError `store_unavailable` if changes could not be read for 15 s */
   checkFresh(): void;
 };
@@ -41,8 +41,8 @@ export async function createFollower(options: {
   let failing = false;
   let running: Promise<void> | null = null;
   let waiting: Promise<void> | null = null;
-  let looking: Promise<void> | null = null;
-  let looked_ms = -Infinity;
+  let scheduled: Promise<void> | null = null;
+  let lastThrottled_ms = -Infinity;
 
   const read = async (): Promise<void> => {
     const began_ms = performance.now();
@@ -70,10 +70,10 @@ export async function createFollower(options: {
     });
     return running;
   };
-  const look = async (): Promise<void> => {
-    await sleep(Math.max(0, looked_ms + LOOK_GAP_MS - performance.now()));
-    looking = null;
-    looked_ms = performance.now();
+  const refreshLater = async (): Promise<void> => {
+    await sleep(Math.max(0, lastThrottled_ms + THROTTLE_MS - performance.now()));
+    scheduled = null;
+    lastThrottled_ms = performance.now();
     await refresh();
   };
 
@@ -91,7 +91,7 @@ export async function createFollower(options: {
 
   return {
     refresh,
-    look: () => (looking ??= look()),
+    refreshThrottled: () => (scheduled ??= refreshLater()),
     checkFresh() {
       const age_s = Math.round((performance.now() - read_ms) / 1000);
       if (age_s * 1000 <= STALE_MS + poll_ms) return;

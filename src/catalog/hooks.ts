@@ -16,9 +16,9 @@ export function createHooks(parts: {
   snapshot: Snapshot;
   writer: Writer;
   refresh: () => Promise<void>;
-  look: () => Promise<void>;
+  refreshThrottled: () => Promise<void>;
 }): Hooks {
-  const { snapshot, writer, look } = parts;
+  const { snapshot, writer, refreshThrottled } = parts;
 
   const write = async (log: LogKey, change: (hooks: readonly HookEntity[]) => readonly HookEntity[]): Promise<void> => {
     await writer.write(idOf.hooks(log), (current): HooksEntity | null => {
@@ -41,7 +41,7 @@ export function createHooks(parts: {
       const known = find(log, name);
       if (known !== null || parseHookName(name) === null) return known;
       // Another process may have created it a moment ago.
-      await look();
+      await refreshThrottled();
       return find(log, name);
     },
     async createHook(log, given) {

@@ -12,11 +12,15 @@ export const MAX_TICKETS = 100;
  * Creates tickets that are each valid for one request. They are stored in the session's record, so
  * they end with it, and a use is a guarded write: of two concurrent requests, at any process, one
  * wins.
- * @param parts.look reads changes of other processes, at most a few times a second
+ * @param parts.refreshThrottled reads changes of other processes, at most a few times a second
  */
 export function createSessionTickets(
   records: SessionRecords,
-  { snapshot, look, now }: Pick<SessionParts, "snapshot" | "now"> & { readonly look: () => Promise<void> },
+  {
+    snapshot,
+    refreshThrottled,
+    now,
+  }: Pick<SessionParts, "snapshot" | "now"> & { readonly refreshThrottled: () => Promise<void> },
 ): Pick<Catalog, "createTicket" | "useTicket"> {
   /** A ticket that expires too far in the future was created before the clock was set back. */
   const isGood = ({ until }: TicketEntity): boolean => now() < until && until <= now() + 2 * TICKET_MS;
@@ -39,7 +43,7 @@ export function createSessionTickets(
     },
     async useTicket(secret, path, user) {
       const hash = hashSecret(secret);
-      if (snapshot.sessionByTicket(hash) === null) await look();
+      if (snapshot.sessionByTicket(hash) === null) await refreshThrottled();
       const found = snapshot.sessionByTicket(hash);
       if (found === null || (user !== null && found.user !== user)) return null;
       const isThis = (ticket: TicketEntity): boolean => ticket.hash === hash && ticket.path === hashSecret(path);

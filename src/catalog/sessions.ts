@@ -14,16 +14,16 @@ type Sessions = Pick<
 
 /**
  * Implements the sessions of accounts.
- * @param parts.look reads changes of other processes, at most a few times a second
+ * @param parts.refreshThrottled reads changes of other processes, at most a few times a second
  */
 export function createSessions(
   records: SessionRecords,
   parts: Pick<SessionParts, "snapshot" | "now"> & {
     readonly refresh: () => Promise<void>;
-    readonly look: () => Promise<void>;
+    readonly refreshThrottled: () => Promise<void>;
   },
 ): Sessions {
-  const { snapshot, refresh, look, now } = parts;
+  const { snapshot, refresh, refreshThrottled, now } = parts;
 
   const known = (hash: string): KnownSession | null => {
     const found = snapshot.sessionByHash(hash);
@@ -47,7 +47,7 @@ export function createSessions(
       const hash = hashSecret(secret);
       const found = known(hash);
       if (found !== null) return found;
-      await look();
+      await refreshThrottled();
       return known(hash);
     },
     hasSession: ({ id, user }) => records.show(user, records.find(user, id)) !== null,

@@ -11,12 +11,14 @@ type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { rem
 /**
  * Implements the ticket that signs in the admin after the first start. It is one document, and its
  * guarded removal is the use: of two concurrent requests, one wins.
- * @param parts.look reads changes of other processes, at most a few times a second
+ * @param parts.refreshThrottled reads changes of other processes, at most a few times a second
  */
 export function createStartTicket(
-  parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "now"> & { readonly look: () => Promise<void> },
+  parts: Pick<SessionParts, "snapshot" | "writer" | "passwordMark" | "now"> & {
+    readonly refreshThrottled: () => Promise<void>;
+  },
 ): StartTicket {
-  const { snapshot, writer, passwordMark, look, now } = parts;
+  const { snapshot, writer, passwordMark, refreshThrottled, now } = parts;
   const id = idOf.startTicket();
 
   const known = (): StartTicketEntity | null => ticketIn(snapshot.known(id)?.entity ?? null);
@@ -38,7 +40,7 @@ export function createStartTicket(
     async useStartTicket(secret) {
       if (!isDrawnSecret(secret)) return null;
       const hash = hashSecret(secret);
-      if (known()?.hash !== hash) await look();
+      if (known()?.hash !== hash) await refreshThrottled();
       if (known()?.hash !== hash) return null;
       let used: StartTicketEntity | null = null;
       await writer.write(id, (current) => {
