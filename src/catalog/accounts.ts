@@ -35,12 +35,12 @@ export function createAccounts(parts: {
     account: (email) => snapshot.account(email),
     accountById: (id) => snapshot.accountById(id),
     accounts: () => snapshot.accounts(),
-    async createAccount(given, asker) {
+    async createAccount(given, requester) {
       const email = checkEmail(given.email);
       checkPassword(given.password);
       // Reject a known address before the slow hash. The write decides in the end.
       if (snapshot.account(email) !== null) throw taken(email);
-      const password = await hasher.hash(given.password, asker);
+      const password = await hasher.hash(given.password, requester);
       const id = drawId() as UserId;
       await writer.write(idOf.account(email), (current): AccountEntity => {
         if (current !== null) throw taken(email);
@@ -48,10 +48,10 @@ export function createAccounts(parts: {
       });
       return snapshot.accountById(id) ?? Object.freeze({ id, email, admin: given.admin });
     },
-    async setPassword(email, given, asker) {
+    async setPassword(email, given, requester) {
       checkPassword(given);
       const { id } = await requireAccount(parts, email);
-      const password = await hasher.hash(given, asker);
+      const password = await hasher.hash(given, requester);
       await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
     },
     passwordMark(id) {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-import type { Asker, Catalog } from "./catalog.ts";
+import type { Requester, Catalog } from "./catalog.ts";
 import { isEmail } from "./checks.ts";
 import { idOf } from "./model.ts";
 import { unmatchableHash } from "./passwords.ts";
@@ -31,15 +31,15 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
   const refuted = createExpiringSet(CACHE_MS, MAX_CACHED);
   const running = new Map<string, Promise<boolean>>();
 
-  const verify = async (pair: string, password: string, stored: string, asker: Asker): Promise<boolean> => {
+  const verify = async (pair: string, password: string, stored: string, requester: Requester): Promise<boolean> => {
     if (verified.has(pair)) return true;
     if (refuted.has(pair)) return false;
     // Concurrent checks of a pair share one hash, such as those of a page that opens with twenty
     // requests. Each address has its own check, as its guesses may be used up.
-    const name = `${pair} ${asker.address}`;
+    const name = `${pair} ${requester.address}`;
     let check = running.get(name);
     if (check === undefined) {
-      check = hasher.verify(password, stored, asker).finally(() => running.delete(name));
+      check = hasher.verify(password, stored, requester).finally(() => running.delete(name));
       running.set(name, check);
     }
     const right = await check;

@@ -15,9 +15,9 @@ export type Catalog = AsyncDisposable & {
   accountById(id: UserId): Account | null;
   accounts(): readonly Account[];
   /** @throws LoggiaError `bad_parameter` (malformed e-mail or password), `account_exists` */
-  createAccount(account: { email: string; password: string; admin: boolean }, asker?: Asker): Promise<Account>;
+  createAccount(account: { email: string; password: string; admin: boolean }, requester?: Requester): Promise<Account>;
   /** @throws LoggiaError `bad_parameter`, `account_not_found` */
-  setPassword(email: string, password: string, asker?: Asker): Promise<void>;
+  setPassword(email: string, password: string, requester?: Requester): Promise<void>;
   /** Opaque value that changes with the account's password; null if there is no such account. */
   passwordMark(id: UserId): string | null;
   /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
@@ -30,7 +30,7 @@ export type Catalog = AsyncDisposable & {
   /**
    * Returns the account if e-mail and password match, else null. Unknown e-mails cost the same
    * time. Slow hashing is bounded, and verified pairs are cached.
-   * @throws LoggiaError `overloaded` if too many checks are queued; errors of {@link Asker.recheck}
+   * @throws LoggiaError `overloaded` if too many checks are queued; errors of {@link Requester.recheck}
    */
   authenticate(email: string, password: string, attempt?: Attempt): Promise<Account | null>;
 
@@ -235,25 +235,25 @@ export type Catalog = AsyncDisposable & {
 export const CATALOG_POLL_MS = 1000;
 
 /** The party a password is hashed for. Hashing capacity is shared fairly by address and account. */
-export type Asker = {
+export type Requester = {
   /** Address of the request, grouped by network. */
   readonly address: string;
   /** The account named by the request, as a value that is the same for all its requests. */
   readonly account: string;
   /** Whether this account recently signed in from this address. */
   readonly isKnown: boolean;
-  /** Failed guesses at this address; strangers with the fewest go first. Default: 0 */
+  /** Failed guesses at this address; unknown requesters with the fewest go first. Default: 0 */
   readonly guesses?: number;
-  /** Whether the account exists. Responses to strangers must not depend on it. Default: false */
+  /** Whether the account exists. An unknown requester must not learn it. Default: false */
   readonly exists?: boolean;
-  /** Failed guesses by strangers counted against the account. Default: 0 */
+  /** Failed guesses by unknown requesters counted against the account. Default: 0 */
   readonly failures?: number;
-  /** Called before the hash starts. Throws if the asker ran out of guesses while it was queued. */
+  /** Called before the hash starts. Throws if the requester ran out of guesses while it was queued. */
   readonly recheck?: () => void;
 };
 
 /** An attempt to sign in with e-mail and password, as described by the caller. */
-export type Attempt = Omit<Asker, "account" | "exists"> & {
+export type Attempt = Omit<Requester, "account" | "exists"> & {
   /** Called if the password changed while it was checked, and the old one matched. */
   readonly outdated?: () => void;
 };

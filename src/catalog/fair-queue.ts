@@ -1,67 +1,67 @@
 import { LoggiaError } from "../errors.ts";
-import type { Asker } from "./catalog.ts";
-import { Line } from "./line.ts";
-import type { Waiter } from "./line.ts";
+import type { Requester } from "./catalog.ts";
+import { GroupQueue } from "./group-queue.ts";
+import type { QueuedJob } from "./group-queue.ts";
 
 export type FairQueueOptions = {
   /** Concurrent jobs. */
-  readonly running: number;
-  /** Longest queue: one limit for known accounts and the same for strangers. */
-  readonly waiting: number;
+  readonly concurrency: number;
+  /** Longest queue: one limit for known requesters and the same for unknown ones. */
+  readonly maxQueued: number;
   /** Of these, jobs of one account. */
-  readonly waitingPerAccount: number;
-  /** How long a stranger waits for its refusal when the queue is full, in milliseconds. */
-  readonly patience_ms: number;
+  readonly maxQueuedPerAccount: number;
+  /** Delay before an unknown requester is refused when the queue is full, in milliseconds. */
+  readonly refusalDelay_ms: number;
   /** A job as long as any other, whose result is discarded. */
   readonly decoy: () => Promise<unknown>;
 };
 
 /** Queued early checks, and unanswered early checks of one account. */
-const EARLY_WAITING = 1_024;
-const EARLY_PER_ACCOUNT = 3;
+const MAX_EARLY = 1_024;
+const MAX_EARLY_PER_ACCOUNT = 3;
 
 /**
- * Shares slow jobs among addresses and accounts. Three queues take turns: known accounts, strangers
- * (askers that did not recently sign in from this address), and early checks of strangers.
+ * Shares slow jobs among addresses and accounts. Three queues take turns: known requesters, unknown
+ * ones (whose account did not recently sign in from this address), and early checks of unknown ones.
  *
- * Early checks serve existing accounts, fewest failures first, so strangers with invented accounts
- * delay nobody. A correct password is answered at once. Any other keeps its turn among the
- * strangers, so neither responses nor timing reveal which accounts exist.
+ * Early checks serve existing accounts, fewest failures first, so requests with invented accounts
+ * delay nobody. A correct password is answered at once. Any other keeps its turn among the unknown
+ * requesters, so neither responses nor timing reveal which accounts exist.
  * `docs/decisions/0042-early-checks.md`
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  readonly #known: Line;
-  readonly #strangers: Line;
-  readonly #early: Line;
+  readonly #known: GroupQueue;
+  readonly #unknown: GroupQueue;
+  readonly #early: GroupQueue;
   /** Unanswered early checks by account. */
-  readonly #tries = new Map<string, number>();
-  readonly #turns: readonly (() => Waiter | undefined)[];
+  readonly #earlyChecks = new Map<string, number>();
+  readonly #turns: readonly (() => QueuedJob | undefined)[];
   #turn = 0;
   #free: number;
 
   constructor(options: FairQueueOptions) {
-    const { running, waiting, waitingPerAccount } = options;
+    const { concurrency, maxQueued, maxQueuedPerAccount } = options;
     this.#options = options;
-    this.#known = new Line(waiting, waitingPerAccount);
-    this.#strangers = new Line(waiting, waitingPerAccount);
-    this.#early = new Line(EARLY_WAITING, EARLY_PER_ACCOUNT);
-    this.#turns = [() => this.#known.next(), () => this.#earlyOrDecoy(), () => this.#strangers.next()];
-    this.#free = running;
+    this.#known = new GroupQueue(maxQueued, maxQueuedPerAccount);
+    this.#unknown = new GroupQueue(maxQueued, maxQueuedPerAccount);
+    this.#early = new GroupQueue(MAX_EARLY, MAX_EARLY_PER_ACCOUNT);
+    this.#turns = [() => this.#known.next(), () => this.#earlyOrDecoy(), () => this.#unknown.next()];
+    this.#free = concurrency;
   }
 
   /**
-   * Runs `work` when its turn comes; for a stranger it may run twice or not at all.
-   * @param tells whether an outcome may be answered early; if absent, none may
-   * @throws LoggiaError `overloaded` if the queue is full; errors of {@link Asker.recheck}
+   * Runs `work` when its turn comes; for an unknown requester it may run twice or not at all.
+   * @param mayAnswerEarly whether an outcome may be answered early; if absent, none may
+   * @throws LoggiaError `overloaded` if the queue is full; errors of {@link Requester.recheck}
    */
-  run<T>(asker: Asker, work: () => Promise<T>, tells?: (outcome: T) => boolean): Promise<T> {
+  run<T>(requester: Requester, work: () => Promise<T>, mayAnswerEarly?: (outcome: T) => boolean): Promise<T> {
     const inTurn = async (): Promise<T> => {
       try {
-        asker.recheck?.();
+        requester.recheck?.();
         return await work();
       } finally {
-        this.#passOn();
+        this.#startNext();
       }
     };
     if (this.#free > 0) {
@@ -70,62 +70,62 @@ export class FairQueue {
     }
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const start = (): void => void inTurn().then(resolve, reject);
-    const { account, address, isKnown, guesses = 0 } = asker;
+    const { account, address, isKnown, guesses = 0 } = requester;
     if (isKnown) {
-      // Known accounts are grouped by account. Strangers can send any e-mail, so by address.
+      // Known requesters are grouped by account. Unknown ones can send any e-mail, so by address.
       this.#known.add(account, { account, guesses: 0, start, refuse: () => reject(overloaded()) });
       return promise;
     }
     const refuse = (): void => {
-      const timer = setTimeout(() => reject(overloaded()), this.#options.patience_ms);
+      const timer = setTimeout(() => reject(overloaded()), this.#options.refusalDelay_ms);
       promise.finally(() => clearTimeout(timer)).catch(() => {});
     };
-    const waiter = { account, guesses, start, refuse };
-    this.#strangers.add(address, waiter);
-    if (asker.exists !== true || tells === undefined) return promise;
-    this.#tryEarly(asker, promise, async () => {
+    const job = { account, guesses, start, refuse };
+    this.#unknown.add(address, job);
+    if (requester.exists !== true || mayAnswerEarly === undefined) return promise;
+    this.#tryEarly(requester, promise, async () => {
       const outcome = await inTurn();
-      if (!tells(outcome)) return;
-      this.#strangers.remove(waiter);
+      if (!mayAnswerEarly(outcome)) return;
+      this.#unknown.remove(job);
       resolve(outcome);
     });
     return promise;
   }
 
-  #tryEarly({ account, failures = 0 }: Asker, answer: Promise<unknown>, work: () => Promise<void>): void {
-    const tries = this.#tries.get(account) ?? 0;
-    if (tries >= EARLY_PER_ACCOUNT) return;
-    this.#tries.set(account, tries + 1);
+  #tryEarly({ account, failures = 0 }: Requester, answer: Promise<unknown>, work: () => Promise<void>): void {
+    const tries = this.#earlyChecks.get(account) ?? 0;
+    if (tries >= MAX_EARLY_PER_ACCOUNT) return;
+    this.#earlyChecks.set(account, tries + 1);
     // An unanswered check may become a failure. Errors are ignored: the regular turn repeats them.
-    const waiter = { account, guesses: failures + tries, start: () => void work().catch(() => {}), refuse: () => {} };
-    this.#early.add(account, waiter);
+    const job = { account, guesses: failures + tries, start: () => void work().catch(() => {}), refuse: () => {} };
+    this.#early.add(account, job);
     const leave = (): void => {
-      this.#early.remove(waiter);
-      const left = this.#tries.get(account)! - 1;
-      if (left === 0) this.#tries.delete(account);
-      else this.#tries.set(account, left);
+      this.#early.remove(job);
+      const left = this.#earlyChecks.get(account)! - 1;
+      if (left === 0) this.#earlyChecks.delete(account);
+      else this.#earlyChecks.set(account, left);
     };
     answer.then(leave, leave);
   }
 
   /** Without an early check a decoy takes as long, so timing does not reveal missing accounts. */
-  #earlyOrDecoy(): Waiter | undefined {
+  #earlyOrDecoy(): QueuedJob | undefined {
     const early = this.#early.next();
-    if (early !== undefined || this.#strangers.isEmpty) return early;
+    if (early !== undefined || this.#unknown.isEmpty) return early;
     const work = (): void =>
       void this.#options.decoy().then(
-        () => this.#passOn(),
-        () => this.#passOn(),
+        () => this.#startNext(),
+        () => this.#startNext(),
       );
     return { account: "", guesses: 0, start: work, refuse: () => {} };
   }
 
-  /** Gives the freed slot to the next job. */
-  #passOn(): void {
+  /** Starts the next job, if any, in place of one that ended. */
+  #startNext(): void {
     for (let i = 0; i < this.#turns.length; i++) {
       this.#turn = (this.#turn + 1) % this.#turns.length;
-      const waiter = this.#turns[this.#turn]!();
-      if (waiter !== undefined) return waiter.start();
+      const job = this.#turns[this.#turn]!();
+      if (job !== undefined) return job.start();
     }
     this.#free += 1;
   }

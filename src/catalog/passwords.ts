@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 
-import type { Asker } from "./catalog.ts";
+import type { Requester } from "./catalog.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 /** Argon2id parameters of RFC 9106 and OWASP for a server: 19 MiB, 2 passes, 1 lane. */
@@ -9,12 +9,12 @@ const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 /** Concurrent hashes. Each blocks one of Node's four pool threads, which files and DNS need too. */
-const MAX_RUNNING = 2;
+const CONCURRENCY = 2;
 /** Longest queue, for each of two queues. */
-const MAX_WAITING = 32;
-const MAX_WAITING_PER_ACCOUNT = 24;
+const MAX_QUEUED = 32;
+const MAX_QUEUED_PER_ACCOUNT = 24;
 /** Long enough for the early check of an account with few failures. */
-const PATIENCE_MS = 3_000;
+const REFUSAL_DELAY_MS = 3_000;
 
 /**
  * PHC string format, `$argon2id$v=19$m=19456,t=2,p=1$salt$tag`. A hash carries its parameters, so
@@ -22,42 +22,42 @@ const PATIENCE_MS = 3_000;
  */
 const STORED = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The default asker: the service itself. */
-const SERVICE: Asker = Object.freeze({ address: "", account: "", isKnown: true });
+/** The default requester: the service itself. */
+const SERVICE: Requester = Object.freeze({ address: "", account: "", isKnown: true });
 
-/** Hashes passwords, with bounded concurrency that is shared fairly among askers. */
+/** Hashes passwords, with bounded concurrency that is shared fairly among requesters. */
 export type PasswordHasher = {
   /** @throws LoggiaError `overloaded` if too many jobs are queued */
-  hash(password: string, asker?: Asker): Promise<string>;
+  hash(password: string, requester?: Requester): Promise<string>;
   /**
    * Whether `stored` is a hash of `password`. Compares in constant time.
-   * @throws LoggiaError `overloaded` if too many jobs are queued; errors of {@link Asker.recheck}
+   * @throws LoggiaError `overloaded` if too many jobs are queued; errors of {@link Requester.recheck}
    */
-  verify(password: string, stored: string, asker?: Asker): Promise<boolean>;
+  verify(password: string, stored: string, requester?: Requester): Promise<boolean>;
 };
 
 export function createPasswordHasher(): PasswordHasher {
   const queue = new FairQueue({
-    running: MAX_RUNNING,
-    waiting: MAX_WAITING,
-    waitingPerAccount: MAX_WAITING_PER_ACCOUNT,
-    patience_ms: PATIENCE_MS,
+    concurrency: CONCURRENCY,
+    maxQueued: MAX_QUEUED,
+    maxQueuedPerAccount: MAX_QUEUED_PER_ACCOUNT,
+    refusalDelay_ms: REFUSAL_DELAY_MS,
     decoy: () => derive("", randomBytes(SALT_BYTES), TAG_BYTES, PARAMETERS),
   });
   return {
-    async hash(password, asker = SERVICE) {
+    async hash(password, requester = SERVICE) {
       const salt = randomBytes(SALT_BYTES);
-      const tag = await queue.run(asker, () => derive(password, salt, TAG_BYTES, PARAMETERS));
+      const tag = await queue.run(requester, () => derive(password, salt, TAG_BYTES, PARAMETERS));
       return encode(salt, tag);
     },
-    async verify(password, stored, asker = SERVICE) {
+    async verify(password, stored, requester = SERVICE) {
       const [, memory, passes, parallelism, salt, tag] = STORED.exec(stored) ?? [];
       if (salt === undefined || tag === undefined) throw new Error("a stored password hash has an unknown form");
       const expected = Buffer.from(tag, "base64");
       const parameters = { memory_kib: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
       const check = async (): Promise<boolean> =>
         timingSafeEqual(await derive(password, Buffer.from(salt, "base64"), expected.length, parameters), expected);
-      return await queue.run(asker, check, (isRight) => isRight);
+      return await queue.run(requester, check, (isRight) => isRight);
     },
   };
 }

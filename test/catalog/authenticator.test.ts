@@ -24,9 +24,9 @@ async function prepare() {
   };
   const counting: PasswordHasher = {
     hash: (password) => hasher.hash(password),
-    verify: (password, stored, asker) => {
+    verify: (password, stored, requester) => {
       checks += 1;
-      return hasher.verify(password, stored, asker);
+      return hasher.verify(password, stored, requester);
     },
   };
   setStored(await hasher.hash(PASSWORD));

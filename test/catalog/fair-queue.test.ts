@@ -1,26 +1,30 @@
 import test from "ava";
 
-import type { Asker } from "../../src/catalog/catalog.ts";
+import type { Requester } from "../../src/catalog/catalog.ts";
 import { FairQueue } from "../../src/catalog/fair-queue.ts";
 import { LoggiaError } from "../../src/errors.ts";
 
-const stranger = (address: string, account = `someone at ${address}`): Asker => ({ address, account, isKnown: false });
+const stranger = (address: string, account = `someone at ${address}`): Requester => ({
+  address,
+  account,
+  isKnown: false,
+});
 /** A request for an existing account. */
-const owner = (address: string, account: string, failures = 0): Asker => ({
+const owner = (address: string, account: string, failures = 0): Requester => ({
   ...stranger(address, account),
   exists: true,
   failures,
 });
-const person = (account: string): Asker => ({ address: "192.0.2.1", account, isKnown: true });
+const person = (account: string): Requester => ({ address: "192.0.2.1", account, isKnown: true });
 
 /** A queue whose work ends when the test says so, and the order in which the work started. */
-function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = {}) {
+function queueOf({ concurrency = 2, maxQueued = 32, maxQueuedPerAccount = 8 } = {}) {
   let decoys = 0;
   const decoy = () => {
     decoys += 1;
     return new Promise<void>((resolve) => running.push(resolve));
   };
-  const queue = new FairQueue({ running: atOnce, waiting, waitingPerAccount, patience_ms: 5_000, decoy });
+  const queue = new FairQueue({ concurrency, maxQueued, maxQueuedPerAccount, refusalDelay_ms: 5_000, decoy });
   const started: string[] = [];
   const running: (() => void)[] = [];
   const outcomes: Promise<"done" | "refused">[] = [];
@@ -28,13 +32,13 @@ function queueOf({ running: atOnce = 2, waiting = 32, waitingPerAccount = 8 } = 
     started,
     outcomes,
     decoys: () => decoys,
-    ask: (name: string, asker: Asker, isRight = false) => {
+    ask: (name: string, requester: Requester, isRight = false) => {
       const work = () => {
         started.push(name);
         return new Promise<boolean>((resolve) => running.push(() => resolve(isRight)));
       };
       const outcome = queue
-        .run(asker, work, (right) => right)
+        .run(requester, work, (right) => right)
         .then(
           () => "done" as const,
           (error: unknown) => {
@@ -117,7 +121,7 @@ test("known clients leave every other turn to unknown ones", async (t) => {
 });
 
 test("a full queue makes room at the cost of the address with most entries", async (t) => {
-  const { ask, finish } = queueOf({ running: 2, waiting: 4, waitingPerAccount: 8 });
+  const { ask, finish } = queueOf({ concurrency: 2, maxQueued: 4, maxQueuedPerAccount: 8 });
   const many = Array.from({ length: 8 }, (_, i) => ask("many", stranger("203.0.113.1", `guessed ${i}`)));
   const few = [ask("few", stranger("192.0.2.1")), ask("few", stranger("192.0.2.2"))];
   await finish();
@@ -137,7 +141,7 @@ test("unknown clients guessing at one account take a few places, from any number
 });
 
 test("a request whose guesses are used up when its turn comes starts no work and takes no place", async (t) => {
-  const { ask, started, finish } = queueOf({ running: 1, waiting: 8, waitingPerAccount: 8 });
+  const { ask, started, finish } = queueOf({ concurrency: 1, maxQueued: 8, maxQueuedPerAccount: 8 });
   void ask("first", stranger("203.0.113.1", "a"));
   const error = new Error("no more guesses");
   const recheck = () => {
@@ -183,9 +187,10 @@ test("order and number of wrong responses do not reveal whether accounts exist",
     const { ask, started, decoys, finish } = queueOf();
     const answers = { done: [] as string[], refused: [] as string[] };
     const outcomes = Array.from({ length: 80 }, (_, i) => {
-      const asker = i % 4 === 0 ? { ...owner(`203.0.113.${i}`, `ann ${i % 12}`), exists } : stranger(`203.0.113.${i}`);
+      const requester =
+        i % 4 === 0 ? { ...owner(`203.0.113.${i}`, `ann ${i % 12}`), exists } : stranger(`203.0.113.${i}`);
       const name = `attempt ${i}`;
-      return ask(name, asker).then((outcome) => answers[outcome].push(name));
+      return ask(name, requester).then((outcome) => answers[outcome].push(name));
     });
     await finish();
     await Promise.all(outcomes);
@@ -197,7 +202,7 @@ test("order and number of wrong responses do not reveal whether accounts exist",
 });
 
 test("one account has a few early attempts in progress", async (t) => {
-  const { ask, started, runUntil, finish } = queueOf({ waitingPerAccount: 24 });
+  const { ask, started, runUntil, finish } = queueOf({ maxQueuedPerAccount: 24 });
   for (let i = 0; i < 2; i++) void ask("running", stranger(`198.51.100.${i}`));
   const guesses = Array.from({ length: 20 }, (_, i) => ask(`guess ${i}`, owner(`203.0.113.${i}`, "ann")));
   await runUntil(10);

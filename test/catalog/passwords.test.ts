@@ -43,8 +43,8 @@ test("requests above the queue's limit are told to retry, and the others are ans
   const stored = unmatchableHash().replace("m=19456,t=2", "m=64,t=1");
   const results = await Promise.allSettled(
     Array.from({ length: 100 }, (_, i) => {
-      const asker = { address: `192.0.2.${i}`, account: `account ${i}`, isKnown: i % 2 === 0 };
-      return hasher.verify("correct horse", stored, asker);
+      const requester = { address: `192.0.2.${i}`, account: `account ${i}`, isKnown: i % 2 === 0 };
+      return hasher.verify("correct horse", stored, requester);
     }),
   );
   const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));

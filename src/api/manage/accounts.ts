@@ -1,4 +1,4 @@
-import type { Account, Asker } from "../../catalog/catalog.ts";
+import type { Account, Requester } from "../../catalog/catalog.ts";
 import { idOf } from "../../catalog/model.ts";
 import { requireSelfOrServiceAdmin, requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
@@ -18,7 +18,7 @@ export function accountRoutes(context: Context): Route[] {
     }),
     managed(context, "POST", "/accounts", async (call) => {
       requireServiceAdmin(call.caller);
-      const account = await catalog.createAccount(await readJson(context, call, NewAccount), askerOf(call));
+      const account = await catalog.createAccount(await readJson(context, call, NewAccount), requesterOf(call));
       return created(`/accounts/${encodeURIComponent(account.email)}`, showAccount(account));
     }),
     managed(context, "GET", "/accounts/:email", (call) => {
@@ -28,7 +28,7 @@ export function accountRoutes(context: Context): Route[] {
     managed(context, "PUT", "/accounts/:email", async (call) => {
       requireSelfOrServiceAdmin(call.caller, emailOf(call));
       const { password } = await readJson(context, call, NewPassword);
-      await catalog.setPassword(emailOf(call), password, askerOf(call));
+      await catalog.setPassword(emailOf(call), password, requesterOf(call));
       limiter.notePassword(limiter.pairOf(idOf.account(emailOf(call)), password));
       return ok(showAccount(findAccount(context, call)));
     }),
@@ -47,8 +47,8 @@ export function findAccount({ catalog }: Context, call: Call): Account {
   throw new LoggiaError("account_not_found", `There is no account ${emailOf(call)}`);
 }
 
-/** Returns the caller as an asker of the password hasher. */
-function askerOf({ caller, address }: ApiCall): Asker {
+/** Returns the caller as an requester of the password hasher. */
+function requesterOf({ caller, address }: ApiCall): Requester {
   const account = caller.kind === "account" ? idOf.account(caller.account.email) : `key ${caller.grant.id}`;
   return { address, account, isKnown: true };
 }
