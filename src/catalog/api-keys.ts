@@ -12,7 +12,7 @@ import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
 /** Maximum number of cached digests of valid keys. Posts repeat the same few keys. */
-const REMEMBERED = 10_000;
+const MAX_CACHED_DIGESTS = 10_000;
 
 type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;
 
@@ -32,7 +32,7 @@ export function createApiKeys(parts: {
       const hash = hashSecret(secret);
       const grant = snapshot.grant(hash);
       if (grant !== null) {
-        if (digests.size >= REMEMBERED) digests.clear();
+        if (digests.size >= MAX_CACHED_DIGESTS) digests.clear();
         // Copy the string: a slice of a request would keep the whole request in memory.
         digests.set(Buffer.from(secret).toString(), hash);
       }

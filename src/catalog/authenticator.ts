@@ -28,12 +28,12 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
   const key = randomBytes(32);
   const nobody = unmatchableHash();
   const verified = createExpiringSet(CACHE_MS, MAX_CACHED);
-  const refuted = createExpiringSet(CACHE_MS, MAX_CACHED);
+  const rejected = createExpiringSet(CACHE_MS, MAX_CACHED);
   const running = new Map<string, Promise<boolean>>();
 
   const verify = async (pair: string, password: string, stored: string, requester: Requester): Promise<boolean> => {
     if (verified.has(pair)) return true;
-    if (refuted.has(pair)) return false;
+    if (rejected.has(pair)) return false;
     // Concurrent checks of a pair share one hash, such as those of a page that opens with twenty
     // requests. Each address has its own check, as its guesses may be used up.
     const name = `${pair} ${requester.address}`;
@@ -43,7 +43,7 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
       running.set(name, check);
     }
     const right = await check;
-    (right ? verified : refuted).add(pair);
+    (right ? verified : rejected).add(pair);
     return right;
   };
 

@@ -26,7 +26,7 @@ export const READY_HOOKS: ReadonlyMap<string, HookKind> = new Map<string, HookKi
 ]);
 
 /** Default signature scheme of each kind. */
-const USUAL: Readonly<Record<HookKind, HookSignature>> = {
+const DEFAULT_SIGNATURE: Readonly<Record<HookKind, HookSignature>> = {
   github: "github",
   alertmanager: "grafana",
   sentry: "sentry",
@@ -56,7 +56,7 @@ export function checkHookName(text: string): string {
 export function checkHook(name: string, { kind, signature, secret, template = null }: GivenHook): HookSettings {
   const known = kind ?? READY_HOOKS.get(name) ?? "json";
   if (template !== null) parseTemplate(template);
-  return { kind: known, signature: signature ?? (secret === undefined ? "none" : USUAL[known]), template };
+  return { kind: known, signature: signature ?? (secret === undefined ? "none" : DEFAULT_SIGNATURE[known]), template };
 }
 
 export function checkHookSecret(signature: HookSignature, secret: string): string {

@@ -113,7 +113,7 @@ class PatternParser {
       } else if (char === "{") {
         if (plain !== "") parts.push(plain);
         plain = "";
-        const { paths, end } = this.#place(field, text, at + 1);
+        const { paths, end } = this.#placeholder(field, text, at + 1);
         parts.push(paths);
         at = end;
       } else plain += char;
@@ -123,7 +123,7 @@ class PatternParser {
   }
 
   /** Parses paths separated by `|`, up to the closing brace. */
-  #place(field: string, text: string, start: number): { paths: readonly Path[]; end: number } {
+  #placeholder(field: string, text: string, start: number): { paths: readonly Path[]; end: number } {
     const paths: Path[] = [];
     let at = start;
     for (;;) {

@@ -86,7 +86,7 @@ export function createQuotas(parts: {
   };
 
   /** Stores capped times, so that they expire even if every request is refused. */
-  const settle = async (owner: UserId): Promise<void> => {
+  const storeCapped = async (owner: UserId): Promise<void> => {
     const quota = known(owner);
     if (withoutFuture(quota, now()) !== quota) await write(owner, (current) => current);
   };
@@ -117,7 +117,7 @@ export function createQuotas(parts: {
   return {
     async add(owner, additions, make) {
       if (!isLimited(owner)) return make();
-      await settle(owner);
+      await storeCapped(owner);
       await reserve(owner, additions);
       try {
         return await make();
@@ -131,7 +131,7 @@ export function createQuotas(parts: {
     async countLogAttempt(owner) {
       if (!isLimited(owner)) return;
       if (limits.logs === 0) throw overLimit("logs", 0);
-      await settle(owner);
+      await storeCapped(owner);
       recentAttempts(known(owner), now());
       await write(owner, (current) => {
         const now_ms = now();

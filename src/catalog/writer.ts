@@ -12,7 +12,7 @@ import type { Known, Snapshot } from "./snapshot.ts";
 const MAX_ATTEMPTS = 30;
 
 /** Longest queue of writes of one document in this process. */
-const MAX_WAITING = 1000;
+const MAX_QUEUED = 1000;
 
 export type Writer = {
   /**
@@ -92,7 +92,7 @@ function createTurns(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return async (id, work) => {
     const queue = queues.get(id) ?? { last: Promise.resolve(), length: 0 };
-    if (queue.length >= MAX_WAITING)
+    if (queue.length >= MAX_QUEUED)
       throw new LoggiaError("overloaded", "Too many changes of the same record are queued");
     const turn = queue.last.then(work);
     queue.last = turn.catch(() => {});

@@ -139,7 +139,7 @@ async function identityOf(client: Client, index: string): Promise<string> {
 
 async function create(client: Client, index: string, id: string, body: Body): Promise<WriteResult> {
   const stored: Stored = { removed: false, write: nameAttempt(), body };
-  const first = await settle(client, index, id, stored, () =>
+  const first = await sendWrite(client, index, id, stored, () =>
     client.create({ index, id, document: stored, require_alias: true }),
   );
   if (first.kind === "done") return first;
@@ -150,7 +150,7 @@ async function create(client: Client, index: string, id: string, body: Body): Pr
 
 function write(client: Client, index: string, id: string, stored: Stored, expected: Version): Promise<WriteResult> {
   const { term, seq } = parseVersion(expected);
-  return settle(client, index, id, stored, () =>
+  return sendWrite(client, index, id, stored, () =>
     client.index({ index, id, document: stored, if_seq_no: seq, if_primary_term: term, require_alias: true }),
   );
 }
@@ -161,7 +161,7 @@ type WriteAnswer = { _seq_no?: number; _primary_term?: number };
  * Sends one write and returns its outcome. A conflict with itself, when the response was lost and
  * the client retried, counts as success.
  */
-async function settle(
+async function sendWrite(
   client: Client,
   index: string,
   id: string,
