@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 
 import type { Account, Catalog } from "./catalog/catalog.ts";
-import { drawApiKey } from "./catalog/secrets.ts";
+import { generateApiKey } from "./catalog/secrets.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import type { Settings } from "./settings.ts";
@@ -64,7 +64,7 @@ function plan(catalog: Catalog, settings: Pick<Settings, "admin" | "log">): Firs
   const key = settings.log?.key ?? FIRST_LOG;
   return {
     admin: catalog.accounts().length === 0 ? (settings.admin ?? drawn) : null,
-    log: catalog.log(key) === null ? { key, apiKey: settings.log?.apiKey ?? drawApiKey() } : null,
+    log: catalog.log(key) === null ? { key, apiKey: settings.log?.apiKey ?? generateApiKey() } : null,
   };
 }
 

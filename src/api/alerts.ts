@@ -1,5 +1,5 @@
 import { requireAccount, requireMember } from "../catalog/permissions.ts";
-import { drawId } from "../catalog/secrets.ts";
+import { generateId } from "../catalog/secrets.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Deletion } from "../events/deletion.ts";
 import type { LogKey, UserId } from "../events/event.ts";
@@ -113,7 +113,7 @@ async function markAll(
 ): Promise<Reply> {
   const { store } = context;
   const asked = await readJson(context, call, AlertsSeen);
-  const mark = asked.seen ? drawId() : asked.mark;
+  const mark = asked.seen ? generateId() : asked.mark;
   const count = asked.seen
     ? await store.markAlertsSeen({ ...whose, mark, until: asked.until })
     : await store.unmarkAlertsSeen({ ...whose, mark });

@@ -1,4 +1,4 @@
-import { isDrawnSecret } from "../catalog/secrets.ts";
+import { isGeneratedSecret } from "../catalog/secrets.ts";
 import { LoggiaError } from "../errors.ts";
 import { quote } from "../events/quote.ts";
 import type { Call } from "../http/route.ts";
@@ -11,7 +11,7 @@ const NOWHERE = "http://localhost";
 /** Returns the ticket of a request if it is well-formed. */
 export function ticketOf({ request, query }: Pick<Call, "request" | "query">): string | null {
   const ticket = query.get(PARAMETER) ?? "";
-  return request.method === "GET" && isDrawnSecret(ticket) ? ticket : null;
+  return request.method === "GET" && isGeneratedSecret(ticket) ? ticket : null;
 }
 
 /** Returns the request's path and query without the ticket, in one encoding. */

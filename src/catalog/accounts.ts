@@ -8,7 +8,7 @@ import { withoutShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { AccountEntity, Entity } from "./model.ts";
 import type { PasswordHasher } from "./passwords.ts";
-import { drawId } from "./secrets.ts";
+import { generateId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -41,7 +41,7 @@ export function createAccounts(parts: {
       // Reject a known address before the slow hash. The write decides in the end.
       if (snapshot.account(email) !== null) throw taken(email);
       const password = await hasher.hash(given.password, requester);
-      const id = drawId() as UserId;
+      const id = generateId() as UserId;
       await writer.write(idOf.account(email), (current): AccountEntity => {
         if (current !== null) throw taken(email);
         return { kind: "account", id, email, admin: given.admin, password };

@@ -7,7 +7,7 @@ import { idOf } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { drawApiKey, drawId, hashSecret } from "./secrets.ts";
+import { generateApiKey, generateId, hashSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -89,8 +89,8 @@ export async function newApiKey(
   chosen?: string,
 ): Promise<{ entity: ApiKeyEntity; issued: NewApiKey }> {
   checkOneOf("scope", scope, ["read-write", "read-only", "write-only"]);
-  const secret = chosen ?? drawApiKey();
-  const entity = { id: drawId(), scope, disabled: false, created: Date.now(), hash: hashSecret(secret) };
+  const secret = chosen ?? generateApiKey();
+  const entity = { id: generateId(), scope, disabled: false, created: Date.now(), hash: hashSecret(secret) };
   if (chosen !== undefined) {
     await parts.refresh();
     if (parts.snapshot.grant(entity.hash) !== null) {

@@ -7,7 +7,7 @@ import { idOf } from "./model.ts";
 import type { ClassEntity, Entity, OptionsEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { drawId } from "./secrets.ts";
+import { generateId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -41,7 +41,7 @@ export function createClassFilters(parts: {
     async createClassFilter(log, given) {
       const filter = checkClassFilter(given);
       const { owner } = await findLog(parts, log);
-      const birth = drawId();
+      const birth = generateId();
       const make = (current: Entity | null): ClassEntity => {
         if (current !== null) {
           throw new LoggiaError("class_filter_exists", `The log ${log} already has a class filter ${filter.key}`);

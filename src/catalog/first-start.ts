@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Catalog } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Entity, FirstStartEntity } from "./model.ts";
-import { drawId } from "./secrets.ts";
+import { generateId } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -20,7 +20,7 @@ export function createFirstStart(parts: {
   refresh: () => Promise<void>;
 }): Catalog["firstStart"] {
   const { snapshot, writer, refresh } = parts;
-  const by = drawId();
+  const by = generateId();
   const release = (): Promise<unknown> =>
     writer.write(idOf.firstStart(), (current) => (isClaim(current) && current.by === by ? null : current));
 

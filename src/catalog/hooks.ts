@@ -6,7 +6,7 @@ import { checkHook, checkHookName, checkHookSecret, MAX_HOOKS, parseHookName } f
 import { findLog } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { Entity, HookEntity, HooksEntity } from "./model.ts";
-import { drawHookSecret } from "./secrets.ts";
+import { generateHookSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -63,18 +63,18 @@ export function createHooks(parts: {
     },
     async updateHook(log, text, given) {
       const settings = checkHook(parseHookName(text) ?? "", given);
-      const drawn = drawHookSecret();
+      const generated = generateHookSecret();
       let result: HookEntity | null = null;
       await write(log, (hooks) => {
         const before = requireHook(hooks, log, text);
         const kept = settings.signature === "none" ? undefined : before.secret;
-        const secret = secretOf(settings, given.secret ?? kept, drawn);
+        const secret = secretOf(settings, given.secret ?? kept, generated);
         const after = { name: before.name, ...settings, ...(secret !== null && { secret }), created: before.created };
         result = after;
         return hooks.map((hook) => (hook === before ? after : hook));
       });
       const after = result as unknown as HookEntity;
-      return shownOnce(after, after.secret === drawn ? undefined : after.secret);
+      return shownOnce(after, after.secret === generated ? undefined : after.secret);
     },
     async deleteHook(log, text) {
       await write(log, (hooks) => {
@@ -89,7 +89,7 @@ export function createHooks(parts: {
 function secretOf(
   { signature }: HookSettings,
   given: string | undefined,
-  drawn: string = drawHookSecret(),
+  generated: string = generateHookSecret(),
 ): string | null {
   if (signature === "none") {
     if (given === undefined) return null;
@@ -98,7 +98,7 @@ function secretOf(
       "The field secret has no effect without a signature; give the field signature too",
     );
   }
-  return given === undefined ? drawn : checkHookSecret(signature, given);
+  return given === undefined ? generated : checkHookSecret(signature, given);
 }
 
 /** Adds the secret to a hook if it was generated. A given secret is not returned. */

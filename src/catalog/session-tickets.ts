@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { SessionEntity, TicketEntity } from "./model.ts";
-import { drawSecret, hashSecret } from "./secrets.ts";
+import { generateSecret, hashSecret } from "./secrets.ts";
 import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
 
 export const TICKET_MS = 60_000;
@@ -27,7 +27,7 @@ export function createSessionTickets(
 
   return {
     async createTicket({ id, user }, path) {
-      const secret = drawSecret();
+      const secret = generateSecret();
       const ticket: TicketEntity = { hash: hashSecret(secret), path: hashSecret(path), until: now() + TICKET_MS };
       let isMade = false;
       await records.write(user, (all) =>

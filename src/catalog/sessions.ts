@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { SessionEntity } from "./model.ts";
-import { drawId, drawSecret, hashSecret, isDrawnSecret } from "./secrets.ts";
+import { generateId, generateSecret, hashSecret, isGeneratedSecret } from "./secrets.ts";
 import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
 
 export const MAX_SESSIONS = 100;
@@ -32,18 +32,18 @@ export function createSessions(
 
   return {
     async createSession({ account, password, address, agent }) {
-      const secret = drawSecret();
+      const secret = generateSecret();
       const [hash, moment] = [hashSecret(secret), now()];
       const moments = { created: moment, seen: moment };
       const origin = { address, agent: agent.slice(0, AGENT_LENGTH) };
-      const session: SessionEntity = { id: drawId(), hash, password, ...moments, ...origin, tickets: [] };
+      const session: SessionEntity = { id: generateId(), hash, password, ...moments, ...origin, tickets: [] };
       await records.write(account.id, (all) => [...all.toSorted(byAge).slice(-(MAX_SESSIONS - 1)), session]);
       const made = known(hash);
       if (made !== null) return { secret, session: made.session };
       throw new LoggiaError("unauthorized", "The password was changed meanwhile; sign in with the new one");
     },
     async session(secret) {
-      if (!isDrawnSecret(secret)) return null;
+      if (!isGeneratedSecret(secret)) return null;
       const hash = hashSecret(secret);
       const found = known(hash);
       if (found !== null) return found;

@@ -1,7 +1,7 @@
 import type { Catalog } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Entity, StartTicketEntity } from "./model.ts";
-import { drawSecret, hashSecret, isDrawnSecret } from "./secrets.ts";
+import { generateSecret, hashSecret, isGeneratedSecret } from "./secrets.ts";
 import type { SessionParts } from "./session-records.ts";
 
 export const START_TICKET_MS = 600_000;
@@ -32,13 +32,13 @@ export function createStartTicket(
     async createStartTicket(user) {
       const password = passwordMark(user);
       if (password === null) return null;
-      const secret = drawSecret();
+      const secret = generateSecret();
       const ticket = { hash: hashSecret(secret), user, password, until: now() + START_TICKET_MS };
       await writer.write(id, (): StartTicketEntity => ({ kind: "start-ticket", ...ticket }));
       return secret;
     },
     async useStartTicket(secret) {
-      if (!isDrawnSecret(secret)) return null;
+      if (!isGeneratedSecret(secret)) return null;
       const hash = hashSecret(secret);
       if (known()?.hash !== hash) await refreshThrottled();
       if (known()?.hash !== hash) return null;

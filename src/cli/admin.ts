@@ -21,9 +21,9 @@ export async function reset(
 ): Promise<string> {
   return onMachine(environment, async (settings, closing) => {
     const catalog = await openCatalog(settings, SILENT, closing);
-    const { email, password, isDrawn, made } = await resetAdmin(catalog, given);
+    const { email, password, isGenerated, made } = await resetAdmin(catalog, given);
     const what = made === null ? "" : made === "created" ? " (a new service admin)" : " (now a service admin)";
-    return `password of ${printable(email)}${what} set${isDrawn ? `, password: ${password}` : ""}`;
+    return `password of ${printable(email)}${what} set${isGenerated ? `, password: ${password}` : ""}`;
   });
 }
 

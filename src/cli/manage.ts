@@ -50,11 +50,11 @@ export async function addUser(
   account: { email: string; password: string | undefined; admin: boolean },
   shares: readonly { log: string; role: string }[],
 ): Promise<CommandOutput> {
-  const { password, drawn } = passwordOf(account.password);
+  const { password, suffix } = passwordOf(account.password);
   const value = await call(options, "POST", at("accounts"), { json: { ...account, password } });
   for (const { log, role } of shares) await shareLog(options, log, account.email, role);
   const shared = shares.map(({ log, role }) => ` as ${role} of log ${log}`).join(" and");
-  return { value, text: `user ${printable(account.email)} added${printable(shared)}${drawn}` };
+  return { value, text: `user ${printable(account.email)} added${printable(shared)}${suffix}` };
 }
 
 export async function listUsers(options: ServiceOptions): Promise<CommandOutput> {
@@ -73,16 +73,16 @@ export async function setPassword(
   email: string,
   given: string | undefined,
 ): Promise<CommandOutput> {
-  const { password, drawn } = passwordOf(given);
+  const { password, suffix } = passwordOf(given);
   const value = await call(options, "PUT", at("accounts", email), { json: { password } });
-  return { value, text: `password of user ${printable(email)} set${drawn}` };
+  return { value, text: `password of user ${printable(email)} set${suffix}` };
 }
 
 /** Returns the given password, or a generated one with a message that shows it. */
-function passwordOf(given: string | undefined): { password: string; drawn: string } {
-  if (given !== undefined) return { password: given, drawn: "" };
+function passwordOf(given: string | undefined): { password: string; suffix: string } {
+  if (given !== undefined) return { password: given, suffix: "" };
   const password = randomBytes(12).toString("base64url");
-  return { password, drawn: `, password: ${password}` };
+  return { password, suffix: `, password: ${password}` };
 }
 
 // Logs

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-import { isDrawnSecret } from "../catalog/secrets.ts";
+import { isGeneratedSecret } from "../catalog/secrets.ts";
 
 /**
  * Names of the session cookie. Browsers accept `__Host-` names only over TLS and for this host
@@ -45,7 +45,7 @@ export function mayAskForBasic(
   { pathname, searchParams }: Pick<URL, "pathname" | "searchParams">,
 ): boolean {
   if (headers["x-loggia"] !== undefined || SESSION_PATH.test(pathname)) return false;
-  if (isDrawnSecret(searchParams.get("ticket") ?? "")) return false;
+  if (isGeneratedSecret(searchParams.get("ticket") ?? "")) return false;
   return !cookiesOf(headers).some(([name]) => name === PLAIN_NAME || name === TLS_NAME);
 }
 

@@ -7,7 +7,7 @@ import { LoggiaError } from "../errors.ts";
 export type ResetAdmin = {
   readonly email: string;
   readonly password: string;
-  readonly isDrawn: boolean;
+  readonly isGenerated: boolean;
   readonly made: "created" | "admin" | null;
 };
 
@@ -27,17 +27,17 @@ export async function resetAdmin(
   const admins = catalog.accounts().filter(({ admin }) => admin);
   const email = given.email ?? onlyOf(admins);
   const password = given.password ?? randomBytes(12).toString("base64url");
-  const isDrawn = given.password === undefined;
+  const isGenerated = given.password === undefined;
   if (catalog.account(email) === null) {
     if (admins.length > 0)
       throw new LoggiaError("account_not_found", `There is no account ${email}. Service admins: ${emailsOf(admins)}`);
     await catalog.createAccount({ email, password, admin: true });
-    return { email, password, isDrawn, made: "created" };
+    return { email, password, isGenerated, made: "created" };
   }
   await catalog.setPassword(email, password);
-  if (admins.length > 0) return { email, password, isDrawn, made: null };
+  if (admins.length > 0) return { email, password, isGenerated, made: null };
   await catalog.makeAdmin(email);
-  return { email, password, isDrawn, made: "admin" };
+  return { email, password, isGenerated, made: "admin" };
 }
 
 type Emails = readonly { readonly email: string }[];

@@ -1,4 +1,4 @@
-import { isDrawnApiKey } from "../catalog/secrets.ts";
+import { isGeneratedApiKey } from "../catalog/secrets.ts";
 import { guessNetworkOf } from "./address.ts";
 import { createBuckets, createRecent } from "./buckets.ts";
 
@@ -138,17 +138,17 @@ export class Guesses {
    */
   keyWait_s({ address, connection }: Place, secret: string, idOf: () => string | undefined): number {
     const wait_s = this.#networks.wait(guessNetworkOf(address));
-    if (wait_s === 0 || isDrawnApiKey(secret)) return 0;
+    if (wait_s === 0 || isGeneratedApiKey(secret)) return 0;
     if (connection === null || !this.#connections.has(connection)) return wait_s;
     return this.#wasRightOn(connection, `key ${idOf() ?? ""}`) ? 0 : wait_s;
   }
 
   wrongKey({ address }: Place, secret: string, fingerprint: string): void {
-    if (!isDrawnApiKey(secret)) this.#chargeNetwork(guessNetworkOf(address), fingerprint);
+    if (!isGeneratedApiKey(secret)) this.#chargeNetwork(guessNetworkOf(address), fingerprint);
   }
 
   rightKey({ connection }: Place, secret: string, id: string): void {
-    if (!isDrawnApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
+    if (!isGeneratedApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
   }
 
   /** Returns the share for guesses from an unknown address: that of first or of further ones. */

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { KeyGrant } from "../../src/catalog/catalog.ts";
-import { drawApiKey } from "../../src/catalog/secrets.ts";
+import { generateApiKey } from "../../src/catalog/secrets.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import { grantOf } from "../../src/ratelimit/grant.ts";
@@ -57,10 +57,10 @@ test("wrong keys count as guesses; above the limit the right one is refused alik
 
 test("a generated key is answered, right or wrong, whatever is guessed beside it", async (t) => {
   const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
-  const secret = drawApiKey();
+  const secret = generateApiKey();
   const options = { limiter, catalog: catalogWith({ known: GRANT }, secret) };
   for (let i = 0; i < 5; i++) await grantOf(`wrong ${i}`, place(), options);
   await t.throwsAsync(grantOf("wrong", place(), options), { code: "too_many_requests" });
   t.deepEqual(await grantOf(secret, place(), options), GRANT);
-  for (let i = 0; i < 50; i++) t.is(await grantOf(drawApiKey(), place(), options), null);
+  for (let i = 0; i < 50; i++) t.is(await grantOf(generateApiKey(), place(), options), null);
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import test from "ava";
 
-import { drawApiKey } from "../../src/catalog/secrets.ts";
+import { generateApiKey } from "../../src/catalog/secrets.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import type { RateLimiter, Refusal } from "../../src/ratelimit/rate-limiter.ts";
@@ -71,12 +71,12 @@ test("during guesses a chosen key works on its own connection only, and a genera
   t.true(limiter.admit(mine, "chosen key", "id", "key"));
   t.false(limiter.admit(mine, "other key", "another", "key"), "another one was not right here");
   t.false(limiter.admit(from("192.0.2.3"), "chosen key", "id", "key"), "another connection is not told");
-  t.true(limiter.admit(from("192.0.2.3"), drawApiKey(), "drawn", "drawn"));
+  t.true(limiter.admit(from("192.0.2.3"), generateApiKey(), "drawn", "drawn"));
 });
 
 test("wrong keys in the form of generated ones lock nobody out", (t) => {
   const { limiter } = gateAt();
-  for (let i = 0; i < 100; i++) guess(limiter, "192.0.2.1", drawApiKey());
+  for (let i = 0; i < 100; i++) guess(limiter, "192.0.2.1", generateApiKey());
   t.notThrows(() => guess(limiter, "192.0.2.1", "chosen key"));
 });
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { drawApiKey } from "../../src/catalog/secrets.ts";
+import { generateApiKey } from "../../src/catalog/secrets.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, KEY, KINDS, LOG, startService } from "../support/service.ts";
@@ -113,7 +113,7 @@ test.serial("producers keep posting while others guess, and a chosen key is not 
     t.is((await byHttp(posting(service), chunked)).status, 201);
     t.is((await ask(t, posting(service), form(drawn.secret))).status, 201, "a drawn key, on a new connection");
     t.is((await ask(t, `${logs(service)}?apikey=${drawn.secret}`)).status, 200);
-    t.is((await ask(t, posting(service), form(drawApiKey()))).status, 401, "and a wrong one is told so");
+    t.is((await ask(t, posting(service), form(generateApiKey()))).status, 401, "and a wrong one is told so");
   }
   for (const given of [form, (key: string) => ({ ...chunked, ...form(key), headers: chunked.headers })]) {
     const refused = await ask(t, posting(service), given(`${KEY}x`));
@@ -126,7 +126,7 @@ test.serial("producers keep posting while others guess, and a chosen key is not 
 
 test.serial("wrong keys in the form of generated ones lock nobody out", async (t) => {
   const service = await start(t, FEW);
-  for (let i = 0; i < 30; i++) t.is((await ask(t, posting(service), form(drawApiKey()))).status, 401);
+  for (let i = 0; i < 30; i++) t.is((await ask(t, posting(service), form(generateApiKey()))).status, 401);
   t.is((await ask(t, logs(service), { headers: RIGHT })).status, 200);
 });
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import { isDrawnApiKey } from "../../catalog/secrets.ts";
+import { isGeneratedApiKey } from "../../catalog/secrets.ts";
 
 const SCHEME = /^(?<scheme>[A-Za-z]+) +(?<value>\S.*)$/;
 /** Headers whose value is an API key. */
@@ -40,7 +40,7 @@ function keyOfAuthorization(header: string): string {
 
 /** Decodes Elasticsearch's scheme: the key itself, or base64 of an id, a colon and the key. */
 function keyOfApiKey(value: string): string {
-  if (isDrawnApiKey(value)) return value;
+  if (isGeneratedApiKey(value)) return value;
   const decoded = Buffer.from(value, "base64");
   const isBase64 = decoded.toString("base64").replace(/=+$/, "") === value.replace(/=+$/, "");
   return (isBase64 ? afterColon(decoded.toString("utf8")) : null) ?? value;
