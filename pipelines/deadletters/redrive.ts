@@ -3,7 +3,7 @@ import type { DeletionLog } from "../../src/bus/deletions.ts";
 import type { Deletion } from "../../src/events/deletion.ts";
 import { decodeRecord } from "../../src/events/record.ts";
 import { firstCharacters } from "../../src/events/text.ts";
-import type { DeadLetters, Letter, LetterPage, Redriven } from "../../src/operations/operations.ts";
+import type { DeadLetters, DeadLetterSummary, DeadLetterPage, Redriven } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
 import { decodeLetter, recordOf } from "./codec.ts";
 import type { DeadLetter } from "./codec.ts";
@@ -37,9 +37,9 @@ export type DeadLetterPorts = {
 async function list(
   bus: Pick<Bus, "read">,
   { after, limit, state }: Parameters<DeadLetters["list"]>[0],
-): Promise<LetterPage> {
+): Promise<DeadLetterPage> {
   const marks = await readMarks(bus);
-  const letters: Letter[] = [];
+  const letters: DeadLetterSummary[] = [];
   const from = after === null ? null : parseId(after);
   for await (const { id, letter } of firstParts(bus, from)) {
     if (id === after) continue;
@@ -51,7 +51,11 @@ async function list(
   return { letters, next: null, open: marks.open, total: marks.total };
 }
 
-function show(id: string, { time, stage, reason, origin, key, content }: DeadLetter, redriven: number | null): Letter {
+function show(
+  id: string,
+  { time, stage, reason, origin, key, content }: DeadLetter,
+  redriven: number | null,
+): DeadLetterSummary {
   const start = content.subarray(0, 4 * CONTENT_MAX_CHARACTERS).toString("utf8");
   const { topic, partition, offset, line } = origin;
   return {

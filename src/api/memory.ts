@@ -55,7 +55,7 @@ const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["k
 /** Estimate for an event in a list, without its data. See {@link sizeOfEvents}. */
 export const EVENT_BYTES = 8 * 1024;
 export const USER_BYTES = 4 * 1024;
-export const LETTER_BYTES = 16 * 1024;
+export const DEAD_LETTER_BYTES = 16 * 1024;
 /** XML has an element for each attribute. */
 const ATTRIBUTES_COPIES = 8;
 /** More field names than most logs have; values are usually short. */

@@ -9,7 +9,7 @@ import { printable, table } from "./terminal.ts";
 import { untilEnded } from "./wait.ts";
 import type { Job } from "./wait.ts";
 
-type Letter = {
+type DeadLetterSummary = {
   readonly id: string;
   readonly time: string;
   readonly redriven: string | null;
@@ -19,7 +19,7 @@ type Letter = {
   readonly key: string;
   readonly content: string;
 };
-type Page = { readonly letters: readonly Letter[]; readonly next: string | null; readonly open: number };
+type Page = { readonly letters: readonly DeadLetterSummary[]; readonly next: string | null; readonly open: number };
 
 const SHOWN_CHARACTERS = 60;
 

@@ -72,20 +72,20 @@ export type DeadLetters = {
    * @param page.after id of the last letter of the previous page
    * @param page.state `open`: only letters that were not redriven
    */
-  list(page: { after: string | null; limit: number; state: "open" | "all" }): Promise<LetterPage>;
+  list(page: { after: string | null; limit: number; state: "open" | "all" }): Promise<DeadLetterPage>;
   /** Sends letters through the pipeline again: those with the given ids, or all open ones. */
   redrive(which: "all" | readonly string[]): Promise<Redriven>;
 };
 
-export type LetterPage = {
-  readonly letters: readonly Letter[];
+export type DeadLetterPage = {
+  readonly letters: readonly DeadLetterSummary[];
   /** Pass it as `after` for the next page; null: this is the last page. */
   readonly next: string | null;
   readonly open: number;
   readonly total: number;
 };
 
-export type Letter = {
+export type DeadLetterSummary = {
   /** Position of the letter on its topic: `17`, or `1-17` in a partition other than the first. */
   readonly id: string;
   /** Times of the failure and of the redrive; milliseconds since the Unix epoch. */

@@ -1,10 +1,10 @@
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Method, Route } from "../../http/route.ts";
-import type { Letter, Operations } from "../../operations/operations.ts";
+import type { DeadLetterSummary, Operations } from "../../operations/operations.ts";
 import type { ApiCall, ApiHandler, Context } from "../context.ts";
 import { readJson } from "../input.ts";
-import { LETTER_BYTES } from "../memory.ts";
+import { DEAD_LETTER_BYTES } from "../memory.ts";
 import { RedriveOrder } from "../schemas/operations.ts";
 import { ok } from "./json.ts";
 
@@ -22,7 +22,7 @@ export function deadLetterRoutes(context: Context, route: OperationRoute): Route
   return [
     route("GET", "/deadletters", async ({ query, memory }, { deadLetters }) => {
       const limit = parseLimit(query.get("limit"));
-      await memory.take(limit * LETTER_BYTES);
+      await memory.take(limit * DEAD_LETTER_BYTES);
       const page = await deadLetters.list({
         after: parseAfter(query.get("after")),
         limit,
@@ -40,7 +40,7 @@ export function deadLetterRoutes(context: Context, route: OperationRoute): Route
   ];
 }
 
-function show({ time, redriven, ...letter }: Letter) {
+function show({ time, redriven, ...letter }: DeadLetterSummary) {
   return { ...letter, time: new Moment(time), redriven: redriven === null ? null : new Moment(redriven) };
 }
 

@@ -9,8 +9,8 @@ export const OPERATING: Readonly<Record<string, Operation>> = {
     ...base,
     id: "listDeadLetters",
     summary: "List the records that the pipeline could not process, with the reasons; for service admins",
-    query: schemas.LetterQuery,
-    answers: { 200: { what: "A page of dead letters", schema: schemas.LetterPageRecord } },
+    query: schemas.DeadLetterQuery,
+    answers: { 200: { what: "A page of dead letters", schema: schemas.DeadLetterPageRecord } },
     errors: ["bus_unavailable", "unsupported"],
   },
   "POST /deadletters/redrive": {

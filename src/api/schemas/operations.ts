@@ -7,7 +7,7 @@ import { named } from "./named.ts";
 
 /** Schemas of operators' requests and their responses. */
 
-export const LetterQuery = z.object({
+export const DeadLetterQuery = z.object({
   after: z.string().describe("The `next` of the previous page."),
   limit: z.int().min(1).max(500).default(100).describe("How many dead letters a page has."),
   state: z.enum(["open", "all"]).default("open").describe("open: only letters that were not redriven."),
@@ -46,7 +46,7 @@ export const BackupOrder = named(
 
 const Count = z.int().min(0);
 
-export const LetterPageRecord = named(
+export const DeadLetterPageRecord = named(
   "DeadLetters",
   z.strictObject({
     letters: z.array(

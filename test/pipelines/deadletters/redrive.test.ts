@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { createDeadLetters } from "../../../pipelines/deadletters/redrive.ts";
 import type { Bus } from "../../../src/bus/bus.ts";
 import { decodeRecord, encodeLine, encodeRecord } from "../../../src/events/record.ts";
-import type { Letter } from "../../../src/operations/operations.ts";
+import type { DeadLetterSummary } from "../../../src/operations/operations.ts";
 import { accept, caughtUp, deletionsOn, makeLog, post, rows, start, uniqueLog } from "../house.ts";
 import type { House } from "../house.ts";
 import { PLACES } from "../places.ts";
@@ -109,7 +109,7 @@ for (const { name, open } of PLACES) {
     await breakLines(house.bus, 25);
     await drain(t, house);
     const letters = createDeadLetters({ ...house, deletions: deletionsOn(house.bus) });
-    const found: Letter[] = [];
+    const found: DeadLetterSummary[] = [];
     let pages = 0;
     for (let after: string | null = null; pages === 0 || after !== null; pages++) {
       const page = await letters.list({ ...OPEN, after, limit: 10 });
