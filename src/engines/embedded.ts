@@ -12,7 +12,7 @@ import { backup, STORE_FILE } from "../operations/backup.ts";
 import { decisionsInFile } from "../operations/decisions.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
-import { refuseHalfRestored } from "../operations/restore.ts";
+import { refuseIncompleteRestore } from "../operations/restore.ts";
 import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
@@ -83,6 +83,6 @@ function makeFolder(folder: string): string {
       cause: error,
     });
   }
-  refuseHalfRestored(folder);
+  refuseIncompleteRestore(folder);
   return folder;
 }

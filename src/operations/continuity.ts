@@ -8,9 +8,17 @@ import { UNEXPECTED_ERROR } from "../monitoring/appends.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
 import { faultsOf } from "./faults.ts";
-import { type Found, known, type Marks, type MarksFile, type Part, PARTS, type State } from "./marks.ts";
+import {
+  type EngineName,
+  ENGINES,
+  type Marks,
+  type MarksFile,
+  marksOf,
+  type PartitionState,
+  type State,
+} from "./marks.ts";
 
-const TODO: Readonly<Record<Part, string>> = {
+const TODO: Readonly<Record<EngineName, string>> = {
   bus:
     "bring back the old bus, or restore a backup; or run `loggia holds accept bus`: events that were not stored yet " +
     "stay missing",
@@ -24,7 +32,7 @@ const TODO: Readonly<Record<Part, string>> = {
 
 /** Suffix of the reason of a hold that a replay did not end. */
 const REPLAYED = "; a replay has brought back what the bus holds, and no more";
-const UNCOMPARED = "its state has not been compared yet with the last known one";
+const NOT_COMPARED = "its state has not been compared yet with the last known one";
 const RETRY_MS = 1_000;
 const REMOVAL_MS = 300_000;
 /** Attempts at writing the marks, which other processes write too. */
@@ -88,7 +96,7 @@ class Watch {
   readonly #spared = new Map<string, number>();
   #acceptedDamage: string | null = null;
   #last: Promise<void> = Promise.resolve();
-  #fault: string | null = UNCOMPARED;
+  #fault: string | null = NOT_COMPARED;
 
   constructor(options: ContinuityOptions) {
     this.#options = options;
@@ -112,9 +120,9 @@ class Watch {
     return this.#inTurn(() => this.#compare());
   }
 
-  /** Accepts the current state of a part as the new reference. */
-  accept(part: Part): Promise<void> {
-    return this.#inTurn(() => this.#change((before) => this.#accepted(part, before)));
+  /** Accepts the current state of an engine as the new reference. */
+  accept(engine: EngineName): Promise<void> {
+    return this.#inTurn(() => this.#change((before) => this.#accepted(engine, before)));
   }
 
   /**
@@ -154,13 +162,13 @@ class Watch {
       const faults = faultsOf(state, before);
       const pending = { ...faults, ...before?.pending };
       if (faults.store !== undefined && state.lost.length > (before?.lost.length ?? 0)) pending.store = faults.store;
-      const now = { ...known(state, before), pending };
+      const now = { ...marksOf(state, before), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);
       this.#fault = null;
       this.#compared.resolve();
     } catch (error) {
-      const why = `${UNCOMPARED}: ${error instanceof LoggiaError ? error.message : UNEXPECTED_ERROR}`;
+      const why = `${NOT_COMPARED}: ${error instanceof LoggiaError ? error.message : UNEXPECTED_ERROR}`;
       // Comparisons are retried soon, so each reason is logged once.
       if (this.#fault !== why)
         log.warn({ err: error }, "the engines could not be compared with their stored marks; retrying");
@@ -179,31 +187,31 @@ class Watch {
     throw new LoggiaError("conflict", "Other processes are writing the marks of the engines; try again");
   }
 
-  async #accepted(part: Part, before: Marks): Promise<Marks> {
+  async #accepted(engine: EngineName, before: Marks): Promise<Marks> {
     const { store, keepsOffsets } = this.#options;
-    if (!(part in before.pending)) return before;
+    if (!(engine in before.pending)) return before;
     const state = await this.#read(null);
-    if (part === "bus") this.#acceptedDamage = this.#options.bus.damage?.() ?? null;
-    if (part === "store" && keepsOffsets) {
+    if (engine === "bus") this.#acceptedDamage = this.#options.bus.damage?.() ?? null;
+    if (engine === "store" && keepsOffsets) {
       for (const { partition, acknowledged, covered, first } of state.partitions) {
         if (covered === null && acknowledged <= first) continue;
         const position = { topic: "events", partition, offset: acknowledged - 1 } as const;
         await store.writeEvents(store.prepareEvents(), position);
       }
     }
-    const { [part]: _, ...pending } = before.pending;
+    const { [engine]: _, ...pending } = before.pending;
     const { ends, moment, catalog, catalogId, hasAccounts, hasEvents, parts } = state;
     const changes = {
       bus: { ends, moment },
       store: { hasEvents, parts, lost: [] },
       catalog: { catalog, catalogId, hasAccounts, mayLackAccounts: !hasAccounts },
-    }[part];
+    }[engine];
     return { ...before, ...changes, pending };
   }
 
   #show(pending: Marks["pending"]): void {
     const { holds } = this.#options;
-    for (const name of PARTS) {
+    for (const name of ENGINES) {
       const why = pending[name];
       if (why === undefined) holds.clear(name);
       else {
@@ -216,7 +224,7 @@ class Watch {
   /** @param before marks to find changes since; null: there are none */
   async #read(before: Marks | null): Promise<State> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
-    const reached: Found[] = [];
+    const reached: PartitionState[] = [];
     for (const { partition, first, end, next } of await bus.lag("events", group)) {
       const covered = await store.nextOffset("events", partition);
       reached.push({ partition, first, end, acknowledged: next, covered });

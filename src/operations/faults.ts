@@ -1,10 +1,10 @@
-import type { Marks, Part, State } from "./marks.ts";
+import type { Marks, EngineName, State } from "./marks.ts";
 
 const SHOWN = 5;
 
-/** Returns the mismatches and their reasons, by part. */
-export function faultsOf(state: State, before: Marks | null): Partial<Record<Part, string>> {
-  const faults: Partial<Record<Part, string>> = {};
+/** Returns the mismatches and their reasons, by engine. */
+export function faultsOf(state: State, before: Marks | null): Partial<Record<EngineName, string>> {
+  const faults: Partial<Record<EngineName, string>> = {};
   for (const { partition, first, end, acknowledged, covered } of state.partitions) {
     const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
     if (end < ended) faults.bus = `the bus ends at record ${end}, but reached ${ended} before: it was lost or replaced`;

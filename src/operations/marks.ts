@@ -23,7 +23,7 @@ export type Marks = {
   /** A time and each partition's first offset since then. A recreated topic has lower offsets. */
   readonly moment: { readonly at: number; readonly offsets: Readonly<Record<string, number>> } | null;
   /** Mismatches that no person has accepted yet, with their reasons. */
-  readonly pending: Readonly<Partial<Record<Part, string>>>;
+  readonly pending: Readonly<Partial<Record<EngineName, string>>>;
 };
 
 export type MarksFile = {
@@ -38,11 +38,11 @@ export type MarksFile = {
   forgetRemoved(id: string): Promise<void>;
 };
 
-export type Part = Extract<HoldName, "bus" | "store" | "catalog">;
-export const PARTS: readonly Part[] = ["bus", "store", "catalog"];
+export type EngineName = Extract<HoldName, "bus" | "store" | "catalog">;
+export const ENGINES: readonly EngineName[] = ["bus", "store", "catalog"];
 
 /** State of one partition of the topic `events`. */
-export type Found = {
+export type PartitionState = {
   readonly partition: number;
   readonly first: number;
   readonly end: number;
@@ -56,7 +56,7 @@ export type Found = {
 export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
   /** Set if the first offset of a known moment has fallen: records from it on were replaced. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
-  readonly partitions: readonly Found[];
+  readonly partitions: readonly PartitionState[];
   /** Damage to the bus's file reported by its engine. */
   readonly damage: string | null;
   readonly keepsOffsets: boolean;
@@ -68,7 +68,7 @@ export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
  * Returns the marks of a state, with members in the order of reading, so that equal marks serialize
  * equally.
  */
-export function known(state: State, before: Marks | null): Omit<Marks, "pending"> {
+export function marksOf(state: State, before: Marks | null): Omit<Marks, "pending"> {
   const { ends, catalog, catalogId, hasAccounts, hasEvents, parts, lost, moment } = state;
   const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;
   return { ends, catalog, catalogId, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };

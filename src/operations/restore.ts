@@ -38,7 +38,7 @@ export async function restore(from: string, data: string): Promise<Manifest> {
 }
 
 /** @throws StartError if a restore into this folder was interrupted */
-export function refuseHalfRestored(data: string): void {
+export function refuseIncompleteRestore(data: string): void {
   if (!existsSync(join(data, RESTORING))) return;
   throw new StartError(`A restore into ${data} was interrupted: empty the folder and restore again`);
 }

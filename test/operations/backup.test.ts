@@ -12,7 +12,7 @@ import { LoggiaError } from "../../src/errors.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { backup } from "../../src/operations/backup.ts";
 import type { BackupOptions } from "../../src/operations/backup.ts";
-import { refuseHalfRestored, restore } from "../../src/operations/restore.ts";
+import { refuseIncompleteRestore, restore } from "../../src/operations/restore.ts";
 import { accept, caughtUp, makeLog, openEmbedded, post, rows, start } from "../pipelines/house.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -195,8 +195,8 @@ test("a damaged or incomplete backup is refused, and nothing of it remains", asy
   const begun = "2026-11-21T00:00:00Z";
   writeFileSync(join(to, "backup.json"), JSON.stringify({ version: 1, begun, files: [] }));
   await t.throwsAsync(restore(to, data), { name: "StartError", message: /no backup that this release can read/ });
-  refuseHalfRestored(data);
+  refuseIncompleteRestore(data);
   writeFileSync(join(data, "restore-not-finished"), "");
-  t.throws(() => refuseHalfRestored(data), { name: "StartError", message: /was interrupted/ });
+  t.throws(() => refuseIncompleteRestore(data), { name: "StartError", message: /was interrupted/ });
   t.false(existsSync(join(data, "bus.sqlite")));
 });
