@@ -10,7 +10,7 @@ import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
 import { roomForGroups, sizeOfGroups } from "./memory.ts";
-import { readAskedQuery } from "./asked-query.ts";
+import { readRequestedQuery } from "./requested-query.ts";
 import { runUsers } from "./users.ts";
 import { answerGroups } from "./groups/answer.ts";
 import { showGroups } from "./groups/view.ts";
@@ -19,7 +19,7 @@ export function queryRoutes(context: Context): Route[] {
   return [
     authenticated(context, "GET", "/1/logs/:log/query", async (call) => {
       const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
-      const question = readAskedQuery(context, call, key);
+      const question = readRequestedQuery(context, call, key);
       if (question === null) {
         throw new LoggiaError(
           "bad_query",

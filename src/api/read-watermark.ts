@@ -37,10 +37,10 @@ export type ReadWatermarkOptions = {
 
 /** Without readers for this long, checks are rare and nothing is refreshed. */
 const IDLE_MS = 10_000;
-const LOOK_EVERY_MS = { idle: 250, followed: 50 } as const;
-/** Minimum time between the starts of two refreshes, and its minimum in durations of a refresh. */
+const CHECK_EVERY_MS = { idle: 250, followed: 50 } as const;
+/** Minimum time between the starts of two refreshes: this, or a multiple of the last duration. */
 const REFRESH_EVERY_MS = 300;
-const REFRESH_SHARE = 2;
+const REFRESH_DURATION_FACTOR = 2;
 
 /**
  * Tracks the read watermark of a cluster. Once the pipeline has passed the end offsets of a moment,
@@ -87,14 +87,14 @@ export function watchReadWatermark(options: ReadWatermarkOptions): ReadWatermark
       log.debug({ err: error }, "the store could not be refreshed for the read watermark");
     }
     const took_ms = performance.now() - start_ms;
-    nextRefresh_ms = start_ms + Math.max(REFRESH_EVERY_MS, REFRESH_SHARE * took_ms);
+    nextRefresh_ms = start_ms + Math.max(REFRESH_EVERY_MS, REFRESH_DURATION_FACTOR * took_ms);
     isRefreshing = false;
   }
 
   const progress = watchProgress({
     bus,
     group,
-    every_ms: () => LOOK_EVERY_MS[isFollowed() ? "followed" : "idle"],
+    every_ms: () => CHECK_EVERY_MS[isFollowed() ? "followed" : "idle"],
     now: onBus,
     log,
     sampled: (_, passed_ms) => {

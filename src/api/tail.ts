@@ -22,7 +22,7 @@ import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showsAttributes } from "./event-view.ts";
 import { EVENT_BYTES } from "./memory.ts";
-import { readQueryOrFilters } from "./asked-query.ts";
+import { readQueryOrFilters } from "./requested-query.ts";
 import { hintsAhead, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
 import type { TailFormat } from "./tail-formats.ts";

@@ -12,7 +12,7 @@ import { planQuery, WHOLE } from "../../query/planner.ts";
 import type { GroupQuestion, Question } from "../../query/question.ts";
 import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
-import { readQueryOrFilters } from "../asked-query.ts";
+import { readQueryOrFilters } from "../requested-query.ts";
 import { personOfCaller } from "../caller.ts";
 import { authenticated, logKeyOf } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";

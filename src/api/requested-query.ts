@@ -6,14 +6,18 @@ import { isFilter } from "../query/filters.ts";
 import type { ApiCall, Context } from "./context.ts";
 
 /** An LQL query with its parameter `tz`. */
-export type AskedQuery = { readonly text: string; readonly tz: string | null };
+export type RequestedQuery = { readonly text: string; readonly tz: string | null };
 
 /**
  * Returns the query of a call: `query`, or the saved query named by `saved`; null if neither is
  * given. The parameter `tz` overrides the saved zone.
  * @throws LoggiaError `bad_parameter` if both are given, `saved_query_not_found`
  */
-export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiCall, log: LogKey): AskedQuery | null {
+export function readRequestedQuery(
+  { catalog }: Pick<Context, "catalog">,
+  call: ApiCall,
+  log: LogKey,
+): RequestedQuery | null {
   const text = call.query.get("query");
   const name = call.query.get("saved");
   const tz = call.query.get("tz");
@@ -29,12 +33,16 @@ export function readAskedQuery({ catalog }: Pick<Context, "catalog">, call: ApiC
 }
 
 /**
- * Like {@link readAskedQuery}, for calls that take list parameters if no query is given.
+ * Like {@link readRequestedQuery}, for calls that take list parameters if no query is given.
  * @throws LoggiaError `bad_parameter` if both are given: ignoring a filter would return more than
  * requested
  */
-export function readQueryOrFilters(context: Pick<Context, "catalog">, call: ApiCall, log: LogKey): AskedQuery | null {
-  const asked = readAskedQuery(context, call, log);
+export function readQueryOrFilters(
+  context: Pick<Context, "catalog">,
+  call: ApiCall,
+  log: LogKey,
+): RequestedQuery | null {
+  const asked = readRequestedQuery(context, call, log);
   const filter = asked === null ? undefined : [...call.query.keys()].find(isFilter);
   if (filter === undefined) return asked;
   throw new LoggiaError(
