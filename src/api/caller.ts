@@ -42,7 +42,7 @@ export type AuthenticationOptions = GrantOptions & {
 type PersonCaller = Extract<Caller, { kind: "account" }>;
 type Pair = { readonly email: string; readonly password: string };
 
-const HOW = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
+const HOW_TO_AUTHENTICATE = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
 
 /**
  * Authenticates a request. A session cookie with the page's header takes precedence, then a ticket,
@@ -68,7 +68,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     const pair = parseBasic(authorization);
     if (pair === null) {
       const why = "The header Authorization holds no e-mail and password in the form of HTTP Basic";
-      throw new LoggiaError("unauthorized", `${why}. ${HOW}`);
+      throw new LoggiaError("unauthorized", `${why}. ${HOW_TO_AUTHENTICATE}`);
     }
     return await checkPair(pair, call, options);
   }
@@ -77,7 +77,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
   const refusal = cookies.length === 0 ? null : browsers.refusalOfSession(call.request);
-  throw refusal ?? new LoggiaError("unauthorized", `The request has no credentials. ${HOW}`);
+  throw refusal ?? new LoggiaError("unauthorized", `The request has no credentials. ${HOW_TO_AUTHENTICATE}`);
 }
 
 /**
@@ -181,7 +181,7 @@ export async function checkPair(
 }
 
 function wrongPair(): LoggiaError {
-  return new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW}`);
+  return new LoggiaError("unauthorized", `E-mail or password is wrong. ${HOW_TO_AUTHENTICATE}`);
 }
 
 async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {

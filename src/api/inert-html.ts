@@ -1,5 +1,5 @@
 /** Tags of elements that no policy keeps from the network. A tag name directly follows `<`. */
-const REACHING = /<(\/?)(link|iframe)/gi;
+const NETWORK_TAGS = /<(\/?)(link|iframe)/gi;
 
 /**
  * Disables HTML elements that reach the network despite a content security policy and a sandbox:
@@ -8,5 +8,5 @@ const REACHING = /<(\/?)(link|iframe)/gi;
  * policy forbids everything else that they load.
  */
 export function inertHtml(html: string): string {
-  return html.replace(REACHING, "<$1x-$2");
+  return html.replace(NETWORK_TAGS, "<$1x-$2");
 }

@@ -10,7 +10,7 @@ const MOST_LOGS = 20;
 /** Most names searched for a similar one. */
 const MOST_SIMILAR = 2_000;
 /** Most cached names, over all logs. */
-const MOST_REMEMBERED = 200_000;
+const MAX_CACHED_NAMES = 200_000;
 
 /**
  * Finds attributes that no event has. Known names are cached, so that most queries cost the store
@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 200_000;
  */
 export class KnownAttributes {
   readonly #store: Pick<Store, "attributeNames">;
-  readonly #remembered = new Map<LogKey, ReadonlySet<string>>();
+  readonly #cached = new Map<LogKey, ReadonlySet<string>>();
   #count = 0;
 
   constructor(store: Pick<Store, "attributeNames">) {
@@ -32,7 +32,7 @@ export class KnownAttributes {
   async hints(plan: Pick<Plan, "logs">): Promise<readonly string[]> {
     const names = [...attributesIn(plan)].slice(0, MOST_NAMES);
     const { logs } = plan;
-    const missing = names.filter((name) => !logs.some((log) => this.#remembered.get(log)?.has(name)));
+    const missing = names.filter((name) => !logs.some((log) => this.#cached.get(log)?.has(name)));
     if (missing.length === 0 || logs.length === 0 || logs.length > MOST_LOGS) return [];
     try {
       const known = await Promise.all(logs.map((log) => this.#read(log)));
@@ -48,18 +48,18 @@ export class KnownAttributes {
   async #read(log: LogKey): Promise<ReadonlySet<string>> {
     const names = new Set(await this.#store.attributeNames(log));
     this.#forget(log);
-    this.#remembered.set(log, names);
+    this.#cached.set(log, names);
     this.#count += names.size;
-    for (const [oldest] of this.#remembered) {
-      if (this.#count <= MOST_REMEMBERED || oldest === log) break;
+    for (const [oldest] of this.#cached) {
+      if (this.#count <= MAX_CACHED_NAMES || oldest === log) break;
       this.#forget(oldest);
     }
     return names;
   }
 
   #forget(log: LogKey): void {
-    this.#count -= this.#remembered.get(log)?.size ?? 0;
-    this.#remembered.delete(log);
+    this.#count -= this.#cached.get(log)?.size ?? 0;
+    this.#cached.delete(log);
   }
 }
 

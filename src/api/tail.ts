@@ -33,7 +33,7 @@ const MAX_LAST = 500;
 /** Events per store query. */
 const PAGE = 100;
 /** Interval of checks for new events: of this process's writes or the read watermark. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 const COMMENT_MS = 15_000;
 /** Interval of checks that the caller may still read the log. */
 const RIGHTS_MS = 1_000;
@@ -146,7 +146,7 @@ class Tail {
     const end = readWatermark?.current();
     const newest = end ?? store.writes?.();
     if (newest !== undefined && newest === this.#seen) {
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
       return [];
     }
     const bounds: Condition[] = [{ kind: "accepted-after", id: this.#cursor }];
@@ -154,7 +154,7 @@ class Tail {
     const rows = await this.#rows(bounds, { order: "asc", take: PAGE });
     this.#cursor = rows.at(-1)?.id ?? this.#cursor;
     if (rows.length < PAGE) this.#seen = newest;
-    if (rows.length === 0 && newest === undefined) await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    if (rows.length === 0 && newest === undefined) await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     return rows;
   }
 
@@ -198,14 +198,14 @@ class Tail {
       const plan = { ...this.#plan([], { order: "desc", take: 1 }), where: EVERYTHING };
       return (await this.#ask(() => this.#context.store.rows(plan)))[0]?.id ?? firstIdAt(0);
     }
-    for (let waited_ms = 0; readWatermark.current() === firstIdAt(0); waited_ms += LOOK_MS) {
+    for (let waited_ms = 0; readWatermark.current() === firstIdAt(0); waited_ms += POLL_MS) {
       if (waited_ms >= WATERMARK_WAIT_MS) {
         throw new LoggiaError(
           "overloaded",
           "It is not known yet up to which event the log is complete; try again in a moment",
         );
       }
-      await sleep(LOOK_MS);
+      await sleep(POLL_MS);
     }
     return readWatermark.current();
   }

@@ -49,7 +49,7 @@ function cellsOf(row: EventRow, annotations: Annotations | undefined, header: re
     tags: tags.join(" "),
     bookmarks: bookmarks.join(" "),
     alerts: alerts?.join(" ") ?? null,
-    geo: placeOf(geo),
+    geo: geoText(geo),
     pattern: row.pattern,
     attributes: row.attributes ?? "{}",
     ...attributeColumns(row, header),
@@ -58,7 +58,7 @@ function cellsOf(row: EventRow, annotations: Annotations | undefined, header: re
 }
 
 /** Formats a place as it is posted. */
-function placeOf(geo: Geo | null): string {
+function geoText(geo: Geo | null): string {
   if (geo === null) return "";
   return "ip" in geo ? `ip:${geo.ip}` : `${geo.lat},${geo.lon}`;
 }
@@ -76,20 +76,20 @@ export function pagesOfEvents(
   { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const { sort } = plan;
-  return isWalkable(sort) ? walkedPages(store, { ...plan, sort }, ask) : countedPages(store, plan, { ask, now_ms });
+  return isWalkable(sort) ? keysetPages(store, { ...plan, sort }, ask) : offsetPages(store, plan, { ask, now_ms });
 }
 
-type WalkedPlan = ListPlan & { readonly sort: readonly FieldSortKey[] };
+type KeysetPlan = ListPlan & { readonly sort: readonly FieldSortKey[] };
 /** Start of a page (after an event), its size, and the remaining events to skip and to take. */
-type Place = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow | null; readonly page: number };
+type PagePosition = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow | null; readonly page: number };
 
 /** Pages by position. The next page is read while one is written, so store and reader overlap. */
-async function* walkedPages(
+async function* keysetPages(
   store: Pick<Store, "rows" | "annotations">,
-  plan: WalkedPlan,
+  plan: KeysetPlan,
   ask: Ask,
 ): AsyncGenerator<readonly MarkedEvent[]> {
-  const read = (place: Place): ReturnType<typeof readPage> => {
+  const read = (place: PagePosition): ReturnType<typeof readPage> => {
     const page = readPage(store, plan, place, ask);
     // The error is handled when the page is awaited.
     page.catch(() => {});
@@ -105,10 +105,10 @@ async function* walkedPages(
 
 async function readPage(
   store: Pick<Store, "rows">,
-  plan: WalkedPlan,
-  { skip, take, last, page }: Place,
+  plan: KeysetPlan,
+  { skip, take, last, page }: PagePosition,
   ask: Ask,
-): Promise<{ readonly rows: readonly EventRow[]; readonly next: Place | null }> {
+): Promise<{ readonly rows: readonly EventRow[]; readonly next: PagePosition | null }> {
   const where: Condition =
     last === null ? plan.where : { kind: "and", conditions: [plan.where, behind(last, plan.sort)] };
   const size = Math.min(page, skip + take);
@@ -126,7 +126,7 @@ async function readPage(
  * @throws LoggiaError `conflict` if the number of events changes, as pages would overlap or skip
  * some
  */
-async function* countedPages(
+async function* offsetPages(
   store: Pick<Store, "list" | "annotations">,
   plan: ListPlan,
   { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },

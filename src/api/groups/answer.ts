@@ -4,7 +4,7 @@ import type { AfterStore, GroupQuestion } from "../../query/question.ts";
 import { rangeOf } from "../../query/span.ts";
 import { mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
-import { earlier } from "./compare.ts";
+import { planEarlierGroups } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
 import { withRates } from "./rates.ts";
 
@@ -53,7 +53,7 @@ async function withPrevious(
   const { plan, compare, now_ms, zone } = question;
   if (compare === null || groups.length === 0)
     return await mapYielding(groups, (group) => ({ ...group, previous: null }));
-  const { plan: before, finder } = earlier(plan, compare, zone, now_ms, groups);
+  const { plan: before, finder } = planEarlierGroups(plan, compare, zone, now_ms, groups);
   const found = await withRates(
     await store.group(before),
     { ...question, plan: before },

@@ -11,9 +11,9 @@ import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /** Up to this many groups are queried by key, instead of querying all earlier groups. */
-const MOST_SOUGHT = 500;
+const MAX_GROUPS_BY_KEY = 500;
 
-export type Earlier = {
+export type EarlierGroups = {
   readonly plan: GroupPlan;
   /** Returns a function that finds the earlier group of a current one among the plan's groups. */
   readonly finder: (groups: readonly Group[]) => Promise<(keys: readonly GroupValue[]) => Group | undefined>;
@@ -25,21 +25,27 @@ export type Earlier = {
  *
  * @param shown the current groups
  */
-export function earlier(plan: GroupPlan, step: Step, zone: Zone, now_ms: number, shown: readonly Group[]): Earlier {
+export function planEarlierGroups(
+  plan: GroupPlan,
+  step: Step,
+  zone: Zone,
+  now_ms: number,
+  shown: readonly Group[],
+): EarlierGroups {
   const back = { unit: step.unit, count: -step.count };
   const shift = (moment: number): number => stepFrom(moment, back, zone);
   const parts = [shifted(plan.where, shift)];
   if (rangeOf(plan.where).to_ms === Infinity) {
     parts.push({ kind: "number", field: "created", op: "<", value: shift(now_ms) });
   }
-  const sought = only(plan.by, shown);
-  if (sought !== null) parts.push(sought);
+  const onlyShown = conditionOfGroups(plan.by, shown);
+  if (onlyShown !== null) parts.push(onlyShown);
   const aggregates = plan.aggregates.map((aggregate) => shiftedAggregate(aggregate, shift));
   return {
     plan: {
       ...plan,
       where: { kind: "and", conditions: parts },
-      by: plan.by.map((by) => (by.kind === "period" ? later(by, step) : by)),
+      by: plan.by.map((by) => (by.kind === "period" ? shiftedPeriod(by, step) : by)),
       aggregates,
       having: null,
       sort: { by: "key", direction: "asc" },
@@ -71,17 +77,17 @@ function shiftedAggregate(aggregate: Aggregate, shift: (moment: number) => numbe
 }
 
 /** Shifts a period's zone forward, so that earlier events get the keys of current groups. */
-function later(by: Period, { unit, count }: Step): Period {
+function shiftedPeriod(by: Period, { unit, count }: Step): Period {
   const { zone } = by;
   switch (unit) {
     case "MINUTES":
     case "HOURS": {
       const length_ms = count * (unit === "MINUTES" ? MINUTE_MS : HOUR_MS);
-      return { ...by, zone: aheadBy(zone, length_ms, length_ms) };
+      return { ...by, zone: shiftedZone(zone, length_ms, length_ms) };
     }
     case "DAYS":
     case "WEEKS":
-      return { ...by, zone: aheadBy(zone, count * (unit === "DAYS" ? DAY_MS : 7 * DAY_MS), 0) };
+      return { ...by, zone: shiftedZone(zone, count * (unit === "DAYS" ? DAY_MS : 7 * DAY_MS), 0) };
     case "MONTHS":
       return by;
   }
@@ -89,7 +95,7 @@ function later(by: Period, { unit, count }: Step): Period {
 }
 
 /** @param sooner_ms how much earlier the zone's offset changes happen */
-function aheadBy(zone: Zone, ahead_ms: number, sooner_ms: number): Zone {
+function shiftedZone(zone: Zone, ahead_ms: number, sooner_ms: number): Zone {
   return {
     offset_ms: zone.offset_ms + ahead_ms,
     changes: zone.changes.map(({ at_ms, offset_ms }) => ({
@@ -111,9 +117,9 @@ function earlierKeys(by: readonly Grouping[], step: Step): (keys: readonly Group
 }
 
 /** Returns a condition that all events of these groups meet; null to query all groups. */
-function only(by: readonly Grouping[], groups: readonly Group[]): Condition | null {
+function conditionOfGroups(by: readonly Grouping[], groups: readonly Group[]): Condition | null {
   const [grouping] = by;
-  if (by.length !== 1 || grouping?.kind !== "field" || groups.length > MOST_SOUGHT) return null;
+  if (by.length !== 1 || grouping?.kind !== "field" || groups.length > MAX_GROUPS_BY_KEY) return null;
   return isIn(
     grouping.field,
     groups.map(({ keys }) => keys[0]!),
