@@ -38,7 +38,7 @@ export type ReadWatermarkOptions = {
 /** Without readers for this long, checks are rare and nothing is refreshed. */
 const IDLE_MS = 10_000;
 const CHECK_EVERY_MS = { idle: 250, followed: 50 } as const;
-/** Minimum time between the starts of two refreshes: this, or a multiple of the last duration. */
+/** Minimum time between the starts of two refreshes: this, or a multiple of the duration of one. */
 const REFRESH_EVERY_MS = 300;
 const REFRESH_DURATION_FACTOR = 2;
 

@@ -57,7 +57,7 @@ function groupsOf(expression: RegExp, line: string): LineContent | null {
   };
 }
 
-/** Converts a line to the JSON of its event. `metadata`: what is known of the line besides its text. */
+/** Converts a line to the JSON of its event. `metadata`: what is known besides the line's text. */
 export type WriteEvent = (line: string, metadata?: LineContent) => string;
 
 export function eventWriter(

@@ -47,7 +47,7 @@ export function findAccount({ catalog }: Context, call: Call): Account {
   throw new LoggiaError("account_not_found", `There is no account ${emailOf(call)}`);
 }
 
-/** Returns the caller as an requester of the password hasher. */
+/** Returns the caller as a requester of the password hasher. */
 function requesterOf({ caller, address }: ApiCall): Requester {
   const account = caller.kind === "account" ? idOf.account(caller.account.email) : `key ${caller.grant.id}`;
   return { address, account, isKnown: true };
