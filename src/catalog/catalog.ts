@@ -30,7 +30,8 @@ export type Catalog = AsyncDisposable & {
   /**
    * Returns the account if e-mail and password match, else null. Unknown e-mails cost the same
    * time. Slow hashing is bounded, and verified pairs are cached.
-   * @throws LoggiaError `overloaded` if too many checks are queued; errors of {@link Requester.recheck}
+   * @throws LoggiaError `overloaded` if too many checks are queued; errors of
+   * {@link Requester.recheck}
    */
   authenticate(email: string, password: string, attempt?: Attempt): Promise<Account | null>;
 
@@ -248,7 +249,7 @@ export type Requester = {
   readonly exists?: boolean;
   /** Failed guesses by unknown requesters counted against the account. Default: 0 */
   readonly failures?: number;
-  /** Called before the hash starts. Throws if the requester ran out of guesses while it was queued. */
+  /** Called before the hash starts. Throws if the requester has no guesses left by then. */
   readonly recheck?: () => void;
 };
 

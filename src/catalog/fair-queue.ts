@@ -22,7 +22,7 @@ const MAX_EARLY_PER_ACCOUNT = 3;
 
 /**
  * Shares slow jobs among addresses and accounts. Three queues take turns: known requesters, unknown
- * ones (whose account did not recently sign in from this address), and early checks of unknown ones.
+ * ones (whose account did not recently sign in from this address), and early checks of the latter.
  *
  * Early checks serve existing accounts, fewest failures first, so requests with invented accounts
  * delay nobody. A correct password is answered at once. Any other keeps its turn among the unknown

@@ -31,7 +31,8 @@ export type PasswordHasher = {
   hash(password: string, requester?: Requester): Promise<string>;
   /**
    * Whether `stored` is a hash of `password`. Compares in constant time.
-   * @throws LoggiaError `overloaded` if too many jobs are queued; errors of {@link Requester.recheck}
+   * @throws LoggiaError `overloaded` if too many jobs are queued; errors of
+   * {@link Requester.recheck}
    */
   verify(password: string, stored: string, requester?: Requester): Promise<boolean>;
 };
