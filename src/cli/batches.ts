@@ -16,13 +16,13 @@ export async function* batchesOf<T>(
   let batch: T[] = [];
   let size_bytes = 0;
   let count = 0;
-  const ask = (): Promise<IteratorResult<T>> => {
+  const readNext = (): Promise<IteratorResult<T>> => {
     const answer = source.next();
     // The rejection is handled where the result is awaited, which may be never.
     answer.catch(() => {});
     return answer;
   };
-  let next = ask();
+  let next = readNext();
   let due = createTimer();
   try {
     for (;;) {
@@ -49,7 +49,7 @@ export async function* batchesOf<T>(
       batch.push(item);
       count += counted;
       size_bytes += size;
-      next = ask();
+      next = readNext();
       if (count >= bounds.items) {
         yield batch;
         batch = [];

@@ -38,7 +38,8 @@ program
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
-    "regular expression whose named groups become fields: (?<text>…), tags, source, user, value, geo, link, data, created; " +
+    "regular expression whose named groups become fields: " +
+      "(?<text>…), tags, source, user, value, geo, link, data, created; " +
       "other groups become attributes",
   )
   .option("--json", "lines are JSON objects; members that are not event fields become attributes")

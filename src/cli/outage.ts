@@ -6,7 +6,7 @@ const SILENT_MS = 4_000;
 /** Reports once that a service takes no posts, and once more when it recovers. */
 export type Outage = {
   /** Records a failed attempt: the service is unreachable, or asks the client to wait. */
-  failed(kind: "away" | "busy", why: string): void;
+  failed(kind: "unreachable" | "busy", why: string): void;
   succeeded(): void;
   /** Watches an attempt, which may never be answered. */
   watch<T>(attempt: Promise<T>): Promise<T>;
@@ -24,7 +24,7 @@ export function createOutage(options: { where: string; patience_s: number; note:
   return {
     failed(kind, why) {
       since_ms ??= performance.now();
-      if (kind === "away" || performance.now() - since_ms >= SILENT_MS) report(why);
+      if (kind === "unreachable" || performance.now() - since_ms >= SILENT_MS) report(why);
     },
     succeeded() {
       if (isReported) note(`loggia: ${printable(where)} accepts posts again`);

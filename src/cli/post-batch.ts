@@ -113,7 +113,7 @@ const NO_OUTCOME = "the service accepted no line of the batch";
 type Outcome =
   /** `faults`: one per line, in order; null if it was posted. */
   | { readonly kind: "taken"; readonly faults: readonly (string | null)[] }
-  | { readonly kind: "busy" | "away"; readonly why: string; readonly retryAfter_ms: number | null }
+  | { readonly kind: "busy" | "unreachable"; readonly why: string; readonly retryAfter_ms: number | null }
   | { readonly kind: "refused"; readonly why: string };
 
 async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms: number }): Promise<Outcome> {
@@ -129,7 +129,7 @@ async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms
     return { kind: "refused", why };
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    return { kind: "away", why: faultOf(error as Error), retryAfter_ms: null };
+    return { kind: "unreachable", why: faultOf(error as Error), retryAfter_ms: null };
   }
 }
 

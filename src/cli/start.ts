@@ -32,13 +32,13 @@ export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
     log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
     await run(settings, log);
   } catch (error) {
-    sayFailed(error, log);
+    reportFailure(error, log);
     process.exit(1);
   }
 }
 
 /** Reports a failed start: as a sentence on a terminal, else as a log line. */
-function sayFailed(error: unknown, log: Logger): void {
+function reportFailure(error: unknown, log: Logger): void {
   const isExpected = error instanceof StartError;
   if (isExpected && (process.stderr.isTTY || !log.isLevelEnabled("fatal")))
     console.error(`loggia: ${printableLines(error.message)}`);
@@ -53,10 +53,10 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   // Files under the data folder hold users' events, so only this user may read them.
   process.umask(0o077);
   let loggia: Loggia | null = null;
-  let death: string | null = null;
+  let failure: string | null = null;
   // From here on a signal ends the process cleanly and is logged.
   const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
-    const reason = err ? "an uncaught error" : (death ?? signal ?? "a request to stop");
+    const reason = err ? "an uncaught error" : (failure ?? signal ?? "a request to stop");
     if (err) log.fatal({ ...about, reason, err }, "Stopping");
     else log.info({ ...about, reason }, "Stopping");
     await loggia?.close();
@@ -65,7 +65,7 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   const given = { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null };
   loggia = await startLoggia(settings, log, (first, { isResumed }) => print(describeFirst(first, given, isResumed)));
   loggia.done.catch((error: unknown) => {
-    death = "a role failed";
+    failure = "a role failed";
     log.fatal({ ...about, err: error }, "A role failed");
     process.exitCode = 1;
     grace.close();

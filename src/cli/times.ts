@@ -10,7 +10,7 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 const MONTH = String.raw`(?<name>${MONTHS.join("|")})`;
 
 /** Time formats of log files. */
-const FORMS: readonly RegExp[] = [
+const TIME_FORMATS: readonly RegExp[] = [
   // ISO 8601 and similar: 2011-06-19T13:54:33.911Z, 2011-06-19 13:54:33,911, 2011/06/19 13:54:33,
   // 2011-06-19
   String.raw`(?<year>\d{4})(?<dash>[-/])(?<month>\d\d)\k<dash>(?<day>\d\d)(?:(?:T| +)${TIME}${ZONE})?`,
@@ -23,7 +23,7 @@ const FORMS: readonly RegExp[] = [
 ].map((form) => new RegExp(String.raw`^\[?${form}\]?$`, "i"));
 
 /** Seconds since 1970, with an optional fraction, or milli-, micro- or nanoseconds. */
-const COUNTED = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){1,3}))?$/;
+const EPOCH_TIME = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){1,3}))?$/;
 
 /**
  * Parses the time of a log line, in milliseconds since the Unix epoch: ISO 8601, access logs, mail,
@@ -32,9 +32,9 @@ const COUNTED = /^(?<seconds>\d{10})(?:\.(?<fraction>\d{1,9})|(?<more>(?:\d{3}){
  */
 export function readTime(text: string, now_ms: number): number | null {
   const trimmed = text.trim();
-  const counted = readCounted(trimmed);
-  if (counted !== null) return counted;
-  for (const form of FORMS) {
+  const epoch_ms = readEpochTime(trimmed);
+  if (epoch_ms !== null) return epoch_ms;
+  for (const form of TIME_FORMATS) {
     const groups = form.exec(trimmed)?.groups;
     if (groups !== undefined) return groups["year"] === undefined ? readYearless(groups, now_ms) : momentOf(groups);
   }
@@ -44,8 +44,8 @@ export function readTime(text: string, now_ms: number): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-function readCounted(text: string): number | null {
-  const groups = COUNTED.exec(text)?.groups;
+function readEpochTime(text: string): number | null {
+  const groups = EPOCH_TIME.exec(text)?.groups;
   if (groups === undefined) return null;
   const fraction = groups["fraction"] ?? groups["more"] ?? "";
   return Number(groups["seconds"]) * 1000 + Number(fraction.padEnd(3, "0").slice(0, 3));
