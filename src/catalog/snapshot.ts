@@ -23,7 +23,7 @@ import type {
 } from "./model.ts";
 
 /** A document as last seen. `entity` is null if it was removed. */
-export type Known = { readonly version: Version; readonly entity: Entity | null };
+export type KnownDocument = { readonly version: Version; readonly entity: Entity | null };
 
 /**
  * The whole catalog in memory, with indexes that make every read a look-up. It changes only by
@@ -36,7 +36,7 @@ export type Snapshot = {
    * arrive repeatedly and in any order.
    */
   apply(document: Document): void;
-  known(id: string): Known | null;
+  known(id: string): KnownDocument | null;
   accountEntity(email: string): AccountEntity | null;
   account(email: string): Account | null;
   accountById(id: UserId): Account | null;
@@ -72,7 +72,7 @@ const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
 
 export function createSnapshot(): Snapshot {
-  const known = new Map<string, Known>();
+  const known = new Map<string, KnownDocument>();
   const accounts = createAccountIndex();
   const logs = createLogIndex((user) => accounts.byId(user) !== null);
   const classes = createClassIndex();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LoggiaError } from "../errors.ts";
 import type { Body, Documents, WriteResult } from "./documents/documents.ts";
 import type { Entity } from "./model.ts";
-import type { Known, Snapshot } from "./snapshot.ts";
+import type { KnownDocument, Snapshot } from "./snapshot.ts";
 
 /**
  * Attempts at a write that conflicts with other processes. Of N processes that contend, one wins
@@ -82,7 +82,7 @@ export function createWriter(parts: {
   };
 }
 
-function send(documents: Documents, id: string, next: Body | null, known: Known | null): Promise<WriteResult> {
+function send(documents: Documents, id: string, next: Body | null, known: KnownDocument | null): Promise<WriteResult> {
   if (known === null || known.entity === null) return documents.create(id, next!);
   return next === null ? documents.remove(id, known.version) : documents.replace(id, next, known.version);
 }
