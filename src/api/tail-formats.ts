@@ -14,7 +14,7 @@ export type TailFormat = {
   readonly event: (row: EventRow, annotations: Annotations | undefined) => string;
   readonly skipped: (count: number) => string;
   /** Position for a client without an event yet, to resume at. */
-  readonly place: (id: EventId) => string;
+  readonly position: (id: EventId) => string;
   /** Keeps proxies from closing an idle connection. */
   readonly comment: string;
 };
@@ -31,7 +31,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
       event: (row, annotations) => write({ row, annotations }),
       head: "\n",
       skipped: (count) => `${JSON.stringify({ skipped: count })}\n`,
-      place: () => "",
+      position: () => "",
       comment: "\n",
     };
   }
@@ -42,7 +42,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
     event: (row, annotations) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, annotations, shape)}\n\n`,
     skipped: (count) => `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`,
     // Without data it is not an event, but the browser's `EventSource` stores the id.
-    place: (id) => `id: ${id}\n\n`,
+    position: (id) => `id: ${id}\n\n`,
     comment: ": still here\n\n",
   };
 }

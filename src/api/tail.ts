@@ -80,8 +80,8 @@ function streamed(
     compressible: false,
     async *pieces({ signal, closing }: Reader) {
       yield format.head;
-      let rows = await tail.begin(start);
-      if (rows.length === 0 && start.kind === "last") yield format.place(tail.place);
+      let rows = await tail.first(start);
+      if (rows.length === 0 && start.kind === "last") yield format.position(tail.position);
       let written_ms = performance.now();
       while (!signal.aborted && !closing() && tail.isAllowed()) {
         if (rows.length > 0) {
@@ -123,12 +123,12 @@ class Tail {
   }
 
   /** Id after which the client resumes. */
-  get place(): EventId {
+  get position(): EventId {
     return this.#cursor;
   }
 
   /** Returns the first events for the client. */
-  async begin(start: Start): Promise<readonly EventRow[]> {
+  async first(start: Start): Promise<readonly EventRow[]> {
     if (start.kind === "after") {
       this.#cursor = start.id;
       return [];

@@ -1,7 +1,7 @@
 import { badParameter } from "../query/parameters.ts";
 
 /** Totals are exact up to this many records. */
-const COUNTED = 10_000;
+const EXACT_UP_TO = 10_000;
 
 /** How far records are counted, and the header with the total. */
 export type Total = {
@@ -22,8 +22,10 @@ export function readTotal(
   const isExact = asked === "exact";
   return {
     // One more shows whether there is a next page.
-    countUpTo: isExact ? Infinity : Math.max(COUNTED, skip + take) + 1,
+    countUpTo: isExact ? Infinity : Math.max(EXACT_UP_TO, skip + take) + 1,
     headers: (total) =>
-      isExact || total <= COUNTED ? { "X-Total-Count": String(total) } : { "X-Total-At-Least": String(COUNTED) },
+      isExact || total <= EXACT_UP_TO
+        ? { "X-Total-Count": String(total) }
+        : { "X-Total-At-Least": String(EXACT_UP_TO) },
   };
 }

@@ -29,7 +29,7 @@ import { exportFormat, plainRecords, writerOf } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 
 /** Records per chunk; other requests run in between. */
-const PIECE = 250;
+const CHUNK_RECORDS = 250;
 const USERS_PAGE = 1_000;
 
 /** Exports all results of list parameters or a query as a stream of any size. */
@@ -100,9 +100,9 @@ function stream<Item>(
         if (signal.aborted) return;
         // Abort the response rather than end it: the file is incomplete.
         if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
-        for (let from = 0; from < items.length; from += PIECE) {
+        for (let from = 0; from < items.length; from += CHUNK_RECORDS) {
           yield items
-            .slice(from, from + PIECE)
+            .slice(from, from + CHUNK_RECORDS)
             .map(write)
             .join("");
         }
@@ -130,7 +130,8 @@ function headerOf(groups: LongList, { plan, columns, compare }: GroupQuestion): 
 }
 
 async function* pagesOfList(list: LongList): AsyncGenerator<ReturnType<LongList["show"]>> {
-  for (let from = 0; from < list.length; from += PIECE) yield list.show(from, Math.min(from + PIECE, list.length));
+  for (let from = 0; from < list.length; from += CHUNK_RECORDS)
+    yield list.show(from, Math.min(from + CHUNK_RECORDS, list.length));
 }
 
 async function* pagesOfUsers(

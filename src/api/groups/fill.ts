@@ -15,21 +15,21 @@ import type { Group, GroupValue } from "../../store/store.ts";
 export async function filled(
   groups: readonly Group[],
   plan: GroupPlan,
-  place: number,
+  keyIndex: number,
   now_ms: number,
 ): Promise<Group[]> {
-  const { from_ms, to_ms } = keysToFill(groups, plan, place, now_ms);
-  const keys = [...keysOfPeriod(plan.by[place] as Period, from_ms, to_ms)];
+  const { from_ms, to_ms } = keysToFill(groups, plan, keyIndex, now_ms);
+  const keys = [...keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms)];
   const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys)));
   const others = new Map<string, readonly GroupValue[]>();
   await mapYielding(groups, (group) => {
-    const rest = group.keys.toSpliced(place, 1);
+    const rest = group.keys.toSpliced(keyIndex, 1);
     others.set(JSON.stringify(rest), rest);
   });
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
-  await mapYielding(combined([...others.values()], keys, place), (added) => {
+  await mapYielding(combined([...others.values()], keys, keyIndex), (added) => {
     if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
   });
   return all;
@@ -47,9 +47,9 @@ function tooManyFilled(): LoggiaError {
 function* combined(
   others: readonly (readonly GroupValue[])[],
   keys: readonly number[],
-  place: number,
+  keyIndex: number,
 ): Generator<readonly GroupValue[]> {
-  for (const rest of others) for (const key of keys) yield rest.toSpliced(place, 0, key);
+  for (const rest of others) for (const key of keys) yield rest.toSpliced(keyIndex, 0, key);
 }
 
 /** Returns the values of aggregates over no events. */
@@ -61,13 +61,13 @@ export function emptyValues(aggregates: readonly Aggregate[]): GroupValue[] {
 function keysToFill(
   groups: readonly Group[],
   { by, where }: GroupPlan,
-  place: number,
+  keyIndex: number,
   now_ms: number,
 ): { readonly from_ms: number; readonly to_ms: number } {
-  const period = by[place] as Period;
+  const period = by[keyIndex] as Period;
   let [first_ms, last_ms] = [Infinity, -Infinity];
   for (const { keys } of groups) {
-    const moment = momentOfKey(period, Number(keys[place]));
+    const moment = momentOfKey(period, Number(keys[keyIndex]));
     [first_ms, last_ms] = [Math.min(first_ms, moment), Math.max(last_ms, moment)];
   }
   const asked = rangeOf(where);

@@ -3,7 +3,7 @@ import { MOMENT_LIMIT } from "../../query/calendar.ts";
 import { readDate } from "../../query/dates.ts";
 import { UTC } from "../../query/zone.ts";
 
-const COUNTED = /^-?\d{1,16}$/;
+const EPOCH_MS = /^-?\d{1,16}$/;
 const ISO = /^\d{4}-/;
 
 /**
@@ -21,7 +21,7 @@ export function readMomentField(name: string, given: number | string): number {
 }
 
 function momentOf(text: string): number {
-  if (COUNTED.test(text)) return Number(text);
+  if (EPOCH_MS.test(text)) return Number(text);
   const date = ISO.test(text) ? readDate(text, UTC) : null;
   if (date === null || date.kind === "fault") return Number.NaN;
   return date.kind === "day" ? date.start : date.at;
