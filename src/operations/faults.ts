@@ -9,8 +9,7 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Eng
     const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
     if (end < ended) faults.bus = `the bus ends at record ${end}, but reached ${ended} before: it was lost or replaced`;
     if (covered !== null && covered < first && covered < acknowledged) {
-      faults.store =
-        `the store ends at record ${covered}, and the bus begins at ${first}: ` + "the records between are missing";
+      faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: records between are missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
     // Marks may be older than the store's first events, so this goes by the offsets: a store that
