@@ -143,7 +143,7 @@ for (const kind of KINDS) {
     await service.ports.catalog.createClassFilter(log, classFilter("full", { text: "disk" }));
     const options = { api: service.apiUrl, as: `${ADMIN.email}:${ADMIN.password}` };
     const waited = await applyClasses(options, LOG, process.stderr);
-    t.is(waited.text, `log ${LOG}: 1 events looked at, 1 changed`);
+    t.is(waited.text, `log ${LOG}: 1 events examined, 1 changed`);
     t.like(waited.value, { state: "done", done: 1, changed: 1 });
     const left = await applyClasses({ ...options, wait: false, from: "2011-06-19" }, LOG, process.stderr);
     t.is(left.text, `events of log ${LOG} from 2011-06-19T00:00:00.000Z on are being reclassified`);

@@ -84,7 +84,7 @@ test("hooks are created, changed, listed and removed, and generated secrets are 
   const made = await done(t, loggia("hook", "add", "github", ...inLog, "--signature", "github"));
   t.regex(
     made,
-    /^hook github of log first added: POST \/1\/logs\/first\/hooks\/github, its secret, shown only once: whsec_\S{44}$/,
+    /^hook github of log first added: POST \/1\/logs\/first\/hooks\/github; its secret, shown only once: whsec_\S{44}$/,
   );
   const template = '{"text":"{a}"}';
   const plain = await done(t, loggia("hook", "add", "deploys", ...inLog, "--template", template));

@@ -28,7 +28,7 @@ export async function hooks(t: ExecutionContext, start: () => Promise<Catalog>):
     catalog.hooks(SHOP).map(({ name }) => name),
     ["billing", "github"],
   );
-  await fails(t, "hook_exists", catalog.createHook(SHOP, { name: "Billing" }), /billing already/);
+  await fails(t, "hook_exists", catalog.createHook(SHOP, { name: "Billing" }), /already has a hook billing/);
   await fails(t, "log_not_found", catalog.createHook(other, { name: "billing" }), /other/);
   await fails(t, "bad_parameter", catalog.createHook(SHOP, { name: "a b" }), /field name/);
   await fails(
