@@ -54,7 +54,7 @@ export function answer(
   body: Body,
 ): void {
   if (response.headersSent || response.destroyed) return;
-  const { headers: all, payload } = written(format, headers, body);
+  const { headers: all, payload } = renderAnswer(format, headers, body);
   if (status === 405) all["Allow"] = "POST, GET";
   // The unread rest of the body would be taken for the next request.
   if (!request.complete) {
@@ -66,7 +66,7 @@ export function answer(
 }
 
 /** Returns headers and payload of a response in the requested format. */
-export function written(
+export function renderAnswer(
   format: Format,
   headers: Readonly<Record<string, string>>,
   body: Body,

@@ -31,7 +31,7 @@ const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;
 const ISO = /^\s*\d{4}-/;
 const MILLISECONDS = /^\s*\d{12,}\s*$/;
 /** Form of times in responses of the API. */
-const ANSWERED = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
+const JSON_DATE = /^\/Date\((?<ms>-?\d{1,15})\)\/$/;
 const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected";
 
 /**
@@ -40,20 +40,20 @@ const EXPECTED = "a time such as 2011-06-19T13:54:33.911Z, or milliseconds since
  */
 export function readCreated(value: unknown, range: CreatedRange, faults: string[]): number | null {
   if (value === undefined || value === null || value === "") return null;
-  const ms = momentOf(value);
+  const ms = parseTime(value);
   if (typeof ms !== "number") {
-    faults.push(`created is ${written(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
+    faults.push(`created is ${describeValue(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
   const { read_ms, trusted_ms, retentionDays } = range;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
-      `created is ${show(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${show(read_ms)}`,
+      `created is ${formatTime(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${formatTime(read_ms)}`,
     );
   } else if (ms < 0) {
-    faults.push(`created is ${show(ms)}, before 1970`);
+    faults.push(`created is ${formatTime(ms)}, before 1970`);
   } else if (retentionDays !== null && ms < trusted_ms - retentionDays * DAY_MS) {
-    faults.push(`created is ${show(ms)}, older than the ${retentionDays} days that the log keeps`);
+    faults.push(`created is ${formatTime(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;
 }
@@ -64,10 +64,10 @@ export function readFormCreated(text: string, range: CreatedRange, faults: strin
 }
 
 /** Returns milliseconds since the Unix epoch, or a specific reason why the value is no time. */
-function momentOf(value: unknown): number | { readonly why: string | null } {
+function parseTime(value: unknown): number | { readonly why: string | null } {
   if (typeof value === "number") return Number.isSafeInteger(Math.trunc(value)) ? Math.trunc(value) : { why: null };
   if (typeof value !== "string") return { why: null };
-  const answered = ANSWERED.exec(value)?.groups?.["ms"];
+  const answered = JSON_DATE.exec(value)?.groups?.["ms"];
   if (answered !== undefined) return Number(answered);
   if (!ISO.test(value)) return { why: MILLISECONDS.test(value) ? "milliseconds are a number, without quotes" : null };
   const date = readDate(value, UTC);
@@ -75,12 +75,12 @@ function momentOf(value: unknown): number | { readonly why: string | null } {
   return date.kind === "day" ? date.start : date.at;
 }
 
-function written(value: unknown): string {
+function describeValue(value: unknown): string {
   if (typeof value === "string") return quote(value);
   return typeof value === "number" ? String(value) : JSON.stringify(value).slice(0, 40);
 }
 
-function show(ms: number): string {
+function formatTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }

@@ -101,18 +101,18 @@ async function takeBody(
   // A small JSON body may be a single event, which needs no more memory than a form.
   const needsRoom = type === "lines" || !isSmall(request);
   const enter = () => enterBatch(personOf(options.catalog, log), options.batchCounts);
-  let leave = needsRoom ? await orDiscard(request, enter) : null;
+  let release = needsRoom ? await orDiscard(request, enter) : null;
   try {
     const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
     const received = await receiveBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true });
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
-    if (form === "array") leave ??= enter();
+    if (form === "array") release ??= enter();
     const sender = { log, apiKey, key: idempotencyKey(request) };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
   } finally {
-    leave?.();
+    release?.();
   }
 }
 

@@ -35,7 +35,7 @@ import { BodyMemory, UNVERIFIED_BOUNDS } from "../protocols/body-memory.ts";
 import { serveProtocol } from "../protocols/serve.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
-import { answer, answerBatch, answerEvent, POSTED_HEADERS, written } from "./answers.ts";
+import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
 import type { Hints } from "./answers.ts";
 import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
@@ -179,7 +179,7 @@ function createFormPath(options: Options): FastPath<FormRoute> {
         reject(error) {
           observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
           const { status, headers, body } = toFailure(error, log);
-          answer({ status, ...written(JSON_FORMAT, headers, body) });
+          answer({ status, ...renderAnswer(JSON_FORMAT, headers, body) });
         },
       };
       coalescer.submitWithCallbacks(target, read.valid, callbacks, read.created);

@@ -121,7 +121,7 @@ export function* eventsOf(
 }
 
 /** Returns the event that replaces the entries of a message that cannot be decompressed. */
-export function unreadable({ tag, compressed, entries, chunk }: ForwardMessage): ProducerEvent {
+export function malformedEvent({ tag, compressed, entries, chunk }: ForwardMessage): ProducerEvent {
   const text = `Entries of ${entries.length} bytes cannot be decompressed (${compressed})`;
   const event = { ...eventOfBytes(Buffer.from(text), new Map([["tag", tag]]), tag), severity: "error" } as const;
   return chunk === null ? event : { ...event, id: `${tag}\n${chunk}` };

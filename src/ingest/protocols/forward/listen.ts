@@ -14,7 +14,7 @@ import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { ProducerEvent, Reading } from "../protocol.ts";
 import type { MemoryShare } from "../body-memory.ts";
 import { storeEvents } from "../store.ts";
-import { eventsOf, readMessage, unreadable } from "./decode.ts";
+import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
 import { Scan } from "./scan.ts";
@@ -232,7 +232,7 @@ class ForwardStream implements Stream {
 function* readEntries(message: ForwardMessage, entries: Buffer | null, onFault: () => void): Generator<ProducerEvent> {
   if (entries !== null) return yield* eventsOf(message, entries, onFault);
   onFault();
-  yield unreadable(message);
+  yield malformedEvent(message);
 }
 
 const NO_ANSWER = Object.freeze({ status: 200, type: null, body: "" });
