@@ -48,12 +48,12 @@ export function readCreated(value: unknown, range: CreatedRange, faults: string[
   const { read_ms, trusted_ms, retentionDays } = range;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
-      `created is ${formatTime(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${formatTime(read_ms)}`,
+      `created is ${isoTime(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${isoTime(read_ms)}`,
     );
   } else if (ms < 0) {
-    faults.push(`created is ${formatTime(ms)}, before 1970`);
+    faults.push(`created is ${isoTime(ms)}, before 1970`);
   } else if (retentionDays !== null && ms < trusted_ms - retentionDays * DAY_MS) {
-    faults.push(`created is ${formatTime(ms)}, older than the ${retentionDays} days that the log keeps`);
+    faults.push(`created is ${isoTime(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;
 }
@@ -80,7 +80,7 @@ function describeValue(value: unknown): string {
   return typeof value === "number" ? String(value) : JSON.stringify(value).slice(0, 40);
 }
 
-function formatTime(ms: number): string {
+function isoTime(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
 }
