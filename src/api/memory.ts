@@ -1,6 +1,6 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import type { Taken } from "../ratelimit/budget.ts";
+import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
 import type { GroupQuestion } from "../query/question.ts";
@@ -12,14 +12,14 @@ import type { FieldFacts, FieldsQuestion, Group, Annotations } from "../store/st
  * result, and released when the client has read the response or disconnected.
  */
 export class AnswerMemory {
-  readonly #limiter: Pick<RateLimiter, "takeAnswer">;
+  readonly #limiter: Pick<RateLimiter, "reserveResponse">;
   readonly #person: string;
   readonly #gone: AbortSignal | undefined;
-  #taken: Taken | null = null;
-  readonly #others: Pick<Taken, "release">[] = [];
+  #taken: Reservation | null = null;
+  readonly #others: Pick<Reservation, "release">[] = [];
 
   /** @param gone aborts when the client disconnects */
-  constructor(limiter: Pick<RateLimiter, "takeAnswer">, person: string, gone?: AbortSignal) {
+  constructor(limiter: Pick<RateLimiter, "reserveResponse">, person: string, gone?: AbortSignal) {
     this.#gone = gone;
     this.#limiter = limiter;
     this.#person = person;
@@ -27,7 +27,7 @@ export class AnswerMemory {
 
   /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
-    this.#taken = await this.#limiter.takeAnswer(this.#person, size_bytes, this.#gone);
+    this.#taken = await this.#limiter.reserveResponse(this.#person, size_bytes, this.#gone);
   }
 
   /**
@@ -39,7 +39,7 @@ export class AnswerMemory {
   }
 
   /** Releases another resource together with the response. */
-  releaseWith(other: Pick<Taken, "release">): void {
+  releaseWith(other: Pick<Reservation, "release">): void {
     this.#others.push(other);
   }
 

@@ -49,8 +49,8 @@ const WATERMARK_WAIT_MS = 10_000;
 export function tailRoute(context: Context): Route {
   const open = createBudget({
     ...TAILS,
-    ownFault: `You have ${TAILS.perCaller} tails open; close one before you open another`,
-    commonFault: "Too many tails are open; try again later",
+    perCallerMessage: `You have ${TAILS.perCaller} tails open; close one before you open another`,
+    totalMessage: "Too many tails are open; try again later",
   });
   return authenticated(context, "GET", "/1/logs/:log/tail", async (call) => {
     const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 
-import type { Taken } from "../ratelimit/budget.ts";
+import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { noteRequest } from "../scheduling/cooperative.ts";
 import { hasBody } from "./body.ts";
@@ -82,7 +82,7 @@ function isSettled(route: Route | null, query: URLSearchParams): boolean {
  * Encodes a response whose memory is counted, so that a response without room is refused before
  * anything is sent.
  */
-function writeWithin(reply: Reply, memory: Taken, format: Format, response: ServerResponse): Reply {
+function writeWithin(reply: Reply, memory: Reservation, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
   if (reply.body === null || "pieces" in reply.body) return reply;
   const body = toEncodedBody(format, reply.body);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Logger } from "pino";
 
-import type { Taken } from "../ratelimit/budget.ts";
+import type { Reservation } from "../ratelimit/budget.ts";
 import type { Body, Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
@@ -29,7 +29,7 @@ export type Reply = {
    * Memory reserved for the response, in bytes. Released once the response is sent or the
    * connection closed.
    */
-  readonly memory?: Taken;
+  readonly memory?: Reservation;
 };
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -4,13 +4,13 @@ export type BucketOptions = {
   /** Capacity of a bucket: the most tokens that can be taken at once. */
   readonly burst: number;
   /** Maximum number of buckets. The least recently used are forgotten, and so are full again. */
-  readonly most: number;
+  readonly maxEntries: number;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 };
 
 /** Largest debt of a bucket, as a multiple of its capacity. */
-const MOST_DEBT = 10;
+const DEBT_MAX = 10;
 
 type Bucket = { tokens: number; at_ms: number };
 
@@ -29,8 +29,8 @@ export type Buckets = {
   charge(name: string, cost: number): void;
 };
 
-export function createBuckets({ rate_s, burst, most, now = () => performance.now() }: BucketOptions): Buckets {
-  const remembered = createRecent<Bucket>(most);
+export function createBuckets({ rate_s, burst, maxEntries, now = () => performance.now() }: BucketOptions): Buckets {
+  const buckets = createRecent<Bucket>(maxEntries);
 
   /** Refills the bucket up to now and returns the seconds until it has a token. */
   function missing(bucket: Bucket | undefined): number {
@@ -42,8 +42,8 @@ export function createBuckets({ rate_s, burst, most, now = () => performance.now
   }
 
   function bucketOf(name: string): Bucket {
-    let bucket = remembered.get(name);
-    if (bucket === undefined) remembered.set(name, (bucket = { tokens: burst, at_ms: now() }));
+    let bucket = buckets.get(name);
+    if (bucket === undefined) buckets.set(name, (bucket = { tokens: burst, at_ms: now() }));
     return bucket;
   }
 
@@ -54,16 +54,16 @@ export function createBuckets({ rate_s, burst, most, now = () => performance.now
       if (wait_s === 0) bucket.tokens -= 1;
       return wait_s;
     },
-    wait: (name) => missing(remembered.get(name)),
+    wait: (name) => missing(buckets.get(name)),
     spent(name) {
-      const bucket = remembered.get(name);
+      const bucket = buckets.get(name);
       missing(bucket);
       return bucket === undefined ? 0 : burst - bucket.tokens;
     },
     charge(name, cost) {
       const bucket = bucketOf(name);
       missing(bucket);
-      bucket.tokens = Math.max(bucket.tokens - cost, -MOST_DEBT * burst);
+      bucket.tokens = Math.max(bucket.tokens - cost, -DEBT_MAX * burst);
     },
   };
 }
@@ -79,12 +79,12 @@ export type Recent<Value> = {
  * entries of the previous old one that were not used since are dropped. So each use takes constant
  * time. It holds at most `most` entries, and always the most recent half.
  */
-export function createRecent<Value>(most: number): Recent<Value> {
+export function createRecent<Value>(maxEntries: number): Recent<Value> {
   let young = new Map<string, Value>();
   let old = new Map<string, Value>();
 
   function set(name: string, value: Value): void {
-    if (young.size >= Math.ceil(most / 2)) {
+    if (young.size >= Math.ceil(maxEntries / 2)) {
       old = young;
       young = new Map();
     }

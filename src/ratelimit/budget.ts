@@ -12,8 +12,8 @@ export type BudgetOptions = {
   /**
    * Error messages for the two reasons of a refusal: the caller's own use, and that of all callers.
    */
-  readonly ownFault: string;
-  readonly commonFault: string;
+  readonly perCallerMessage: string;
+  readonly totalMessage: string;
   /** Called when a request is refused because of the caller's own use. */
   readonly refused?: () => void;
 };
@@ -28,7 +28,7 @@ export type Budget = {
    * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because
    *   of the use of all callers; {@link ClientGone}
    */
-  take(caller: string, amount: number, gone?: AbortSignal): Promise<Taken>;
+  take(caller: string, amount: number, gone?: AbortSignal): Promise<Reservation>;
   /**
    * Runs `work` while holding an amount of 1.
    * @throws LoggiaError as {@link Budget.take} does
@@ -39,7 +39,7 @@ export type Budget = {
 };
 
 /** An amount taken from a budget. */
-export type Taken = {
+export type Reservation = {
   /**
    * Changes the amount without waiting. Lowering it always succeeds.
    * @throws LoggiaError as {@link Budget.take} does
@@ -64,9 +64,9 @@ export function createBudget(options: BudgetOptions): Budget {
   const othersAreFirst = (): boolean => [...queue].some(({ share, amount }) => fits(share, amount));
 
   function refuse(share: Share, amount: number): LoggiaError {
-    if (fits(share, amount)) return new LoggiaError("overloaded", options.commonFault);
+    if (fits(share, amount)) return new LoggiaError("overloaded", options.totalMessage);
     options.refused?.();
-    return new LoggiaError("too_many_requests", options.ownFault);
+    return new LoggiaError("too_many_requests", options.perCallerMessage);
   }
 
   function waitForRoom(share: Share, amount: number, gone?: AbortSignal): Promise<void> {
@@ -114,7 +114,7 @@ export function createBudget(options: BudgetOptions): Budget {
     }
   }
 
-  function taken(caller: string, share: Share, amount: number): Taken {
+  function createReservation(caller: string, share: Share, amount: number): Reservation {
     let held = amount;
     const set = (to: number): void => {
       const freed = to < held;
@@ -143,14 +143,14 @@ export function createBudget(options: BudgetOptions): Budget {
     if (share.running === 0 && share.waiting === 0 && shares.get(caller) === share) shares.delete(caller);
   }
 
-  async function take(caller: string, wanted: number, gone?: AbortSignal): Promise<Taken> {
+  async function take(caller: string, wanted: number, gone?: AbortSignal): Promise<Reservation> {
     const amount = Math.min(wanted, perCaller);
     let share = shares.get(caller);
     if (share === undefined) shares.set(caller, (share = { running: 0, waiting: 0 }));
     try {
       if (hasRoom(share, amount) && !othersAreFirst()) change(share, amount);
       else await waitForRoom(share, amount, gone);
-      return taken(caller, share, amount);
+      return createReservation(caller, share, amount);
     } catch (error) {
       forget(caller, share);
       throw error;
@@ -160,11 +160,11 @@ export function createBudget(options: BudgetOptions): Budget {
   return {
     take,
     async run(caller, work, gone) {
-      const place = await take(caller, 1, gone);
+      const reservation = await take(caller, 1, gone);
       try {
         return await work();
       } finally {
-        place.release();
+        reservation.release();
       }
     },
     get running() {

@@ -16,7 +16,7 @@ export type GuessOptions = {
   /** Wrong credentials allowed a minute from one address. */
   readonly failures: number;
   /** Maximum number of entries in each table. */
-  readonly most: number;
+  readonly maxEntries: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 };
@@ -55,18 +55,18 @@ export class Guesses {
   readonly #right;
   readonly #connections = new WeakMap<object, Set<string>>();
 
-  constructor({ failures, most, now }: GuessOptions) {
+  constructor({ failures, maxEntries, now }: GuessOptions) {
     const bucketsOf = (share: number) =>
-      createBuckets({ rate_s: (share * failures) / 60, burst: share * failures, most, now });
+      createBuckets({ rate_s: (share * failures) / 60, burst: share * failures, maxEntries, now });
     this.#now = now;
     this.#networks = bucketsOf(1);
     this.#own = bucketsOf(1);
     this.#first = bucketsOf(FIRST_SHARE);
     this.#further = bucketsOf(FURTHER_SHARE);
-    this.#wrong = createRecent<true>(most);
-    this.#tried = createRecent<number>(most);
-    this.#places = createRecent<Map<string, number>>(most);
-    this.#right = createRecent<number>(most);
+    this.#wrong = createRecent<true>(maxEntries);
+    this.#tried = createRecent<number>(maxEntries);
+    this.#places = createRecent<Map<string, number>>(maxEntries);
+    this.#right = createRecent<number>(maxEntries);
   }
 
   /** Returns the seconds until a pair may be tried, 0 if now. */
@@ -79,7 +79,7 @@ export class Guesses {
 
   wrongPair(place: Place, { account, pair }: Pair): void {
     // A request sent just before the password changed carries the former one.
-    if (this.#isLately(this.#right.get(pair), FORMER_MS)) return;
+    if (this.#isWithin(this.#right.get(pair), FORMER_MS)) return;
     const network = guessNetworkOf(place.address);
     const cost = this.#chargeNetwork(network, pair);
     if (this.isKnown(place, account)) {
@@ -112,7 +112,7 @@ export class Guesses {
     this.notePassword(pair);
     this.#rememberOn(place.connection, pair);
     const places = this.#places.get(account) ?? new Map<string, number>();
-    if (this.#isLately(places.get(place.address), LAG_MS)) return;
+    if (this.#isWithin(places.get(place.address), LAG_MS)) return;
     // Reinsertion moves the address to the end, so the first one is the least recently used.
     places.delete(place.address);
     places.set(place.address, this.#now());
@@ -122,12 +122,12 @@ export class Guesses {
 
   /** Remembers a right pair, so that it does not count as a guess after the password changes. */
   notePassword(pair: string): void {
-    if (!this.#isLately(this.#right.get(pair), LAG_MS)) this.#right.set(pair, this.#now());
+    if (!this.#isWithin(this.#right.get(pair), LAG_MS)) this.#right.set(pair, this.#now());
   }
 
   /** Whether the right password of the account came from this address recently. */
   isKnown({ address }: Place, account: string): boolean {
-    return this.#isLately(this.#places.get(account)?.get(address), PLACE_MS);
+    return this.#isWithin(this.#places.get(account)?.get(address), PLACE_MS);
   }
 
   /**
@@ -153,7 +153,7 @@ export class Guesses {
 
   /** Returns the share for guesses from an unknown address: that of first or of further ones. */
   #strangers(network: string, account: string) {
-    return this.#isLately(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
+    return this.#isWithin(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
   }
 
   #chargeNetwork(network: string, fingerprint: string): number {
@@ -164,7 +164,7 @@ export class Guesses {
     return cost;
   }
 
-  #isLately(at_ms: number | undefined, within_ms: number): boolean {
+  #isWithin(at_ms: number | undefined, within_ms: number): boolean {
     return at_ms !== undefined && this.#now() - at_ms < within_ms;
   }
 

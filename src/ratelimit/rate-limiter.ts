@@ -7,7 +7,7 @@ import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
-import type { Budget, Taken } from "./budget.ts";
+import type { Budget, Reservation } from "./budget.ts";
 import { Guesses } from "./guesses.ts";
 import type { Pair, Place } from "./guesses.ts";
 
@@ -131,12 +131,12 @@ export type RateLimiter = {
    * Reserves memory for a response, in bytes.
    * @throws LoggiaError `too_many_requests`, `overloaded`; {@link ClientGone}
    */
-  takeAnswer(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Taken>;
+  reserveResponse(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Reservation>;
   readonly answers: Pick<Budget, "running" | "waiting">;
 };
 
 /** Entries remembered in each table. 100,000 addresses take some 15 MB. */
-const REMEMBERED = 100_000;
+const ENTRIES_MAX = 100_000;
 const WAITING = Object.freeze({ waitingPerCaller: 256, waitingTotal: 1_024, wait_ms: 5_000 });
 const MB = 1024 * 1024;
 
@@ -145,26 +145,27 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const { now = () => performance.now() } = options;
   const addressOf = createAddressReader(trustedProxies);
   const connectionOf = createConnectionReader(trustedProxies);
-  const bucketsOf = (rate_s: number, burst: number) => createBuckets({ rate_s, burst, most: REMEMBERED, now });
+  const bucketsOf = (rate_s: number, burst: number) => createBuckets({ rate_s, burst, maxEntries: ENTRIES_MAX, now });
   const addresses = bucketsOf(rates.address, 2 * rates.address);
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
-  const guesses = new Guesses({ failures: rates.failures, most: REMEMBERED, now });
+  const guesses = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
   const key = randomBytes(32);
   const fingerprint = (secret: string): string => createHmac("sha256", key).update(secret).digest("base64");
-  const budget = createBudget({
+  const queries = createBudget({
     perCaller: rates.queries,
     total: rates.queriesTotal,
     refused: () => refused("queries"),
-    ownFault: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
-    commonFault: "Too many queries are running; try again shortly",
+    perCallerMessage: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
+    totalMessage: "Too many queries are running; try again shortly",
     ...WAITING,
   });
   const answers = createBudget({
     perCaller: (rates.answers_mb * MB) / 2,
     total: rates.answers_mb * MB,
     refused: () => refused("answers"),
-    ownFault: "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
-    commonFault: "The responses in progress take too much memory; try again shortly",
+    perCallerMessage:
+      "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
+    totalMessage: "The responses in progress take too much memory; try again shortly",
     ...WAITING,
   });
 
@@ -174,7 +175,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
-  const tooOften = "Too many requests from your address; send fewer per second";
+  const tooManyFromAddress = "Too many requests from your address; send fewer per second";
   const tooManyByCaller = "Too many requests with these credentials; send fewer per second";
   const tooManyGuesses =
     "Too many wrong passwords or keys from your address or for this account; wait before you try again";
@@ -186,7 +187,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   return {
     enter(request) {
       const address = addressOf(request);
-      requireTokens(addresses.take(address), "address", tooOften);
+      requireTokens(addresses.take(address), "address", tooManyFromAddress);
       return address;
     },
     placeOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
@@ -234,9 +235,9 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       guesses.rightKey(place, secret, id);
       return true;
     },
-    query: (caller, work, gone) => budget.run(caller, () => runForCaller(caller, work, gone), gone),
-    queries: budget,
-    takeAnswer: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
+    query: (caller, work, gone) => queries.run(caller, () => runForCaller(caller, work, gone), gone),
+    queries,
+    reserveResponse: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
     answers,
   };
 }

@@ -9,7 +9,7 @@ function clock() {
 
 test("a bucket allows its burst at once, then its rate", (t) => {
   const time = clock();
-  const buckets = createBuckets({ rate_s: 2, burst: 3, most: 100, now: time.now });
+  const buckets = createBuckets({ rate_s: 2, burst: 3, maxEntries: 100, now: time.now });
   t.deepEqual(
     [1, 2, 3, 4].map(() => buckets.take("a")),
     [0, 0, 0, 0.5],
@@ -29,7 +29,7 @@ test("a bucket allows its burst at once, then its rate", (t) => {
 
 test("a refused request costs nothing", (t) => {
   const time = clock();
-  const buckets = createBuckets({ rate_s: 1, burst: 1, most: 100, now: time.now });
+  const buckets = createBuckets({ rate_s: 1, burst: 1, maxEntries: 100, now: time.now });
   buckets.take("a");
   for (let i = 0; i < 50; i++) t.is(buckets.take("a"), 1);
   time.pass(1);
@@ -38,7 +38,7 @@ test("a refused request costs nothing", (t) => {
 
 test("a debt is repaid over time, and is limited", (t) => {
   const time = clock();
-  const buckets = createBuckets({ rate_s: 1, burst: 2, most: 100, now: time.now });
+  const buckets = createBuckets({ rate_s: 1, burst: 2, maxEntries: 100, now: time.now });
   for (let i = 0; i < 5; i++) buckets.charge("a", 1);
   t.is(buckets.wait("a"), 4);
   for (let i = 0; i < 1000; i++) buckets.charge("a", 1);

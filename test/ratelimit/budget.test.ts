@@ -10,8 +10,8 @@ const OPTIONS = {
   waitingPerCaller: 4,
   waitingTotal: 6,
   wait_ms: 60_000,
-  ownFault: "You have 2 queries running",
-  commonFault: "Too many queries are running",
+  perCallerMessage: "You have 2 queries running",
+  totalMessage: "Too many queries are running",
 };
 
 /** Work that ends when the test says so. */

@@ -10,7 +10,7 @@ const HOUR_S = 3_600;
 
 function guessesAt() {
   let ms = 0;
-  const guesses = new Guesses({ failures: FAILURES, most: 100_000, now: () => ms });
+  const guesses = new Guesses({ failures: FAILURES, maxEntries: 100_000, now: () => ms });
   return { guesses, pass: (s: number) => void (ms += 1000 * s) };
 }
 

@@ -76,7 +76,7 @@ class UdpListener implements Listening {
     this.#tally = options.context.tallyOf(options.name);
     this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
     const rate_s = options.context.datagrams_s;
-    this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, most: MAX_SENDERS });
+    this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, maxEntries: MAX_SENDERS });
     const type = isIP(host) === 6 ? "udp6" : "udp4";
     this.#socket = createSocket({ type, recvBufferSize: RECEIVE_BYTES });
   }
