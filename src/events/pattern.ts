@@ -10,7 +10,7 @@
  * - decimal numbers, with sign and fraction, `<n>`.
  */
 export function patternOf(text: string): string {
-  return BEYOND_NUMBERS.test(text) ? new Reading(text).pattern() : text.replace(NUMBER, "<n>");
+  return BEYOND_NUMBERS.test(text) ? new PatternScanner(text).pattern() : text.replace(NUMBER, "<n>");
 }
 
 /**
@@ -66,7 +66,7 @@ const HEX_MIN_UNITS = 6;
  * because parts of two kinds overlap only if one is a quoted value that contains the other. Each
  * character is examined a bounded number of times.
  */
-class Reading {
+class PatternScanner {
   readonly #text: string;
   #pattern = "";
   /** End of the text already copied to the pattern. */
@@ -87,7 +87,7 @@ class Reading {
       if (kind === DIGIT || kind === HEX_LETTER) {
         at = this.#readRun(at);
         // A UUID decides what the parts beside it are, so all UUIDs are replaced first.
-        if (at === UUID_FOUND) return new Reading(text.replace(UUIDS, "<uuid>")).pattern();
+        if (at === UUID_FOUND) return new PatternScanner(text.replace(UUIDS, "<uuid>")).pattern();
       } else if (kind === COLON) at = this.#readColon(at);
       else if (kind === QUOTE && closesQuotes) {
         const end = quoteEnd(text, at);
