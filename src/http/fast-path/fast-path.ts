@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { readInto } from "./read-into.ts";
-import type { Reading } from "./read-into.ts";
+import type { BufferedRead } from "./read-into.ts";
 import { parseRequestHead } from "./request-head.ts";
 import type { RequestHead } from "./request-head.ts";
 
@@ -67,9 +67,9 @@ export function addFastPath<Route>(
 ): { readonly isAnswering: (socket: Socket) => boolean } {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (accept === undefined) throw new TypeError("the server has no listener for connections");
-  const heads = new Map<string, Known<Route> | null>();
+  const heads = new Map<string, CachedHead<Route> | null>();
   const open = new Map<Socket, FastConnection<Route>>();
-  const lane: Lane<Route> = {
+  const shared: SharedState<Route> = {
     path,
     keepAlive_ms,
     keepAlive: keepAliveOf(keepAlive_ms),
@@ -85,12 +85,12 @@ export function addFastPath<Route>(
       }
       return known;
     },
-    left: (socket) => void open.delete(socket),
+    removed: (socket) => void open.delete(socket),
     handOver: (socket) => accept.call(server, socket),
     refuse: (socket, error) => void server.emit("clientError", error, socket),
   };
   server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => void open.set(socket, new FastConnection(socket, lane, first_ms)));
+  server.on("connection", (socket: Socket) => void open.set(socket, new FastConnection(socket, shared, first_ms)));
 
   // The server knows only the connections handed to it.
   const closeIdle = server.closeIdleConnections.bind(server);
@@ -106,31 +106,31 @@ export function addFastPath<Route>(
   return { isAnswering: (socket) => open.get(socket)?.isAnswering === true };
 }
 
-type Known<Route> = { readonly route: Route; readonly contentLength: number };
+type CachedHead<Route> = { readonly route: Route; readonly contentLength: number };
 
 /** State shared by the connections of a server. */
-type Lane<Route> = {
+type SharedState<Route> = {
   readonly path: FastPath<Route>;
   readonly keepAlive_ms: number;
   /** End of the response head if the connection stays open. */
   readonly keepAlive: string;
   isClosing(): boolean;
-  head(text: string): Known<Route> | null;
-  left(socket: Socket): void;
+  head(text: string): CachedHead<Route> | null;
+  removed(socket: Socket): void;
   handOver(socket: Socket): void;
   refuse(socket: Socket, error: Error): void;
 };
 
 class FastConnection<Route> {
   readonly #socket: Socket;
-  readonly #lane: Lane<Route>;
+  readonly #shared: SharedState<Route>;
   /** Unprocessed input: the beginning of a request, or input after the request in progress. */
   #kept: Buffer | null = null;
   #answering = false;
   /** Whether the client has half-closed the connection. */
   #ended = false;
   #rest: NodeJS.Timeout | null = null;
-  readonly #reading: Reading | null;
+  readonly #reading: BufferedRead | null;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
   readonly #onAnswer = (plain: PlainAnswer): void => this.#answer(plain);
   readonly #onEnd = (): void => this.#end();
@@ -138,15 +138,15 @@ class FastConnection<Route> {
   readonly #onError = (): void => this.destroy();
   readonly #onClose = (): void => {
     this.#stopWaiting();
-    this.#lane.left(this.#socket);
+    this.#shared.removed(this.#socket);
   };
   #isFirst = true;
   /** Whether `closeIfIdle` was called since the last response. */
-  #isLeaving = false;
+  #isClosing = false;
 
-  constructor(socket: Socket, lane: Lane<Route>, first_ms: number) {
+  constructor(socket: Socket, shared: SharedState<Route>, first_ms: number) {
     this.#socket = socket;
-    this.#lane = lane;
+    this.#shared = shared;
     this.#reading = readInto(socket, READ, (size) => this.#read(READ.subarray(0, size)));
     if (this.#reading === null) socket.on("data", this.#onData);
     socket.on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
@@ -162,7 +162,7 @@ class FastConnection<Route> {
   closeIfIdle(): void {
     if (this.#answering || this.#kept !== null) return;
     // The client may still be reading its last response; the next call closes the connection.
-    if (this.#socket.writableEnded && !this.#isLeaving) this.#isLeaving = true;
+    if (this.#socket.writableEnded && !this.#isClosing) this.#isClosing = true;
     else this.#socket.destroy();
   }
 
@@ -191,7 +191,7 @@ class FastConnection<Route> {
       else this.#awaitRest(whole);
       return;
     }
-    const known = this.#lane.head(whole.toString("latin1", 0, end));
+    const known = this.#shared.head(whole.toString("latin1", 0, end));
     if (known === null || known.contentLength > BODY_MAX_BYTES) return this.#handOver(whole);
     const start = end + HEAD_END.length;
     const missing = start + known.contentLength - whole.length;
@@ -199,7 +199,7 @@ class FastConnection<Route> {
     if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver(whole);
     this.#kept = null;
     this.#answering = true;
-    if (this.#lane.path.take(known.route, whole.subarray(start), this.#socket, this.#onAnswer)) return;
+    if (this.#shared.path.take(known.route, whole.subarray(start), this.#socket, this.#onAnswer)) return;
     this.#answering = false;
     this.#handOver(whole);
   }
@@ -208,8 +208,8 @@ class FastConnection<Route> {
     this.#answering = false;
     const socket = this.#socket;
     if (socket.destroyed) return;
-    const isLast = this.#ended || this.#lane.isClosing();
-    socket.write(`${headOf(status, headers)}${isLast ? LAST : this.#lane.keepAlive}${payload}`, "latin1");
+    const isLast = this.#ended || this.#shared.isClosing();
+    socket.write(`${headOf(status, headers)}${isLast ? LAST : this.#shared.keepAlive}${payload}`, "latin1");
     if (isLast) {
       this.#kept = null;
       socket.end();
@@ -218,7 +218,7 @@ class FastConnection<Route> {
     } else if (this.#kept !== null) this.#handOver(this.#kept);
     else if (this.#isFirst) {
       this.#isFirst = false;
-      socket.setTimeout(this.#lane.keepAlive_ms);
+      socket.setTimeout(this.#shared.keepAlive_ms);
     }
   }
 
@@ -238,13 +238,13 @@ class FastConnection<Route> {
     this.#ended = true;
     if (this.#answering) return;
     if (this.#kept === null) this.#socket.end();
-    else this.#release((socket) => this.#lane.refuse(socket, failure("HPE_INVALID_EOF_STATE")));
+    else this.#release((socket) => this.#shared.refuse(socket, failure("HPE_INVALID_EOF_STATE")));
   }
 
   #expire(): void {
     if (this.#answering || this.#kept !== null) return;
     if (!this.#isFirst) this.destroy();
-    else this.#release((socket) => this.#lane.refuse(socket, failure("ERR_HTTP_REQUEST_TIMEOUT")));
+    else this.#release((socket) => this.#shared.refuse(socket, failure("ERR_HTTP_REQUEST_TIMEOUT")));
   }
 
   #handOver(unread: Buffer): void {
@@ -252,7 +252,7 @@ class FastConnection<Route> {
     this.#release((socket) => {
       socket.pause();
       socket.unshift(own);
-      this.#lane.handOver(socket);
+      this.#shared.handOver(socket);
       socket.resume();
     });
   }
@@ -269,7 +269,7 @@ class FastConnection<Route> {
       .off("error", this.#onError)
       .off("close", this.#onClose)
       .off("timeout", this.#onTimeout);
-    this.#lane.left(this.#socket);
+    this.#shared.removed(this.#socket);
     to(socket);
   }
 }

@@ -5,9 +5,9 @@ import type { Socket } from "node:net";
 const TURN_MS = 1;
 const HEAD_END = "\r\n\r\n";
 /** Smallest part of a body, so that a body full of blank lines is not split into tiny parts. */
-const PART_LEAST_BYTES = 128;
-const PART_MOST_BYTES = 8_192;
-const PARTS_MOST = 16;
+const PART_MIN_BYTES = 128;
+const PART_MAX_BYTES = 8_192;
+const PARTS_MAX = 16;
 
 /**
  * Limits pipelining. Node parses a whole chunk at once, up to a thousand requests in 64 KB, before
@@ -45,7 +45,7 @@ class ResumeQueue {
   readonly #turn = (): void => {
     const end_ms = performance.now() + TURN_MS;
     let done = 0;
-    do this.#waiting[done++]!.goOn();
+    do this.#waiting[done++]!.resume();
     while (done < this.#waiting.length && performance.now() < end_ms);
     this.#waiting = this.#waiting.slice(done);
     if (this.#waiting.length > 0) setImmediate(this.#turn);
@@ -86,7 +86,7 @@ class Input {
     });
   }
 
-  goOn(): void {
+  resume(): void {
     this.#isQueued = false;
     this.#feed();
   }
@@ -115,7 +115,7 @@ class Input {
       const part = this.#nextPart(this.#rest);
       this.#parse(part);
       const isOver = this.#latest !== before && this.#latest?.complete === true;
-      if (this.#rest !== null && (isOver || parts === PARTS_MOST)) {
+      if (this.#rest !== null && (isOver || parts === PARTS_MAX)) {
         this.#wake();
         return this.#pause();
       }
@@ -127,8 +127,8 @@ class Input {
 
   #nextPart(rest: Buffer): Buffer {
     const isBody = this.#latest?.complete === false;
-    const end = rest.indexOf(HEAD_END, isBody ? PART_LEAST_BYTES - HEAD_END.length : 0, "latin1");
-    const size = Math.min(end === -1 ? rest.length : end + HEAD_END.length, PART_MOST_BYTES);
+    const end = rest.indexOf(HEAD_END, isBody ? PART_MIN_BYTES - HEAD_END.length : 0, "latin1");
+    const size = Math.min(end === -1 ? rest.length : end + HEAD_END.length, PART_MAX_BYTES);
     this.#rest = size < rest.length ? rest.subarray(size) : null;
     return rest.subarray(0, size);
   }

@@ -1,19 +1,19 @@
 import type { Socket } from "node:net";
 
 /** A connection that is read into a buffer. */
-export type Reading = {
+export type BufferedRead = {
   /** Makes the connection a stream again. */
   stop(): void;
 };
 
 type Take = (size: number) => void;
 type Inner = { readonly _handle?: { useUserBuffer?(buffer: Buffer): void } | null } & Record<symbol, unknown>;
-type Names = { readonly buffer: symbol; readonly callback: symbol };
+type SocketSymbols = { readonly buffer: symbol; readonly callback: symbol };
 
 /**
  * Private symbols of Node's sockets: undefined until the first connection, null if there are none.
  */
-let names: Names | null | undefined;
+let symbols: SocketSymbols | null | undefined;
 
 /**
  * Reads each chunk of a connection into the start of `buffer` and calls `take` with its size, like
@@ -23,15 +23,15 @@ let names: Names | null | undefined;
  *
  * @returns null, without effect, if this release of Node has different internals
  */
-export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | null {
+export function readInto(socket: Socket, buffer: Buffer, take: Take): BufferedRead | null {
   const inner = socket as unknown as Inner;
-  if (names === undefined) names = namesOf(inner);
+  if (symbols === undefined) symbols = symbolsOf(inner);
   const { _handle: handle } = inner;
-  if (names === null || handle?.useUserBuffer === undefined) return null;
+  if (symbols === null || handle?.useUserBuffer === undefined) return null;
   handle.useUserBuffer(buffer);
-  inner[names.buffer] = buffer;
-  inner[names.callback] = take;
-  const { callback } = names;
+  inner[symbols.buffer] = buffer;
+  inner[symbols.callback] = take;
+  const { callback } = symbols;
   return {
     stop() {
       inner[callback] = (size: number) => socket.push(Buffer.from(buffer.subarray(0, size)));
@@ -40,7 +40,7 @@ export function readInto(socket: Socket, buffer: Buffer, take: Take): Reading | 
 }
 
 /** Returns the symbols. A new socket has them with the value null. */
-function namesOf(inner: Inner): Names | null {
+function symbolsOf(inner: Inner): SocketSymbols | null {
   const unused = Object.getOwnPropertySymbols(inner).filter((symbol) => inner[symbol] === null);
   const named = (name: string): symbol | undefined => unused.find(({ description }) => description === name);
   const [buffer, callback] = [named("kBuffer"), named("kBufferCb")];
