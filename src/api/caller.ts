@@ -56,7 +56,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const { body, takesBody, browsers } = options;
   const { authorization } = call.request.headers;
   const key = call.query.get("apikey") ?? "";
-  const cookies = readSessionCookies(call.request.headers, browsers.cameByTls(call.request));
+  const cookies = readSessionCookies(call.request.headers, browsers.isOverTls(call.request));
   if (cookies.length > 0 && isFromPage(call.request.headers)) return await checkSession(cookies, call, options);
   const ticket = ticketOf(call);
   if (ticket !== null) return await checkTicket(ticket, cookies, call, options);

@@ -27,7 +27,7 @@ export function sessionRoutes(context: Context): Route[] {
     }),
     bySession(context, "DELETE", "/1/session", async ({ session }, call) => {
       await catalog.endSession(session.user, session.id);
-      return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(context.browsers.cameByTls(call.request)) } };
+      return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(context.browsers.isOverTls(call.request)) } };
     }),
     authenticated(
       context,
@@ -66,7 +66,7 @@ function bySession(
     path,
     formats: "json",
     handle: async (call) => {
-      const cookies = readSessionCookies(call.request.headers, context.browsers.cameByTls(call.request));
+      const cookies = readSessionCookies(call.request.headers, context.browsers.isOverTls(call.request));
       if (cookies.length === 0)
         throw new LoggiaError("unauthorized", "There is no session; sign in with POST /1/session");
       return handle(await checkSession(cookies, call, context), call);
@@ -87,7 +87,7 @@ async function signIn(context: Context, call: Call): Promise<Reply> {
   const { account, mark } = await ("ticket" in given
     ? checkTicket(context, call, given.ticket)
     : checkPassword(context, call, given));
-  const isTls = browsers.cameByTls(call.request);
+  const isTls = browsers.isOverTls(call.request);
   for (const secret of readSessionCookies(call.request.headers, isTls)) {
     const old = await catalog.session(secret);
     if (old !== null) await catalog.endSession(old.session.user, old.session.id);

@@ -10,7 +10,7 @@ import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
 import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
-import { closeWithBrowser } from "./limits/hang-up.ts";
+import { closeWhenBrowserEnds } from "./limits/hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./fast-path/last-answer.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
@@ -44,15 +44,15 @@ export async function answer(exchange: Exchange): Promise<void> {
   try {
     requireHost(request);
     const query = exchange.url.searchParams;
-    if (!isSettled(route, query)) format = negotiate(query, request.headers.accept);
+    if (!isFormatFixed(route, query)) format = negotiate(query, request.headers.accept);
     const { params, log, url } = exchange;
     const address = exchange.limiter.enter(request);
-    closeWithBrowser(request);
+    closeWhenBrowserEnds(request);
     const left = new AbortController();
     onceGone(response, () => left.abort());
     const call = { request, address, params, path: url.pathname, query, format, log, gone: left.signal };
     reply = await exchange.handle(call);
-    if (reply.memory !== undefined) reply = writeWithin(reply, reply.memory, format, response);
+    if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
   } catch (error) {
     reply = toFailure(error, exchange.log);
   }
@@ -71,7 +71,7 @@ export async function answer(exchange: Exchange): Promise<void> {
  * Whether the format of a route's responses does not depend on `Accept`: always JSON, or its own
  * format.
  */
-function isSettled(route: Route | null, query: URLSearchParams): boolean {
+function isFormatFixed(route: Route | null, query: URLSearchParams): boolean {
   const formats = route?.formats;
   if (formats === "all and html") return asksForHtml(query);
   if (formats === "files") return !["", "xml", "jsonp"].includes(query.get("fmt")?.toLowerCase() ?? "");
@@ -82,7 +82,7 @@ function isSettled(route: Route | null, query: URLSearchParams): boolean {
  * Encodes a response whose memory is counted, so that a response without room is refused before
  * anything is sent.
  */
-function writeWithin(reply: Reply, memory: Reservation, format: Format, response: ServerResponse): Reply {
+function encodeWithin(reply: Reply, memory: Reservation, format: Format, response: ServerResponse): Reply {
   onceGone(response, () => memory.release());
   if (reply.body === null || "pieces" in reply.body) return reply;
   const body = toEncodedBody(format, reply.body);
@@ -126,8 +126,8 @@ async function send(exchange: Exchange, reply: Reply, format: Format): Promise<v
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
   if (reply.status === 401 && !mayAskForBasic(request, exchange.url)) delete headers["WWW-Authenticate"];
   // The unread rest of a body must not be parsed as the next request.
-  const isCutOff = hasBody(request) && !request.complete;
-  if (isCutOff || (exchange.closing() && isLatest(response, request.socket))) {
+  const hasUnreadBody = hasBody(request) && !request.complete;
+  if (hasUnreadBody || (exchange.closing() && isLatest(response, request.socket))) {
     headers["Connection"] = "close";
     endAfter(request);
   }

@@ -155,7 +155,7 @@ function readAssets(folder: string): ReadonlyMap<string, Asset> {
     if (type === undefined) continue;
     const encoded = new Map<"br" | "gzip", Buffer>();
     for (const [encoding, suffix] of [["br", "br"] as const, ["gzip", "gz"] as const]) {
-      const bytes = readIfThere(join(folder, `${path}.${suffix}`));
+      const bytes = readIfExists(join(folder, `${path}.${suffix}`));
       if (bytes !== null) encoded.set(encoding, bytes);
     }
     assets.set(path, { type, plain: readFileSync(join(folder, path)), encoded });
@@ -174,7 +174,7 @@ function listFiles(folder: string): string[] {
   }
 }
 
-function readIfThere(path: string): Buffer | null {
+function readIfExists(path: string): Buffer | null {
   try {
     return readFileSync(path);
   } catch (error) {

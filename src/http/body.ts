@@ -81,12 +81,12 @@ export function announcedSize(request: IncomingMessage): number {
 }
 
 async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
-  const most_bytes = body.length * DECOMPRESSION_MAX_RATIO;
+  const ratioLimit_bytes = body.length * DECOMPRESSION_MAX_RATIO;
   try {
-    return await unzip(body, { maxOutputLength: Math.min(limit_bytes, most_bytes) });
+    return await unzip(body, { maxOutputLength: Math.min(limit_bytes, ratioLimit_bytes) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw most_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes);
+      throw ratioLimit_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes);
     }
     throw new LoggiaError("bad_body", "Content-Encoding is gzip, but the body cannot be decompressed", {
       cause: error,
@@ -101,7 +101,7 @@ async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
 async function receiveAtOnce(request: IncomingMessage): Promise<Buffer | null> {
   // By the next turn the parser has advanced from the head to the body.
   await new Promise(setImmediate);
-  if (!request.complete && request.destroyed) throw cutOff();
+  if (!request.complete && request.destroyed) throw incomplete();
   if (!request.complete) return null;
   const chunks: Buffer[] = [];
   for (let chunk = readChunk(request); chunk !== null; chunk = readChunk(request)) chunks.push(chunk);
@@ -134,7 +134,7 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
     settle();
     resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received_bytes));
   };
-  const onCut = () => fail(cutOff());
+  const onClosed = () => fail(incomplete());
   const onTimeout = () =>
     fail(
       received_bytes > limit_bytes
@@ -143,7 +143,7 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
     );
   const settle = () => {
     clearTimeout(timer);
-    request.off("data", onData).off("end", onEnd).off("error", onCut).off("close", onCut);
+    request.off("data", onData).off("end", onEnd).off("error", onClosed).off("close", onClosed);
   };
   const fail = (error: LoggiaError) => {
     settle();
@@ -153,11 +153,11 @@ function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOpt
     reject(error);
   };
   const timer = setTimeout(onTimeout, deadline_ms);
-  request.on("data", onData).on("end", onEnd).on("error", onCut).on("close", onCut);
+  request.on("data", onData).on("end", onEnd).on("error", onClosed).on("close", onClosed);
   return promise;
 }
 
-function cutOff(): LoggiaError {
+function incomplete(): LoggiaError {
   return new LoggiaError("bad_body", "The connection closed before the body was complete");
 }
 

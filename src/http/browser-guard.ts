@@ -20,7 +20,7 @@ export type BrowserGuard = {
    */
   refusalOfSession(request: IncomingMessage): LoggiaError | null;
   /** Whether a request arrived over TLS through a trusted proxy. */
-  cameByTls(request: IncomingMessage): boolean;
+  isOverTls(request: IncomingMessage): boolean;
 };
 
 /** Whether a request comes from a browser. */
@@ -88,7 +88,7 @@ export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardO
       if (site === undefined || site === "same-origin") return refusalOf(request);
       return new LoggiaError("forbidden", "Only this service's own page may use a session cookie");
     },
-    cameByTls(request) {
+    isOverTls(request) {
       return forwardedHeader(request, "x-forwarded-proto", trustedProxies)?.toLowerCase() === "https";
     },
   };

@@ -63,7 +63,7 @@ const PATH_LENGTH = 2048;
  * are handled here.
  *
  * Invariant: no request can end the process. Every handler is awaited inside `answer`, and whatever
- * Restify does with a URL before a handler runs is tried first, in {@link findFault}.
+ * Restify does with a URL before a handler runs is tried first, in {@link refusalFor}.
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
   const options: Options = { ...given, limiter: given.limiter ?? createRateLimiter() };
@@ -84,7 +84,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
     if (server.listening && !isShort) log.error({ err: error }, "the listener failed");
   });
   mountRoutes(restifyServer, server, options);
-  guard(restifyServer, server, options);
+  checkBeforeRouting(restifyServer, server, options);
   limitPipelining(server, REQUESTS_AT_ONCE);
   return {
     server,
@@ -94,11 +94,11 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
 }
 
 /** Checks each request before Restify does, and answers those that would make it throw. */
-function guard(restifyServer: Restify.Server, server: Server, options: Options): void {
+function checkBeforeRouting(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
     if (refuseAmbiguous(request, response) || options.answerFirst?.(request, response) === true) return;
-    const refuse = findFault(request as Restify.Request);
+    const refuse = refusalFor(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {
       const common = exchange(server, options);
@@ -119,7 +119,7 @@ const NOWHERE = new URL("http://localhost/");
 const DOT_SEGMENT = /^[^?]*\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 /** Returns a handler for a request whose URL or method Restify cannot route, else null. */
-function findFault(request: Restify.Request): Handler | null {
+function refusalFor(request: Restify.Request): Handler | null {
   if (!Object.hasOwn(METHODS, request.method ?? "")) return refuseMethod(METHOD_NAMES.join(", "));
   // A proxy judges the path literally, so dot segments are refused rather than resolved.
   if (DOT_SEGMENT.test(request.url ?? "")) return refusePath;
@@ -152,7 +152,7 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
     const allow = METHOD_NAMES.filter((method) => byMethod.has(method) || method === "OPTIONS").join(", ");
     for (const method of METHOD_NAMES) {
       const route = byMethod.get(method);
-      const other = method === "OPTIONS" ? tellMethods(allow) : refuseMethod(allow);
+      const other = method === "OPTIONS" ? answerOptions(allow) : refuseMethod(allow);
       mount(method, path, route ?? (routes[0] as Route), route?.handle ?? other);
     }
   }
@@ -167,7 +167,7 @@ function exchange(
   return { log, observe, limiter, closing: () => !server.listening };
 }
 
-function tellMethods(allow: string): Handler {
+function answerOptions(allow: string): Handler {
   return () => Promise.resolve({ status: 204, body: null, headers: { Allow: allow } });
 }
 

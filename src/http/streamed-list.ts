@@ -29,9 +29,9 @@ export type NestedLists = {
 };
 
 /** Records written without yielding to other requests. */
-const PIECE = 250;
+const CHUNK_RECORDS = 250;
 /** Lists of up to this many records do not queue behind others. */
-const SHORT = 1000;
+const SHORT_RECORDS = 1000;
 
 const inTurn = createSerialQueue();
 
@@ -44,22 +44,22 @@ const inTurn = createSerialQueue();
  */
 export async function writeLong(format: Format, given: LongList, isWanted: () => boolean): Promise<EncodedBody> {
   const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
-  const way = wayOf(format, list);
+  const syntax = syntaxOf(format, list);
   return await write(format, list.length, async (pieces) => {
-    if (list.length <= PIECE) {
-      pieces.push(Buffer.from(way.before + way.inner(list.show(0, list.length)) + way.after));
+    if (list.length <= CHUNK_RECORDS) {
+      pieces.push(Buffer.from(syntax.before + syntax.inner(list.show(0, list.length)) + syntax.after));
       return;
     }
-    pieces.push(Buffer.from(way.before));
-    await writeRecords(way, list, isWanted, pieces);
-    pieces.push(Buffer.from(way.after));
+    pieces.push(Buffer.from(syntax.before));
+    await writeRecords(syntax, list, isWanted, pieces);
+    pieces.push(Buffer.from(syntax.after));
   });
 }
 
 /** Writes nested lists; see {@link writeLong}. */
 export async function writeNested(format: Format, nested: NestedLists, isWanted: () => boolean): Promise<EncodedBody> {
   const { element, field, lists } = nested;
-  const outer = wayOf(format, { element, length: lists.length });
+  const outer = syntaxOf(format, { element, length: lists.length });
   const isXml = format.kind === "xml";
   const [open, close, none] = isXml ? [`<${field}>`, `</${field}>`, `<${field}/>`] : ["[", "]", "[]"];
   const count = lists.reduce((sum, { list }) => sum + list.length, lists.length);
@@ -71,7 +71,7 @@ export async function writeNested(format: Format, nested: NestedLists, isWanted:
       const place = empty.lastIndexOf(none);
       const [start, end] = [empty.slice(0, place), empty.slice(place + none.length)];
       pieces.push(Buffer.from((i === 0 ? "" : outer.between) + start + (list.length === 0 ? none : open)));
-      await writeRecords(wayOf(format, list), list, isWanted, pieces);
+      await writeRecords(syntaxOf(format, list), list, isWanted, pieces);
       pieces.push(Buffer.from((list.length === 0 ? "" : close) + end));
     }
     pieces.push(Buffer.from(outer.after));
@@ -86,17 +86,17 @@ async function write(format: Format, records: number, fill: (pieces: Buffer[]) =
     const payload = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
     return { contentType: CONTENT_TYPES[format.kind], payload };
   };
-  return records <= SHORT ? await writing() : await inTurn(writing);
+  return records <= SHORT_RECORDS ? await writing() : await inTurn(writing);
 }
 
 async function writeRecords(
-  { inner, between }: Way,
+  { inner, between }: ListSyntax,
   list: LongList,
   isWanted: () => boolean,
   pieces: Buffer[],
 ): Promise<void> {
-  for (let from = 0; from < list.length && isWanted(); from += PIECE) {
-    const text = inner(list.show(from, Math.min(from + PIECE, list.length)));
+  for (let from = 0; from < list.length && isWanted(); from += CHUNK_RECORDS) {
+    const text = inner(list.show(from, Math.min(from + CHUNK_RECORDS, list.length)));
     pieces.push(Buffer.from(from === 0 ? text : between + text));
     await turn();
   }
@@ -104,14 +104,14 @@ async function writeRecords(
 
 type Records = ReturnType<LongList["show"]>;
 /** How the pieces of a list are joined. */
-type Way = {
+type ListSyntax = {
   readonly before: string;
   readonly inner: (records: Records) => string;
   readonly between: string;
   readonly after: string;
 };
 
-function wayOf(format: Format, { element, length }: Pick<LongList, "element" | "length">): Way {
+function syntaxOf(format: Format, { element, length }: Pick<LongList, "element" | "length">): ListSyntax {
   const json = (records: Records): string => JSON.stringify(records).slice(1, -1);
   switch (format.kind) {
     case "json":

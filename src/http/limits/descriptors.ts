@@ -6,14 +6,14 @@ import { DEFAULT_CONNECTION_LIMITS } from "../listen.ts";
 import type { ConnectionLimits } from "../listen.ts";
 
 /** Minimum number of descriptors. Fewer leave no room for files, engines and a few connections. */
-const LEAST = 256;
+const DESCRIPTORS_MIN = 256;
 /**
  * Bounds of the reserve for files and connections to engines, which is a quarter of the
  * descriptors.
  */
-const RESERVE_LEAST = 96;
-const RESERVE_MOST = 256;
-const CONNECTIONS_LEAST = 16;
+const RESERVE_MIN = 96;
+const RESERVE_MAX = 256;
+const CONNECTIONS_MIN = 16;
 
 /**
  * Divides the descriptors of this process among listeners, as limits of connections.
@@ -26,21 +26,21 @@ export function shareDescriptors<Name extends string>(
   log: Pick<Logger, "warn">,
   openFiles: number = readOpenFilesLimit(),
 ): Readonly<Record<Name, ConnectionLimits>> {
-  if (openFiles < LEAST) {
+  if (openFiles < DESCRIPTORS_MIN) {
     const remedy = "raise it with ulimit -n, LimitNOFILE= of systemd or --ulimit nofile= of a container";
     throw new StartError(
-      `ulimit -n allows ${openFiles} open files, and the service needs at least ${LEAST}; ${remedy}`,
+      `ulimit -n allows ${openFiles} open files, and the service needs at least ${DESCRIPTORS_MIN}; ${remedy}`,
     );
   }
-  const reserve = Math.min(RESERVE_MOST, Math.max(RESERVE_LEAST, Math.floor(openFiles / 4)));
+  const reserve = Math.min(RESERVE_MAX, Math.max(RESERVE_MIN, Math.floor(openFiles / 4)));
   const entries = Object.entries<number>(wanted);
   const sum = entries.reduce((total, [, most]) => total + most, 0);
   const part = Math.min(1, (openFiles - reserve) / sum);
   const connections = entries.map(
-    ([name, most]) => [name, Math.min(most, Math.max(CONNECTIONS_LEAST, Math.floor(most * part)))] as const,
+    ([name, most]) => [name, Math.min(most, Math.max(CONNECTIONS_MIN, Math.floor(most * part)))] as const,
   );
   if (part < 1) {
-    const needed = sum + RESERVE_MOST;
+    const needed = sum + RESERVE_MAX;
     const lowered = {
       openFiles,
       needed,

@@ -10,7 +10,7 @@ const watched = new WeakSet<Socket>();
  * response then, and the work for it is cancelled. Simple clients (`nc`, HTTP/1.0) may half-close
  * and still wait, and cannot be told from clients that have left.
  */
-export function closeWithBrowser({ socket, headers }: IncomingMessage): void {
+export function closeWhenBrowserEnds({ socket, headers }: IncomingMessage): void {
   const isPage = headers["x-loggia"] !== undefined || isFromBrowser(headers);
   if (!isPage || watched.has(socket)) return;
   watched.add(socket);
