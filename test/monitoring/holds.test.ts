@@ -17,7 +17,7 @@ test("a hold lasts until its cause is gone or an operator accepts it", async (t)
   const accepted: string[] = [];
   holds.set(holdOf({ accept: () => void accepted.push("clock") }));
   t.deepEqual(holds.list(), [{ name: "clock", why: "it is ahead", todo: "set it right", blocks: null }]);
-  await t.throwsAsync(holds.accept("store"), { message: /Nothing named store waits/ });
+  await t.throwsAsync(holds.accept("store"), { message: /There is no hold named store in this process/ });
   t.is((await holds.accept("clock")).why, "it is ahead");
   t.deepEqual(accepted, ["clock"]);
   t.deepEqual(holds.list(), []);
