@@ -38,37 +38,37 @@ const FIRST_LOG = parseLogKey("first-log")!;
  * @returns the records made, or null
  * @throws StartError if the settings cannot be carried out
  */
-export async function makeFirstRecords(
+export async function createFirstRecords(
   catalog: Catalog,
   settings: Pick<Settings, "admin" | "log" | "engines">,
   { show, log, takeOver_ms }: { show: ShowFirstStart; log: Logger; takeOver_ms?: number },
 ): Promise<FirstStart | null> {
   const first = await catalog.firstStart(
     async ({ isResumed }) => {
-      const planned = plan(catalog, settings);
-      if (planned.admin === null && planned.log === null) return null;
-      await show(planned, { isResumed });
-      const account = planned.admin === null ? null : await makeAdmin(catalog, planned.admin);
-      if (planned.log !== null) await makeLog(catalog, planned.log, account);
-      return planned;
+      const missing = missingRecords(catalog, settings);
+      if (missing.admin === null && missing.log === null) return null;
+      await show(missing, { isResumed });
+      const account = missing.admin === null ? null : await createAdmin(catalog, missing.admin);
+      if (missing.log !== null) await createFirstLog(catalog, missing.log, account);
+      return missing;
     },
     { takeOver_ms: takeOver_ms ?? TAKE_OVER_MS[settings.engines.kind] },
   );
-  if (first === null) sayIgnored(catalog, settings, log);
+  if (first === null) logIgnored(catalog, settings, log);
   return first;
 }
 
 /** Returns the missing records: all of them, or those that an interrupted start did not make. */
-function plan(catalog: Catalog, settings: Pick<Settings, "admin" | "log">): FirstStart {
-  const drawn = { email: FIRST_EMAIL, password: randomBytes(12).toString("base64url") };
+function missingRecords(catalog: Catalog, settings: Pick<Settings, "admin" | "log">): FirstStart {
+  const generated = { email: FIRST_EMAIL, password: randomBytes(12).toString("base64url") };
   const key = settings.log?.key ?? FIRST_LOG;
   return {
-    admin: catalog.accounts().length === 0 ? (settings.admin ?? drawn) : null,
+    admin: catalog.accounts().length === 0 ? (settings.admin ?? generated) : null,
     log: catalog.log(key) === null ? { key, apiKey: settings.log?.apiKey ?? generateApiKey() } : null,
   };
 }
 
-async function makeAdmin(catalog: Catalog, admin: { email: string; password: string }): Promise<Account> {
+async function createAdmin(catalog: Catalog, admin: { email: string; password: string }): Promise<Account> {
   try {
     return await catalog.createAccount({ ...admin, admin: true });
   } catch (error) {
@@ -76,12 +76,12 @@ async function makeAdmin(catalog: Catalog, admin: { email: string; password: str
   }
 }
 
-async function makeLog(
+async function createFirstLog(
   catalog: Catalog,
   { key, apiKey }: { key: LogKey; apiKey: string },
-  made: Account | null,
+  created: Account | null,
 ): Promise<void> {
-  const owner = made ?? catalog.accounts().find((account) => account.admin);
+  const owner = created ?? catalog.accounts().find((account) => account.admin);
   if (owner === undefined)
     throw new StartError(
       "The first log needs an admin to own it, and there is none; create one with loggia admin reset",
@@ -97,7 +97,7 @@ async function makeLog(
  * Logs settings that have no effect. A forgotten setting must not restore a deleted account, and
  * the operator must not believe that it did.
  */
-function sayIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "admin" | "log">, log: Logger): void {
+function logIgnored(catalog: Catalog, { admin, log: wanted }: Pick<Settings, "admin" | "log">, log: Logger): void {
   const ignored = [
     ...(admin === null ? [] : ["LOGGIA_ADMIN"]),
     ...(wanted === null || catalog.log(wanted.key) !== null ? [] : ["LOGGIA_LOG"]),

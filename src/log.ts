@@ -13,7 +13,7 @@ export type LogOptions = {
 const REDACTED = "[redacted]";
 /** Shortest secret that is redacted. Shorter ones would redact much of the log. */
 const SECRET_LENGTH = 6;
-const CAUSES = 5;
+const CAUSES_MAX = 5;
 
 /** Fields whose values are never logged. */
 const SECRET_FIELDS = ["password", "apikey", "apiKey", "secret", "authorization", "Authorization", "credentials"];
@@ -45,10 +45,10 @@ export function createLog({ level, secrets, destination }: LogOptions): Logger {
  * Characters that JSON does not escape but that control a terminal or break a line: further control
  * characters and bidirectional marks.
  */
-const STEERING = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu;
+const CONTROL_CHARACTERS = /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu;
 
 function escapeRest(line: string): string {
-  return line.replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return line.replace(CONTROL_CHARACTERS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Returns the secrets in an operator's settings. */
@@ -72,7 +72,7 @@ function authOf(auth: { password: string } | { apiKey: string } | null): string[
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const stacks: string[] = [];
-  for (let cause: unknown = error, n = 0; cause instanceof Error && n < CAUSES; cause = cause.cause, n++) {
+  for (let cause: unknown = error, n = 0; cause instanceof Error && n < CAUSES_MAX; cause = cause.cause, n++) {
     stacks.push(cause.stack ?? String(cause));
   }
   const { code } = error as { code?: unknown };

@@ -123,9 +123,9 @@ export async function startLoggia(
     if (roles.has("post")) ({ post, listeners } = await startPost(settings, engines, watch, log, closing));
     // `done` reports a role that fails later. Until it is awaited, its rejection must not end the
     // process.
-    const dead = Promise.race([...done, new Promise<never>(() => {})]);
-    dead.catch(() => {});
-    return { api, post, listeners, monitoring, first, ports, done: dead, close: () => closing.disposeAsync() };
+    const failed = Promise.race([...done, new Promise<never>(() => {})]);
+    failed.catch(() => {});
+    return { api, post, listeners, monitoring, first, ports, done: failed, close: () => closing.disposeAsync() };
   } catch (error) {
     await closing.disposeAsync();
     // An unreachable engine is for the operator to fix, whichever module met it first.

@@ -5,7 +5,7 @@ import type { Catalog } from "../src/catalog/catalog.ts";
 import { createCatalog } from "../src/catalog/create.ts";
 import type { Documents } from "../src/catalog/documents/documents.ts";
 import { parseLogKey } from "../src/events/event.ts";
-import { type FirstStart, makeFirstRecords } from "../src/bootstrap.ts";
+import { type FirstStart, createFirstRecords } from "../src/bootstrap.ts";
 import { readSettings } from "../src/settings.ts";
 import { PLACES, type Place } from "./contract/documents-places.ts";
 
@@ -64,7 +64,7 @@ async function start(t: ExecutionContext, place: Place, shown: FirstStart[], lif
   const catalog = await catalogOf(t, life === undefined ? documents : mortal(documents, life));
   const note = async (first: FirstStart): Promise<void> => void shown.push(first);
   const show = (first: FirstStart) => (life === undefined ? note(first) : life.step(() => note(first)));
-  const work = makeFirstRecords(catalog, readSettings({}), { show, log: silent, takeOver_ms: 0 });
+  const work = createFirstRecords(catalog, readSettings({}), { show, log: silent, takeOver_ms: 0 });
   return { catalog, result: await (life === undefined ? work : Promise.race([work, life.killed])) };
 }
 
@@ -98,7 +98,7 @@ for (const { name, take } of PLACES) {
       catalogs.map((catalog, i) => {
         const settings = readSettings({ LOGGIA_ADMIN: `ann${i}@example.org:correct horse`, LOGGIA_LOG: `shop-${i}` });
         const show = async (): Promise<void> => void (shows += 1);
-        return makeFirstRecords(catalog, settings, { show, log: silent, takeOver_ms: 15_000 });
+        return createFirstRecords(catalog, settings, { show, log: silent, takeOver_ms: 15_000 });
       }),
     );
     t.is(made.filter((first) => first !== null).length, 1);
@@ -116,19 +116,19 @@ for (const { name, take } of PLACES) {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     const parts = { show: () => Promise.reject(new Error("nothing is to be shown")), log, takeOver_ms: 0 };
-    await makeFirstRecords(catalog, readSettings(GIVEN), { ...parts, show: async () => {} });
+    await createFirstRecords(catalog, readSettings(GIVEN), { ...parts, show: async () => {} });
     t.deepEqual(lines, []);
     await catalog.createAccount({ email: "bob@example.org", password: "battery staple", admin: true });
     await catalog.share(parseLogKey("shop")!, "bob@example.org", "admin");
     await catalog.deleteAccount("ann@example.org");
-    t.is(await makeFirstRecords(catalog, readSettings({ ...GIVEN, LOGGIA_LOG: "other" }), parts), null);
+    t.is(await createFirstRecords(catalog, readSettings({ ...GIVEN, LOGGIA_LOG: "other" }), parts), null);
     t.is(catalog.account("ann@example.org"), null);
     t.is(catalog.log(parseLogKey("other")!), null);
     t.is(lines.length, 1);
     t.regex(lines[0]!, /LOGGIA_ADMIN and LOGGIA_LOG ignored: the store has accounts already/);
     t.false(lines[0]!.includes("First start"));
     // Restarts with the same settings are usual, so an existing log is not reported.
-    await makeFirstRecords(catalog, readSettings({ LOGGIA_LOG: GIVEN.LOGGIA_LOG }), parts);
+    await createFirstRecords(catalog, readSettings({ LOGGIA_LOG: GIVEN.LOGGIA_LOG }), parts);
     t.is(lines.length, 1);
   });
 }

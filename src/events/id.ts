@@ -15,7 +15,7 @@ export type EventId = string & { readonly brand: "EventId" };
 const EVENT_ID = /^[0-9a-f]{24}$/;
 const COUNTER_LIMIT = 0x100000;
 /** Clocks that differ by no more than this count as equal. */
-const SAME_MS = 1_000;
+const CLOCK_TOLERANCE_MS = 1_000;
 
 /** Parses an id in lower or upper case. Returns null if `text` is not 24 hex digits. */
 export function parseEventId(text: string): EventId | null {
@@ -90,7 +90,7 @@ export function createIdSource({
     const id = prefix + hex(counter, 5) + process;
     counter += count;
     const host_ms = host === undefined ? last_ms : host();
-    return { id: id as EventId, created: Math.abs(host_ms - last_ms) > SAME_MS ? host_ms : last_ms };
+    return { id: id as EventId, created: Math.abs(host_ms - last_ms) > CLOCK_TOLERANCE_MS ? host_ms : last_ms };
   };
 }
 

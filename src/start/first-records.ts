@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { Catalog } from "../catalog/catalog.ts";
-import { type FirstStart, makeFirstRecords, type ShowFirstStart } from "../bootstrap.ts";
+import { type FirstStart, createFirstRecords, type ShowFirstStart } from "../bootstrap.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Continuity } from "../operations/continuity.ts";
 import type { Settings } from "../settings.ts";
@@ -24,7 +24,7 @@ export async function startFirst(
   { continuity, holds, show, log, closing }: FirstParts,
 ): Promise<FirstStart | null> {
   if (continuity === null) return null;
-  const make = () => makeFirstRecords(catalog, settings, { show, log });
+  const make = () => createFirstRecords(catalog, settings, { show, log });
   const isHeld = holds.list().some(({ name }) => name === "catalog");
   if (continuity.fault() === null && !isHeld) return await withTicket(catalog, settings, await make());
   const makeLater = async (): Promise<void> => {
