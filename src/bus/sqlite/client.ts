@@ -10,19 +10,19 @@ import type { Answer, BusFileCall, BusThreadData, Request } from "./thread.ts";
 type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
 /**
- * The file of the embedded bus, on a thread of its own: {@link BusFile}, whose every call is a
- * promise here. Calls are done in their order.
+ * Client of {@link BusFile}, which runs on a thread of its own. Each call returns a promise. Calls
+ * run in the order in which they are made.
  */
 export class BusFileClient implements AsyncDisposable {
   readonly #thread: Worker;
   /**
-   * By the id of the call. Ids are given again: few calls are under way at a time. (The tables that
-   * a map leaves behind as it comes and goes are held by each other, until the old are collected.)
+   * Pending calls by id. Ids are reused, since few calls are pending at a time. An array rather
+   * than a Map: a Map that grows and shrinks leaves tables in the old generation.
    */
   readonly #waiting: (Waiting | null)[] = [];
-  /** What SQLite said first of damage to the file. */
+  /** The first message of SQLite about damage to the file. */
   #damage: string | null = null;
-  /** Why no call can be done any more. */
+  /** The error of every call after the thread has ended. */
   #gone: LoggiaError | null = null;
 
   private constructor(thread: Worker) {
@@ -42,7 +42,10 @@ export class BusFileClient implements AsyncDisposable {
     throw new StartError((answer.kind === "opened" && answer.why) || "The bus could not be opened");
   }
 
-  /** @throws Error as the file does, with SQLite's `errcode`; LoggiaError `bus_unavailable` where the thread is gone */
+  /**
+   * @throws Error of the file, with SQLite's `errcode`; LoggiaError `bus_unavailable` after the
+   * thread has ended
+   */
   call<Call extends Exclude<BusFileCall, "commit" | "read" | "last">>(
     call: Call,
     ...args: Parameters<BusFile[Call]>
@@ -50,7 +53,7 @@ export class BusFileClient implements AsyncDisposable {
     return this.#ask(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
   }
 
-  /** What SQLite said of damage to the file; null where it met none. */
+  /** The first message of SQLite about damage to the file; null if there was none. */
   get damage(): string | null {
     return this.#damage;
   }
@@ -69,7 +72,7 @@ export class BusFileClient implements AsyncDisposable {
 
   async commit({ appends, acks }: Commit, now_ms: number): Promise<void> {
     const values: ArrayBuffer[] = [];
-    // The caller keeps its own: a small buffer is part of a larger one that others use.
+    // Copied, because a small Buffer is a view of a pool that other buffers share.
     const copy = ({ key, value }: NewRecord) => {
       const own = new Uint8Array(value);
       values.push(own.buffer);
@@ -115,7 +118,7 @@ export class BusFileClient implements AsyncDisposable {
   }
 }
 
-/** A record from another thread, whose value is no `Buffer` any more. Nobody else has it. */
+/** A record from the other thread. Its value is a `Uint8Array` that nothing else references. */
 type Received = { -readonly [Field in keyof BusRecord]: BusRecord[Field] };
 
 function toBuffer(record: Received): void {

@@ -6,17 +6,17 @@ import { explain, isFull, tooLate } from "./errors.ts";
 import type { Commit } from "./file.ts";
 import { turn } from "../wait.ts";
 
-/** Bounds of one commit, so that those who wait for the next one don't wait for long. */
+/** Bounds of one commit, so that requests for the next one do not wait for long. */
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
 
-/** Something that waits for the next commit: some appends or some acknowledgements, never both. */
+/** A request for the next commit: appends or acknowledgements, never both. */
 export type CommitRequest = Commit & {
   readonly records: number;
   readonly size_bytes: number;
   /** On the clock of `performance.now()`. */
   readonly deadline_ms: number;
-  /** Runs after it is durable. */
+  /** Called after the commit is durable. */
   done(): void;
 };
 
@@ -33,33 +33,33 @@ export type GroupCommitOptions = {
 };
 
 /**
- * Group commit: appends and acknowledgements that arrive while one commit is under way share the
- * next transaction and its fsync. So a commit grows with the load, and waits for nobody without it.
+ * Group commit: requests that arrive during one commit share the next transaction and its fsync.
+ * Commits grow with the load. Without load, a request is committed at once.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   #pending: Pending[] = [];
   #pendingRecords = 0;
   #pending_bytes = 0;
-  /** Settles when nothing waits for a commit any more. */
+  /** Settles when no request is pending. */
   #committing: Promise<void> | null = null;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
   }
 
-  /** Whether an append may wait. None is refused for its own size: a large one comes alone. */
+  /** Whether the queue has room for an append. An empty queue takes an append of any size. */
   hasRoom(records: number, size_bytes: number): boolean {
     if (this.#pendingRecords === 0) return true;
     return this.#pendingRecords + records <= QUEUE_RECORDS && this.#pending_bytes + size_bytes <= QUEUE_BYTES;
   }
 
-  /** Resolves when nothing waits for a commit any more. */
+  /** Resolves when no request is pending. */
   async settled(): Promise<void> {
     await this.#committing;
   }
 
-  /** Resolves once it is durable. @throws LoggiaError `bus_unavailable` */
+  /** Resolves once the request is durable. @throws LoggiaError `bus_unavailable` */
   add(request: CommitRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       const { deadline_ms } = request;
@@ -86,7 +86,7 @@ export class GroupCommit {
   }
 
   async #commitAll(): Promise<void> {
-    // What comes in the same turn of the event loop comes along.
+    // Requests of the same turn of the event loop share the commit.
     await turn();
     while (this.#pending.length > 0) await this.#commit();
     this.#committing = null;
@@ -110,7 +110,7 @@ export class GroupCommit {
       this.#options.log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
       const explained = explain(error);
       for (const pending of failed) pending.failed(explained);
-      // What needs no new room makes some: acknowledged records may be removed.
+      // Acknowledgements need no room, and let removal free some.
       if (appends.length > 0) await this.#write(group.filter(({ records }) => records === 0));
       if (isFull(error)) this.#options.full();
       return;

@@ -1,48 +1,48 @@
 /**
- * How long the handler of a subscription rests, while producers append to the bus of its own
- * process. Both share a processor, and who waits for an answer comes first. What gathers meanwhile
- * makes the next batch larger, and so cheaper for each record. Without producers nothing rests.
+ * Ratio of rest to work of a subscription's handler while producers append in the same process.
+ * Both share a processor, and producers wait for an answer. Records that gather during a rest make
+ * the next batch larger, and so cheaper per record. Without producers the handler does not rest.
  */
 const SHARE = 2;
 const MOST_MS = 300;
 /**
- * Where producers keep the thread busy, every moment of the handler is taken from them: what they
- * send in a burst waits on the bus, which is made for that.
+ * Share of busy time of the thread in a burst. The handler would then take its time from
+ * producers, so it rests while the bus holds the burst.
  */
 const BURST_BUSY = 0.6;
-/** Some 2,500 events a second. Where less comes it is others who keep the thread busy, and a rest would help nobody. */
+/** Some 2,500 events a second. Below, other work keeps the thread busy: a rest gains nothing. */
 const BURST_BYTES_S = 500_000;
-/** Some 60,000 events a second: more than the handler could carry beside them, however busy the thread is. */
+/** Some 60,000 events a second: more than the handler can keep up with on any thread. */
 const FLOOD_BYTES_S = 15_000_000;
-/** How long it rests in a burst until this is asked again, unless producers fall silent before. */
+/** Interval at which a rest in a burst is reconsidered, unless producers fall silent before. */
 const BURST_LOOK_MS = 100;
-/** Where nothing was appended for so long, by a thread that had time for it, producers are done for now. */
+/** Producers have stopped if nothing is appended for this long and the thread is not busy. */
 export const SILENCE_MS = 25;
-/** A burst that lasts longer is none: from there on readers are waited for as well. */
+/** Longest rest in a burst, since readers wait for the events. */
 const BURST_MS = 5_000;
-/** A shorter time than this says little about a crowd: one question may take all of it. */
+/** Averaging time of the load: a single query may fill a shorter one. */
 const LOAD_OVER_MS = 200;
 
-/** Who else was at work on this thread while the handler rested lately. */
+/** Other work on this thread during recent rests of the handler. */
 export type ThreadLoad = {
-  /** Which part of its time the thread was busy, from 0 to 1. */
+  /** Part of its time that the thread was busy, from 0 to 1. */
   readonly busy: number;
-  /** What producers appended, in bytes a second. */
+  /** Bytes that producers appended per second. */
   readonly appended_bytes_s: number;
 };
 
 export const NO_LOAD: ThreadLoad = Object.freeze({ busy: 0, appended_bytes_s: 0 });
 
 export type Load = ThreadLoad & {
-  /** How long the handler worked on its last batch. */
+  /** Duration of the handler's last batch. */
   readonly worked_ms: number;
-  /** How long it has rested since. */
+  /** Rest since then. */
   readonly rested_ms: number;
-  /** How long ago the last record of the batch was appended, by a clock that may have been set back. */
+  /** Age of the batch's last record, by a clock that may have been set back. */
   readonly behind_ms: number;
 };
 
-/** How much longer it rests before this is asked again, in milliseconds; 0: no longer. */
+/** Remaining rest before this is called again, in milliseconds. 0 ends the rest. */
 export function throttleLeft_ms({ worked_ms, rested_ms, busy, appended_bytes_s, behind_ms }: Load): number {
   const usual_ms = Math.min(SHARE * worked_ms, MOST_MS);
   if (rested_ms < usual_ms) return usual_ms - rested_ms;
@@ -51,8 +51,8 @@ export function throttleLeft_ms({ worked_ms, rested_ms, busy, appended_bytes_s, 
 }
 
 /**
- * What `before` becomes by what was seen in a rest of `over_ms`: as if over the last 200 ms of
- * rest, but where producers have fallen silent.
+ * Moving average of the load over the last 200 ms of rest, updated by a rest of `over_ms`. Silence
+ * of producers replaces the average at once.
  */
 export function averageLoad(before: ThreadLoad, seen: ThreadLoad, over_ms: number): ThreadLoad {
   if (seen.appended_bytes_s === 0 && seen.busy < BURST_BUSY && over_ms >= SILENCE_MS) return seen;

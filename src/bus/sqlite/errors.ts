@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** SQLite's primary result codes that are handled differently here. */
+/** SQLite's primary result codes that this adapter handles. */
 export const SQLITE = {
   OK: 0,
   BUSY: 5,
@@ -17,7 +17,7 @@ export function resultCode(error: unknown): number {
   return typeof code === "number" ? code & 0xff : 0;
 }
 
-/** Why a file cannot be used, in a line. */
+/** The reason why a file cannot be used, in one line. */
 export function whyNotOpened(error: unknown): string {
   switch (resultCode(error)) {
     case SQLITE.BUSY:
@@ -34,7 +34,7 @@ export function whyNotOpened(error: unknown): string {
   }
 }
 
-/** Whether trying again cannot help, because the file itself is broken. */
+/** Whether the file itself is damaged, so that a retry cannot help. */
 export function isDamage(error: unknown): boolean {
   const code = resultCode(error);
   return code === SQLITE.CORRUPT || code === SQLITE.NOTADB;
@@ -44,7 +44,7 @@ export function isFull(error: unknown): boolean {
   return resultCode(error) === SQLITE.FULL;
 }
 
-/** The error that a caller of a failed commit gets. */
+/** The error for callers of a failed commit. */
 export function explain(error: unknown): LoggiaError {
   const reason = isFull(error)
     ? "its disk is full"
@@ -57,7 +57,7 @@ export function explain(error: unknown): LoggiaError {
   });
 }
 
-/** For an append that waited longer than it may. */
+/** The error for an append that missed its deadline. */
 export function tooLate(): LoggiaError {
   return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
 }

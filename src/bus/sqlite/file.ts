@@ -7,13 +7,13 @@ import { SQLITE, whyNotOpened } from "./errors.ts";
 import { packValue, unpackedLength, unpackValue } from "./values.ts";
 import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./schema.ts";
 
-/** A clock that is set back by less keeps nothing for long. */
+/** Records dated further into the future are dated back, since they would block removal. */
 const TO_COME_MS = 3_600_000;
-/** Free pages that stay in the file for what comes next: 16 MB. */
+/** Free pages that stay in the file for new records: 16 MB. */
 const KEPT_PAGES = 4096;
-/** Pages that one step gives back: 4 MB. */
+/** Pages that one step returns to the file system: 4 MB. */
 const GIVEN_PAGES = 1024;
-/** A file that holds no more is written anew in a second or so. */
+/** A file of at most this size is rewritten in about a second. */
 const REWRITTEN_BYTES = 64 * 1024 * 1024;
 /** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
@@ -32,13 +32,13 @@ type TopicStatements = {
   readonly raise: StatementSync;
 };
 
-/** What is written at once. */
+/** The content of one transaction. */
 export type Commit = {
   readonly appends: readonly { readonly topic: Topic; readonly records: readonly NewRecord[] }[];
   readonly acks: readonly { readonly topic: Topic; readonly group: string; readonly next: number }[];
 };
 
-/** By `<topic> <group>`. */
+/** The next offset of each group, by `<topic> <group>`. */
 export type GroupOffsets = ReadonlyMap<string, number>;
 
 function splitGroup(key: string): [topic: string, group: string] {
@@ -46,19 +46,19 @@ function splitGroup(key: string): [topic: string, group: string] {
   return [key.slice(0, blank), key.slice(blank + 1)];
 }
 
-/** Pages copied at a time, during which nobody writes: 1 MB. */
+/** Pages copied per step, 1 MB. Writers wait for a step. */
 const COPY_PAGES = 256;
-/** A copy that never meets a moment between two commits for so long fails. */
+/** A copy fails if each attempt in this time meets an open transaction. */
 const COPY_BEGINS_MS = 30_000;
 
 /**
- * The file of the embedded bus: a table a topic, whose row id is the offset (from 1, never given
- * twice), and a table of group offsets. WAL with an fsync at each commit, so that commits survive a
- * killed process and a lost power supply.
+ * The file of the embedded bus: a table per topic and a table of group offsets. The row id is the
+ * offset; offsets start at 1 and are never reused. WAL with an fsync at each commit, so that
+ * commits survive a killed process and a power failure.
  *
- * Invariant: the file is locked for as long as it is open. A second process, and a second bus in this one, is refused.
+ * Invariant: the file is locked while it is open. A second process or a second bus is refused.
  *
- * Every call blocks; failures are SQLite's own errors, see `errors.ts`.
+ * Every call blocks. Failures are SQLite's own errors, see `errors.ts`.
  */
 export class BusFile {
   readonly #db: DatabaseSync;
@@ -82,7 +82,7 @@ export class BusFile {
     }
   }
 
-  /** Does all of it, durably, or nothing. @param now_ms when the records are said to be appended */
+  /** Writes all of it durably, or nothing. @param now_ms the time of append of the records */
   commit({ appends, acks }: Commit, now_ms: number): void {
     this.#transaction(() => {
       for (const { topic, records } of appends) for (const record of records) this.#insert(topic, record, now_ms);
@@ -99,7 +99,7 @@ export class BusFile {
       this.#db.exec("COMMIT");
     } catch (error) {
       Object.assign(this.#ends, ends);
-      // A full disk makes SQLite roll back by itself.
+      // On a full disk SQLite has rolled back already.
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw error;
     }
@@ -110,7 +110,7 @@ export class BusFile {
     this.#ends[topic] = Number(lastInsertRowid) + 1;
   }
 
-  /** Records from `offset` on: at most `maxRecords`, and more than `maxBytes` only where the first alone is larger. */
+  /** At most `maxRecords` records from `offset` on. Only a single record may exceed `maxBytes`. */
   read(topic: Topic, offset: number, limit: { maxRecords: number; maxBytes: number }): BusRecord[] {
     const records: BusRecord[] = [];
     let size_bytes = 0;
@@ -123,17 +123,17 @@ export class BusFile {
     return records;
   }
 
-  /** The offset of the oldest record, or {@link end} where there is none. */
+  /** The offset of the oldest record, or {@link end} if there is none. */
   first(topic: Topic): number {
     return Number(this.#topics[topic].first.get()?.["offset"] ?? this.end(topic));
   }
 
-  /** The offset that the next record will get. */
+  /** The offset of the next record. */
   end(topic: Topic): number {
     return this.#ends[topic];
   }
 
-  /** The offset from which on records were appended at `time_ms` or later, as far as the clock was never set back. */
+  /** The offset of the first record appended from `time_ms` on, if the clock never went back. */
   offsetAt(topic: Topic, time_ms: number): number {
     let low = this.first(topic);
     let high = this.end(topic);
@@ -151,7 +151,7 @@ export class BusFile {
     return row === undefined ? null : toRecord(topic, row as Row);
   }
 
-  /** Makes `offset` the next to be given, where it is larger than what would come. */
+  /** Raises the next offset to `offset`; a smaller one changes nothing. */
   raiseEnd(topic: Topic, offset: number): void {
     if (offset <= this.end(topic)) return;
     this.#transaction(() => {
@@ -161,8 +161,8 @@ export class BusFile {
   }
 
   /**
-   * Removes the oldest records that lie before `offset` and were appended before `time_ms`, up to
-   * the bounds of one step. They go in order, so that a deletion never goes before what it deletes.
+   * Removes the oldest records before `offset` that were appended before `time_ms`, up to the
+   * bounds of one step. Records go in order, so that a deletion never goes before what it deletes.
    * The last record always stays.
    */
   remove(
@@ -187,8 +187,8 @@ export class BusFile {
   }
 
   /**
-   * Dates records and notes of a time to come as of now, where the oldest record is one: a clock
-   * that was ahead when they were written would keep all that is behind them until then.
+   * Sets the time of records and notes from the future to now, if the oldest record is one. Written
+   * by a clock that was ahead, they would block the removal of all records behind them.
    */
   dateBack(topic: Topic, now_ms: number): void {
     this.#taken.unwrite.run(topic, now_ms);
@@ -196,7 +196,7 @@ export class BusFile {
     if (Number(first.get()?.["appended"] ?? 0) > now_ms + TO_COME_MS) dateBack.run(now_ms, now_ms);
   }
 
-  /** Gives space that is free back to the file system, a step's worth. @returns whether there is more */
+  /** Returns one step of free space to the file system. @returns whether there is more */
   giveBack(): boolean {
     const spare = pragma(this.#db, "freelist_count") - KEPT_PAGES;
     if (spare <= 0 || pragma(this.#db, "auto_vacuum") === 0) return false;
@@ -204,21 +204,22 @@ export class BusFile {
     return spare > GIVEN_PAGES;
   }
 
-  /** Empties the write-ahead log, which still holds what was overwritten in the file. */
+  /** Empties the write-ahead log, which still holds the bytes of removed records. */
   truncateLog(): void {
     this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
   /**
-   * The offset before which every group had acknowledged all at `time_ms`, as far as it was noted;
-   * 0: nothing was.
+   * The offset before which every group had acknowledged all records at `time_ms`, by the notes of
+   * {@link noteTaken}; 0 without a note.
    */
   takenBy(topic: Topic, time_ms: number): number {
     return Number(this.#taken.by.get(topic, time_ms)?.["next"] ?? 0);
   }
 
   /**
-   * Notes what every group has acknowledged now, unless something was noted at `last_ms` or later.
+   * Notes that every group has acknowledged all records before `next`, unless there is a note from
+   * `last_ms` or later.
    */
   noteTaken(topic: Topic, next: number, last_ms: number, now_ms: number): void {
     if (Number(this.#taken.latest.get(topic)?.["at"] ?? -Infinity) >= last_ms) return;
@@ -226,15 +227,15 @@ export class BusFile {
     this.#taken.forget.run(topic, topic, NOTES_KEPT);
   }
 
-  /** What each group will be given next, as it is now. */
+  /** A copy of the next offset of each group. */
   groupOffsets(): GroupOffsets {
     return new Map(this.#offsets);
   }
 
   /**
-   * Copies all that was committed when the copy ends, and meanwhile lets everybody else go on. In
-   * the copy, groups stand where `groups` says.
-   * @param file is not there, or empty
+   * Copies everything committed when the copy ends, while reads and commits continue. `groups`
+   * replaces the group offsets of the copy.
+   * @param file missing or empty
    */
   async copyTo(file: string, groups: GroupOffsets): Promise<void> {
     await this.#copyPages(file);
@@ -250,9 +251,9 @@ export class BusFile {
   }
 
   /**
-   * Another thread copies, and SQLite refuses it while this one is amid a transaction. Node then
-   * waits for its end, but for the first pages, of which it says that they failed with SQLITE_OK,
-   * "not an error" (26.10; `BackupJob::AfterThreadPoolWork` takes no page left for all pages done).
+   * Node copies on another thread, which SQLite refuses during a transaction of this one. Node
+   * retries, except for the first pages: these fail with SQLITE_OK, "not an error" (Node 26.10,
+   * `BackupJob::AfterThreadPoolWork` takes zero remaining pages for completion).
    */
   async #copyPages(file: string): Promise<void> {
     const end_ms = performance.now() + COPY_BEGINS_MS;
@@ -305,7 +306,7 @@ export function ofEachTopic<T>(make: (topic: Topic) => T): Record<Topic, T> {
 
 function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
   const table = TABLE_OF[topic];
-  // `sqlite_sequence` has no row for a table before its first insert.
+  // `sqlite_sequence` has no row for a table until its first insert.
   db.exec(
     `INSERT INTO sqlite_sequence (name, seq) SELECT '${table}', 0
      WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = '${table}')`,
@@ -335,8 +336,8 @@ function toRecord(topic: Topic, row: Row): BusRecord {
 }
 
 /**
- * Rewrites a file of an earlier release so that it can give space back to the file system. A large
- * one waits for a start at which it is small.
+ * Rewrites a file of an earlier release so that it can return space to the file system. A large
+ * file is left as it is until a start at which it is small.
  */
 function makeShrinkable(db: DatabaseSync): void {
   const used_bytes = (pragma(db, "page_count") - pragma(db, "freelist_count")) * pragma(db, "page_size");
@@ -345,23 +346,23 @@ function makeShrinkable(db: DatabaseSync): void {
 }
 
 /**
- * Opens the file, makes it where it is missing, and locks it.
- * @param maxFile_bytes the largest the file may become; 0: as large as the disk allows
- * @throws StartError that says in one line why this file cannot be used
+ * Opens and locks the file, and creates it if it is missing.
+ * @param maxFile_bytes maximum size of the file; 0: limited by the disk alone
+ * @throws StartError with the reason why the file cannot be used, in one line
  */
 export function openBusFile(file: string, maxFile_bytes: number): BusFile {
   let db: DatabaseSync | null = null;
   try {
     mkdirSync(dirname(file), { recursive: true });
     db = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
-    // Before the journal mode, so that SQLite never shares the file: the lock is held from the first
-    // access until close, or until the process dies.
+    // Set before the journal mode: the lock is then held from the first access until close or the
+    // end of the process.
     db.exec("PRAGMA locking_mode = EXCLUSIVE");
-    // Of a new file, before anything is written to it.
+    // Takes effect only before the first write to a new file.
     db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-    // Closing checkpoints the journal away; the limit gives back what one long burst took.
+    // The limit shrinks the journal after a long burst. Closing removes it by a checkpoint.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864");
-    // What is removed is overwritten, so that deleted events can't be read from the file any more.
+    // Removed records are overwritten, so that deleted events cannot be read from the file.
     db.exec("PRAGMA secure_delete = ON");
     db.exec("BEGIN IMMEDIATE");
     prepareSchema(db, file);

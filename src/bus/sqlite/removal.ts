@@ -7,14 +7,14 @@ import type { GroupOffsets } from "./file.ts";
 const NOTES_PER_GRACE = 24;
 const SWEEP_INTERVAL_MS = 60_000;
 const SWEEP_STEP_MS = 100;
-/** Of one step of removal, whose bytes are overwritten by way of the write-ahead log. */
+/** Bounds of one step. Removed bytes are overwritten, and so pass through the write-ahead log. */
 const SWEEP_STEP = { records: 1000, bytes: 2 * 1024 * 1024 } as const;
 
 export type RemovalOptions = {
   readonly file: BusFileClient;
-  /** What each group has acknowledged, by `<topic> <group>`. */
+  /** The acknowledged offset of each group, by `<topic> <group>`. */
   readonly offsets: GroupOffsets;
-  /** Whether nothing may be removed now. */
+  /** Whether removal is suspended. */
   readonly isHeld: () => boolean;
   readonly log: Logger;
   readonly clock: RemovalClock;
@@ -25,7 +25,7 @@ export type RemovalOptions = {
 /** Removes old records from the file of the embedded bus, in steps. */
 export class Removal {
   readonly #options: RemovalOptions;
-  /** Whether the write-ahead log may hold what was removed. */
+  /** Whether the write-ahead log may hold bytes of removed records. */
   #isLogStale = true;
   #timer: NodeJS.Timeout;
   #running: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export class Removal {
     this.#timer = this.#after(SWEEP_STEP_MS);
   }
 
-  /** Resolves once a step that is under way has ended. */
+  /** Resolves once a running step has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -49,13 +49,13 @@ export class Removal {
     }, ms).unref();
   }
 
-  /** Removes at once what may be removed. */
+  /** Starts a step now. */
   soon(): void {
     clearTimeout(this.#timer);
     this.#timer = this.#after(0);
   }
 
-  /** Removes one step's worth of what nobody needs any more, and comes again sooner where there was that much. */
+  /** Runs one step, and schedules the next one sooner if there is more to remove. */
   async #sweep(): Promise<void> {
     let busy = false;
     const { file, clock, retention_ms, grace_ms } = this.#options;
@@ -90,15 +90,15 @@ export class Removal {
   }
 
   /**
-   * Events wait for their first reader however old they grow. Dead letters may never get one, and
-   * nobody reads old alerts.
+   * The offset before which records of a topic may go. Events stay until a first group has read
+   * them. Dead letters may never have a group. Alerts go read or unread.
    */
   #removableBefore(topic: Topic): number {
     if (topic === "alerts") return Infinity;
     return this.#acknowledged(topic) ?? (topic === "dead-letters" ? Infinity : 0);
   }
 
-  /** The smallest offset that some group of a topic still wants, or null where the topic has no group. */
+  /** The smallest acknowledged offset of a topic's groups, or null if it has no group. */
   #acknowledged(topic: Topic): number | null {
     const nexts = [...this.#options.offsets].filter(([name]) => name.startsWith(`${topic} `)).map(([, next]) => next);
     return nexts.length === 0 ? null : Math.min(...nexts);

@@ -3,7 +3,7 @@ import { StartError } from "../../errors.ts";
 import type { Topic } from "../bus.ts";
 
 const VERSION = 3;
-/** "Logg": marks the file as ours, so that the version of somebody else's database is never mistaken for it. */
+/** "Logg". Tells a file of the bus from a database of another application. */
 const APPLICATION_ID = 0x4c6f6767;
 
 const ALERTS = `
@@ -28,8 +28,8 @@ const SCHEMA = `
 `;
 
 /**
- * What every group of a topic had acknowledged at a moment. A release that does not know it leaves
- * it alone.
+ * The offset that every group of a topic had acknowledged at a moment. Releases without this table
+ * ignore it.
  */
 export const TAKEN = `
   CREATE TABLE IF NOT EXISTS taken (
@@ -37,7 +37,7 @@ export const TAKEN = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** By the version of a file: what brings it to the present one. Before 3 no value was compressed. */
+/** Statements that upgrade a file, by its version. Versions before 3 have no compressed values. */
 const UPGRADES: Readonly<Record<number, string>> = {
   1: `${ALERTS} PRAGMA user_version = ${VERSION};`,
   2: `PRAGMA user_version = ${VERSION};`,
@@ -49,7 +49,7 @@ export const TABLE_OF = {
   alerts: "alerts",
 } as const satisfies Record<Topic, string>;
 
-/** Makes the tables of a new file, or brings an older one up to date. @throws StartError */
+/** Creates the tables of a new file, or upgrades an older file. @throws StartError */
 export function prepareSchema(db: DatabaseSync, file: string): void {
   const version = pragma(db, "user_version");
   const application = pragma(db, "application_id");

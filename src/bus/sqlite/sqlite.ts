@@ -26,38 +26,37 @@ import { SqliteSubscription } from "./subscription.ts";
 export type SqliteBusOptions = {
   readonly file: string;
   readonly log: Logger;
-  /** The time of appends, and whether what is old may be removed now. Default: the host's clock */
+  /** The time of appends, and whether removal by age is allowed. Default: the host's clock */
   readonly clock?: RemovalClock;
   /**
-   * Records older than this that every group has acknowledged are removed. Dead letters that nobody
-   * reads go by age alone, and so do alerts. A day unless given.
+   * Age at which records that every group has acknowledged are removed. Alerts, and dead letters
+   * without a group, go by age alone. Default: a day
    */
   readonly keep_ms?: number;
   /**
-   * The largest the file may become, in bytes; appends fail beyond that as on a full disk. 0 (the
-   * default): as large as the disk allows.
+   * Maximum size of the file in bytes. Beyond it appends fail as on a full disk. 0 (the default):
+   * limited by the disk alone.
    */
   readonly maxFile_bytes?: number;
 };
 
-/** The embedded bus can be copied while it runs. */
+/** The embedded bus, which can be copied while it runs. */
 export type SqliteBus = Bus & {
   /**
-   * Prepares a copy: until disposed of, no record is removed; and whatever groups acknowledge from
-   * now on, they have not in the copy. So a store that is copied in between is never ahead of what
-   * the copied bus delivers.
+   * Prepares a copy. Until the hold is disposed of, no record is removed. The copy has the group
+   * offsets of this moment, so a store that is copied in between is never ahead of the copied bus.
    */
   hold(): BusHold;
 };
 
 export type BusHold = Disposable & {
-  /** @param file is not there, or empty */
+  /** @param file missing or empty */
   copyTo(file: string): Promise<void>;
 };
 
 /**
- * Opens the embedded bus: one file, one partition (0) a topic, offsets from 1. One process at a time.
- * @throws StartError where the file is locked by another process, is no bus file, or cannot be written
+ * Opens the embedded bus: one file, one partition (0) per topic, offsets from 1, one process.
+ * @throws StartError if the file is locked by another process, is no bus file, or cannot be written
  */
 export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
   const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
@@ -71,9 +70,9 @@ export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBu
 }
 
 const DAY_MS = 86_400_000;
-/** How long records stay after every group has acknowledged them, at the least. */
+/** Minimum time that records stay after every group has acknowledged them. */
 const GRACE_MS = DAY_MS;
-/** Bounds of one read: the file's thread does nothing else meanwhile. */
+/** Bounds of one read, which blocks the file's thread. */
 const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
 
@@ -86,10 +85,10 @@ type FileBusOptions = {
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
-/** The embedded bus on its file, which a thread of its own reads and writes. */
+/** The embedded bus on its file. A thread of its own reads and writes the file. */
 class FileBus implements SqliteBus {
   readonly #file: BusFileClient;
-  /** What each group has acknowledged, by `<topic> <group>`. */
+  /** The acknowledged offset of each group, by `<topic> <group>`. */
   readonly #offsets: Map<string, number>;
   readonly #log: Logger;
   readonly #options: FileBusOptions;
@@ -230,7 +229,7 @@ class FileBus implements SqliteBus {
     await this.#file[Symbol.asyncDispose]();
   }
 
-  /** As {@link BusFile.read} does, in steps: whoever appends waits for one of them at most. */
+  /** {@link BusFile.read} in steps, so that an append waits for at most one step. */
   async #readFrom(topic: Topic, offset: number, { maxRecords, maxBytes }: ReadLimits): Promise<BusRecord[]> {
     const records: BusRecord[] = [];
     let left_bytes = maxBytes;
@@ -244,7 +243,7 @@ class FileBus implements SqliteBus {
         if (left_bytes < 0 && records.length > 0) return records;
         records.push(record);
       }
-      // Nothing follows, or what is so large that it may as well come next time.
+      // Nothing follows, or a record so large that it is left to the next read.
       const isShort = found.length < most && before_bytes - left_bytes < most_bytes / 2;
       if (isShort || records.length >= maxRecords || left_bytes <= 0) return records;
       next = records.at(-1)!.position.offset + 1;
@@ -256,8 +255,8 @@ class FileBus implements SqliteBus {
   }
 
   /**
-   * Acknowledgements are few and small: they count against no limit, and share the commit of the
-   * appends beside them.
+   * Acknowledgements are few and small: they count against no limit, and share the next commit with
+   * appends.
    */
   #saveOffset(topic: Topic, group: string, next: number): Promise<void> {
     return this.#enqueue({
@@ -270,14 +269,14 @@ class FileBus implements SqliteBus {
     });
   }
 
-  /** Where a subscription begins, and from now on the group's offset. */
+  /** The first offset of a subscription, which becomes the group's offset. */
   async #position({ topic, group }: SubscribeOptions, from: number | null): Promise<number> {
     if (from === null) return this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
     let next = Math.max(from, 1);
     const end = await this.#file.call("end", topic);
     if (from > end) {
-      // The file is younger than the store: it was lost, or came from a backup. What it holds may
-      // be news to the store, and what comes must not get offsets that the store has seen already.
+      // The file is younger than the store: it was lost, or restored from a backup. Its records may
+      // be new to the store, and new records must not get offsets that the store has seen.
       this.#log.warn(
         { topic, group, from, end },
         "the store is ahead of the bus file: all that the file holds is delivered again",
@@ -293,8 +292,7 @@ class FileBus implements SqliteBus {
 
   #wake(topic: Topic, size_bytes: number): void {
     this.#appended_bytes[topic] += size_bytes;
-    // A set that is cleared keeps what it was until its memory is collected: not for nothing, a
-    // thousand times a second.
+    // Called a thousand times a second: copying and clearing an empty set is only garbage.
     if (this.#wakers[topic].size === 0) return;
     const wakers = [...this.#wakers[topic]];
     this.#wakers[topic].clear();

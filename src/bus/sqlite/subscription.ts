@@ -8,19 +8,19 @@ import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } fr
 import { isDamage } from "./errors.ts";
 import { pause, settledWithin, turn } from "../wait.ts";
 
-/** What a subscription needs of the bus. */
+/** The bus as a subscription uses it. */
 export type SubscriptionSource = {
   readonly log: Logger;
-  /** Resolves when the members of the group that came before have left: the one partition has one owner. */
+  /** Resolves when earlier members of the group have left: a partition has one owner. */
   readonly ready: Promise<void>;
-  /** The first offset to deliver, given what `from` said. */
+  /** The first offset to deliver. @param from the result of the subscriber's `from` */
   position(from: number | null): Promise<number>;
   read(offset: number): Promise<BusRecord[]>;
-  /** The time as appends tell it. */
+  /** The clock of appends. */
   now(): number;
-  /** How much was appended since the bus was opened. */
+  /** Bytes appended since the bus was opened. */
   appended_bytes(): number;
-  /** Resolves when something is appended, or when `signal` fires. */
+  /** Resolves at the next append, or when `signal` fires. */
   appended(signal: AbortSignal): Promise<void>;
   ack(next: number): Promise<void>;
   ended(): void;
@@ -35,12 +35,12 @@ export class SqliteSubscription implements Subscription {
   readonly #closing = new AbortController();
   /** Fires when the batch in flight must stop: it is every batch's `signal`. */
   readonly #aborting = new AbortController();
-  /** The largest offset on its way into the file, and the largest that is there. */
+  /** The largest offset whose commit was requested, and the largest that is committed. */
   #acking = 0;
   #acked = 0;
-  /** While the handler rested, since there was nothing to do last. */
+  /** Load during rests since the subscription was last idle. */
   #threadLoad: ThreadLoad = NO_LOAD;
-  /** What was read before its turn came. */
+  /** The next batch, read while the current one is handled. */
   #ahead: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
 
   constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
@@ -48,7 +48,7 @@ export class SqliteSubscription implements Subscription {
     this.#handler = handler;
     this.#source = source;
     this.done = this.#run().finally(() => source.ended());
-    // Whoever watches `done` still sees the failure; a process where nobody does lives on and has it in the log.
+    // Logs the failure, and keeps a process alive in which nothing awaits `done`.
     this.done.catch((error: unknown) => source.log.fatal({ err: error }, "the subscription failed permanently"));
   }
 
@@ -61,7 +61,7 @@ export class SqliteSubscription implements Subscription {
     if (await settledWithin(this.done, timeout_ms)) return;
     this.#aborting.abort();
     await settledWithin(this.done, ABORT_GRACE_MS);
-    // A handler that minds no signal keeps nobody waiting; without `ack` it can do no harm.
+    // A handler that ignores its signal is left behind: without `ack` it can do no harm.
     this.#source.ended();
   }
 
@@ -96,7 +96,7 @@ export class SqliteSubscription implements Subscription {
     return this.#source.position((await this.#options.from?.(0)) ?? null);
   }
 
-  /** Hands the next batch over, or waits for one. Returns the offset to go on from. */
+  /** Delivers the next batch, or waits for records. @returns the offset after it */
   async #deliver(offset: number): Promise<number> {
     const records = await this.#read(offset);
     const last = records.at(-1);
@@ -113,7 +113,7 @@ export class SqliteSubscription implements Subscription {
     } finally {
       if (this.#options.transient === true) release(records);
     }
-    // A handler that never leaves the microtask queue must not starve everybody else.
+    // A handler that never leaves the microtask queue must not starve the event loop.
     await turn();
     if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last);
     return last.position.offset + 1;
@@ -123,19 +123,19 @@ export class SqliteSubscription implements Subscription {
     const ahead = this.#ahead;
     this.#ahead = null;
     const early = ahead?.offset === offset ? await ahead.records : [];
-    // What was read early may be less than there is by now, and nobody tells again of what was appended since.
+    // A short early read may be out of date, and appends since then send no further wake-up.
     return this.#fills(early) ? early : await this.#source.read(offset);
   }
 
-  /** While a batch is handled, the next is read. */
+  /** Starts to read the next batch. */
   #readAhead(offset: number): void {
     const records = this.#source.read(offset);
-    // Whoever takes it is told.
+    // The failure is thrown to the caller that awaits the records.
     records.catch(() => {});
     this.#ahead = { offset, records };
   }
 
-  /** Whether more is sure to follow, or nearly so. */
+  /** Whether a batch is full or nearly full, so that more records are likely to follow. */
   #fills(records: readonly BusRecord[]): boolean {
     const { maxRecords, maxBytes } = this.#options;
     return records.length >= maxRecords || records.reduce((sum, record) => sum + sizeOf(record), 0) > maxBytes / 2;
@@ -150,12 +150,12 @@ export class SqliteSubscription implements Subscription {
       const left_ms = throttleLeft_ms({ worked_ms, rested_ms, behind_ms, ...this.#threadLoad });
       if (left_ms === 0) return;
       const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };
-      // After a burst, the next batch is at hand.
+      // After a burst, the next batch is ready.
       const isBatch = before.bytes - start_bytes > this.#options.maxBytes;
       if (isBatch && this.#ahead === null) this.#readAhead(last.position.offset + 1);
       const utilization = performance.eventLoopUtilization();
       const idle_ms = busyPolled_ms();
-      // Timers know whole milliseconds, and may be early by a part of one.
+      // Timers have whole milliseconds, and may fire a fraction of one early.
       await pause(Math.min(Math.ceil(left_ms), SILENCE_MS + 1), this.#closing.signal);
       const over_ms = performance.now() - before.ms;
       const busy = performance.eventLoopUtilization(utilization).utilization - (busyPolled_ms() - idle_ms) / over_ms;
@@ -175,7 +175,7 @@ export class SqliteSubscription implements Subscription {
       ack: async () => {
         if (signal.aborted)
           throw new LoggiaError("bus_unavailable", "The subscription is closed: this batch will be delivered again");
-        // A late acknowledgement of an earlier batch takes nothing back.
+        // A late acknowledgement of an earlier batch does not move the offset back.
         if (next <= this.#acking) return;
         this.#acking = next;
         try {
@@ -190,7 +190,7 @@ export class SqliteSubscription implements Subscription {
   }
 }
 
-/** Each value of SQLite's has memory of its own. */
+/** Frees the memory of the values. Each value from SQLite has a buffer of its own. */
 function release(records: readonly BusRecord[]): void {
   for (const { value } of records) (value.buffer as ArrayBuffer).transfer(0);
 }

@@ -1,8 +1,7 @@
 /**
- * The thread that has the file of the embedded bus: `client.ts` starts it and calls it.
- * SQLite blocks whoever commits until the disk has answered, which on a busy one takes many times
- * as long as the commit itself; here that keeps no request waiting, and whatever is posted
- * meanwhile shares the next commit.
+ * The thread that owns the file of the embedded bus. `client.ts` starts and calls it. A commit
+ * blocks its thread until the disk has answered. Requests on the main thread do not wait for that,
+ * and posts that arrive meanwhile share the next commit.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Transferable } from "node:worker_threads";
@@ -11,16 +10,16 @@ import { StartError } from "../../errors.ts";
 import { openBusFile } from "./file.ts";
 import type { BusFile } from "./file.ts";
 
-/** What can be asked of the file. */
+/** The calls of the file. */
 export type BusFileCall = Exclude<keyof BusFile, "close">;
 
-/** @property id comes back with the answer */
+/** @property id repeated in the answer */
 export type Request = { readonly id: number; readonly call: BusFileCall | "close"; readonly args: readonly unknown[] };
 
 export type Answer =
   | { readonly kind: "opened"; readonly why: null | string }
   | { readonly kind: "done"; readonly id: number; readonly value: unknown }
-  /** `errcode` is SQLite's, 0 where it is none of its errors. */
+  /** `errcode` is SQLite's, 0 for other errors. */
   | { readonly kind: "failed"; readonly id: number; readonly message: string; readonly errcode: number };
 
 export type BusThreadData = { readonly file: string; readonly maxFile_bytes: number };
@@ -40,11 +39,11 @@ async function serve(bus: BusFile, { id, call, args }: Request): Promise<void> {
     const { message, errcode = 0 } = error as Error & { errcode?: number };
     say({ kind: "failed", id, message, errcode });
   }
-  // Without its port, the thread ends.
+  // The thread ends with its port.
   if (call === "close") port.close();
 }
 
-/** Each value of SQLite's has memory of its own, which can be given away. */
+/** Buffers to transfer. Each value from SQLite has a buffer of its own. */
 function buffersOf(records: ReturnType<BusFile["read"]>): ArrayBuffer[] {
   return records.map(({ value }) => value.buffer as ArrayBuffer);
 }

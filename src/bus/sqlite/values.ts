@@ -1,18 +1,18 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 
-/** Stands before what is compressed: no JSON begins with it. */
+/** Prefix of compressed values. No JSON begins with it. */
 const MARK = Uint8Array.of(0x00, 0x7a, 0x73, 0x74);
-/** The mark and the length of the value, then a frame of zstd. */
+/** The mark and the length of the value, followed by a zstd frame. */
 const HEADER_BYTES = MARK.length + 4;
-/** Each call costs as much as compressing about this many bytes, so for shorter values it is not worth its while. */
+/** Shorter values are not compressed: a call costs as much as compressing so many bytes. */
 const LEAST_BYTES = 4096;
-/** The fastest: the thread of the bus has the commit to make. */
+/** The fastest level, since compression delays the commit. */
 const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 } };
-/** Buffers of Node's that are smaller share memory, which could not be given to another thread. */
+/** Smaller buffers of Node share a pool, which cannot be transferred to another thread. */
 const LEAST_CHUNK_BYTES = 16 * 1024;
 const MOST_CHUNK_BYTES = 1024 * 1024;
 
-/** A value as it is kept: compressed where that makes it shorter, or where it could be taken for compressed. */
+/** The stored form: compressed if that is shorter, or if the value begins like a compressed one. */
 export function packValue(value: Uint8Array): Uint8Array {
   const isLikeOurs = isMarked(value);
   if (value.length < LEAST_BYTES && !isLikeOurs) return value;
@@ -25,14 +25,14 @@ export function packValue(value: Uint8Array): Uint8Array {
   return packed;
 }
 
-/** How long a value is that is kept like this. */
+/** The length of the value of a stored form. */
 export function unpackedLength(packed: Uint8Array): number {
   return isMarked(packed) ? viewOf(packed).getUint32(MARK.length, true) : packed.length;
 }
 
 /**
- * The value, in memory of its own. A damaged one is returned as it is kept; the pipeline makes a
- * dead letter of it.
+ * The value of a stored form, in a buffer of its own. A damaged one is returned as stored, and the
+ * pipeline makes a dead letter of it.
  */
 export function unpackValue(packed: Uint8Array): Uint8Array {
   if (!isMarked(packed)) return packed;
