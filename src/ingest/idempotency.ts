@@ -5,7 +5,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { DeletionLog } from "../bus/deletions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import { acceptedAt, type EventId, nthId } from "../events/id.ts";
+import { acceptedAt, type EventId, firstIdAt, nthId } from "../events/id.ts";
 import { decodeRecord } from "../events/record.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import { KEY_LIFE_MS } from "./idempotency-store.ts";
@@ -15,7 +15,7 @@ import type { Reserve } from "./write-coalescer.ts";
 export type IdempotencyOptions = {
   readonly documents: Pick<IdempotencyStore, "create" | "replace" | "read">;
   readonly bus: Pick<Bus, "read">;
-  readonly store: Pick<Store, "deletionsAmong">;
+  readonly store: Pick<Store, "deletionsAmong" | "rows">;
   readonly deletions: DeletionLog;
   /**
    * Time in milliseconds after the assignment of ids in which an append may still reach the bus,
@@ -76,6 +76,8 @@ const SKEW_MS = 10_000;
 const SEARCH_TIMEOUT_MS = 20_000;
 const SEARCH_RECORDS = 500;
 const SEARCH_BYTES = 4 * 1024 * 1024;
+/** Most rows of one read of the store. */
+const MOST_ROWS = 10_000;
 const RETRY_AFTER_S = 5;
 
 /**
@@ -84,8 +86,9 @@ const RETRY_AFTER_S = 5;
  *
  * - waits for the first one, if that is running in this process;
  * - is answered from the reservation, if that is done;
- * - is searched on the bus by its ids otherwise. If they are absent and can no longer arrive, the
- *   batch gets new ids: pollers have passed the old ones and would miss its events.
+ * - is searched by its ids otherwise: on the bus, and in the store for events that the bus has
+ *   removed. If they are absent and can no longer arrive, the batch gets new ids: pollers have passed
+ *   the old ones and would miss its events.
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
@@ -137,10 +140,11 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     append: Append,
   ): Promise<Posted | null> {
     if (known.done) return postedOf(known);
-    const onBus = await countOnBus(bus, batch.log, known, settle_ms);
-    if (onBus < known.count) {
+    const found = await idsOnBus(bus, batch.log, known, settle_ms);
+    if (found.size < known.count) for (const id of await idsInStore(store, batch.log, known)) found.add(id);
+    if (found.size < known.count) {
       if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw stillInProgress();
-      if (onBus === 0) return null;
+      if (found.size === 0) return null;
       // A batch that took several requests may be there in part; what is there is not stored again.
       await append({ first: known.first, created: known.created });
       // Deletions made since are appended again: a deletion must outlive, and so follow, its event.
@@ -229,13 +233,13 @@ function postedOf({ first, read_ms, trusted_ms }: Reservation): Posted {
   return { first, read_ms, trusted_ms };
 }
 
-/** Counts the ids of a reservation that are on the bus. */
-async function countOnBus(
+/** Finds the ids of a reservation that are on the bus. */
+async function idsOnBus(
   bus: Pick<Bus, "read">,
   log: LogKey,
   { first, count, created }: Reservation,
   settle_ms: number,
-): Promise<number> {
+): Promise<Set<EventId>> {
   // The bus has its own clock: the host's, a broker's, or the clock that ids are made from.
   const [earliest_ms, latest_ms] = [Math.min(acceptedAt(first), created), Math.max(acceptedAt(first), created)];
   const isOfBatch = rangeOf(first, count);
@@ -246,7 +250,7 @@ async function countOnBus(
       for (const { key, value, appended } of records) {
         if (key !== log) continue;
         // Records of a log are in one partition, in order.
-        if (appended > latest_ms + settle_ms + SKEW_MS) return found.size;
+        if (appended > latest_ms + settle_ms + SKEW_MS) return found;
         // Ids assigned together share their time prefix, so most records need not be decoded.
         if (!value.includes(first.slice(0, 11))) continue;
         for (const line of decodeRecord(value))
@@ -258,7 +262,40 @@ async function countOnBus(
     if (!bounds.signal.aborted) throw error;
     throw stillInProgress(error);
   }
-  return found.size;
+  return found;
+}
+
+/**
+ * Finds the ids of a reservation that are in the store, at most 10,000. The bus may have removed
+ * events that the store holds. Expired and refused events are in neither, and are posted again.
+ */
+async function idsInStore(
+  store: Pick<Store, "deletionsAmong" | "rows">,
+  log: LogKey,
+  { first, count }: Reservation,
+): Promise<EventId[]> {
+  const rows = await store.rows({
+    kind: "list",
+    from: { kind: "events" },
+    logs: [log],
+    where: {
+      kind: "and",
+      conditions: [
+        { kind: "accepted-after", id: firstIdAt(acceptedAt(first) - 1) },
+        { kind: "not", condition: { kind: "accepted-after", id: nthId(first, count - 1) } },
+      ],
+    },
+    sort: [],
+    skip: 0,
+    take: MOST_ROWS,
+    columns: ["id"],
+  });
+  const ids = Array.from({ length: count }, (_, n) => nthId(first, n));
+  const deleted = await store.deletionsAmong(log, ids);
+  return [
+    ...rows.map(({ id }) => id).filter(rangeOf(first, count)),
+    ...deleted.flatMap(({ event, alertOf }) => (alertOf === null ? event : [])),
+  ];
 }
 
 function rangeOf(first: EventId, count: number): (id: EventId) => boolean {

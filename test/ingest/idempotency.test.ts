@@ -39,7 +39,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
   const deletions = createDeletionLog({ bus, ids: createIdSource() });
   const clock = { now_ms: Date.now() };
   const now = () => clock.now_ms;
-  const start = (through: Pick<Bus, "append"> = bus) => {
+  const start = (through: Pick<Bus, "append"> = bus, read: Pick<Bus, "read"> = bus) => {
     const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
     const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxQueuedEvents: 10_000, maxQueuedBytes: 10_000_000 };
     const coalescer = createWriteCoalescer({
@@ -50,7 +50,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
     });
     const idempotency: Idempotency = createIdempotency({
       documents,
-      bus,
+      bus: read,
       store,
       deletions,
       settle_ms,
@@ -187,6 +187,20 @@ test("a batch stored by a process that died before its response is found on the 
   const { first } = await start()("k", ["a", "b"]);
   t.is(first, before[0]!);
   t.deepEqual(await idsOn(bus), before);
+});
+
+test("a batch that the bus has removed is found in the store, its deleted events included", async (t) => {
+  const { bus, store, start } = await house(t);
+  await t.throwsAsync(start(dying("after", bus))("k", ["a", "b"]));
+  const events = await eventsOn(bus);
+  const prepared = store.prepareEvents();
+  await prepared.add(events);
+  await store.writeEvents(prepared);
+  await store.writeDeletions([{ log: SHOP, event: events[1]!.id, alertOf: null }]);
+  const emptied: Pick<Bus, "read"> = { read: async function* () {} };
+  const { first } = await start(bus, emptied)("k", ["a", "b"]);
+  t.is(first, events[0]!.id);
+  t.is((await idsOn(bus)).length, 2);
 });
 
 test("a batch that was never stored gets new ids, after those of later posts", async (t) => {
