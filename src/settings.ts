@@ -5,21 +5,13 @@ import { StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
 import { DEFAULT_RATES, type Rates } from "./ratelimit/rate-limiter.ts";
+import { type BusKeep, readBusKeep } from "./settings/bus-keep.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { defaultMemory, LEAST_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
-import {
-  type Address,
-  readAddress,
-  readDuration,
-  readFile,
-  readMatch,
-  readOneOf,
-  readWhole,
-  wrong,
-} from "./settings/values.ts";
+import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
 
 export const ROLES = ["post", "pipeline", "api"] as const;
 export type Role = (typeof ROLES)[number];
@@ -33,8 +25,8 @@ export type Settings = {
    */
   readonly postUrl: string | null;
   readonly data: string;
-  /** How long the embedded bus keeps records that the store holds. */
-  readonly busKeep_ms: number;
+  /** How long and how much the embedded bus keeps of the records that the store holds. */
+  readonly busKeep: BusKeep;
   /** Memory shares of a process with embedded engines. */
   readonly memory: MemoryShares;
   readonly roles: ReadonlySet<Role>;
@@ -89,7 +81,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     post: readAddress("LOGGIA_POST", get("LOGGIA_POST")),
     postUrl: readPostUrl(get("LOGGIA_POST_URL")),
     data: get("LOGGIA_DATA"),
-    busKeep_ms: readDuration("LOGGIA_BUS_KEEP", get("LOGGIA_BUS_KEEP")),
+    busKeep: readBusKeep(get("LOGGIA_BUS_KEEP"), engines.kind === "embedded"),
     memory: readMemory(get("LOGGIA_MEMORY")),
     roles,
     admin: readAdmin(get("LOGGIA_ADMIN")),

@@ -65,17 +65,53 @@ test("credentials are set by variable or from a file, not both", (t) => {
   t.is(both.message, "KAFKA_PASSWORD and KAFKA_PASSWORD_FILE are both set; set one of them");
 });
 
-test("sets how long the bus keeps stored records", (t) => {
-  t.is(readSettings({}).busKeep_ms, 86_400_000);
-  t.is(readSettings({ LOGGIA_BUS_KEEP: "90m" }).busKeep_ms, 5_400_000);
-  t.is(readSettings({ LOGGIA_BUS_KEEP: "7d" }).busKeep_ms, 604_800_000);
-  t.is(readSettings({ LOGGIA_BUS_KEEP: "0h" }).busKeep_ms, 0);
-  for (const wrong of ["24", "h", "1w", "-1h", "1.5h", "99999d"]) {
-    t.throws(() => readSettings({ LOGGIA_BUS_KEEP: wrong }), {
+test("sets how long and how much the bus keeps of stored records", (t) => {
+  const keep = (text: string) => readSettings({ LOGGIA_BUS_KEEP: text }).busKeep;
+  const MB = 2 ** 20;
+  t.deepEqual(readSettings({}).busKeep, { time_ms: 86_400_000, size_bytes: Infinity });
+  t.deepEqual(keep("90m"), { time_ms: 5_400_000, size_bytes: Infinity });
+  t.deepEqual(keep("7d"), { time_ms: 604_800_000, size_bytes: Infinity });
+  t.deepEqual(keep("24h,200MB"), { time_ms: 86_400_000, size_bytes: 200 * MB });
+  t.deepEqual(keep("2gb, 1m"), { time_ms: 60_000, size_bytes: 2048 * MB });
+  t.deepEqual(keep("16MB"), { time_ms: Infinity, size_bytes: 16 * MB });
+});
+
+test("an invalid LOGGIA_BUS_KEEP is refused in one line that names the wrong part", (t) => {
+  const allowed =
+    "a time from 1m to 3650d in m, h or d, a size from 16MB on in MB or GB, or one of each, such as 24h,200MB";
+  const faults = {
+    "24": 'of which "24" is not a whole number with a unit',
+    h: 'of which "h" is not a whole number with a unit',
+    "1w": 'of which "1w" has an unknown unit',
+    "24H": 'of which "24H" has an unknown unit',
+    "200M": 'of which "200M" has an unknown unit',
+    "1h,200kB": 'of which "200kB" has an unknown unit',
+    "-1h": 'of which "-1h" is not a whole number with a unit',
+    "-200MB": 'of which "-200MB" is not a whole number with a unit',
+    "1.5h": 'of which "1.5h" is not a whole number with a unit',
+    "24h,": 'of which "" is not a whole number with a unit',
+    "0m": 'of which "0m" is less than 1m',
+    "0h": 'of which "0h" is less than 1m',
+    "99999d": 'of which "99999d" is more than 3650d',
+    "24h,0MB": 'of which "0MB" is less than 16MB',
+    "15MB": 'of which "15MB" is less than 16MB',
+    "24h,36h": "which has two times",
+    "200MB,24h,1GB": "which has two sizes",
+  };
+  for (const [text, why] of Object.entries(faults)) {
+    t.throws(() => readSettings({ LOGGIA_BUS_KEEP: text }), {
       instanceOf: StartError,
-      message: /^LOGGIA_BUS_KEEP is /,
+      message: `LOGGIA_BUS_KEEP is ${JSON.stringify(text)}, ${why}; allowed: ${allowed}`,
     });
   }
+});
+
+test("a size of the bus is refused on Kafka, which has its own bounds", (t) => {
+  t.is(readSettings({ ...CLUSTER, LOGGIA_BUS_KEEP: "36h" }).engines.kind, "cluster");
+  t.throws(() => readSettings({ ...CLUSTER, LOGGIA_BUS_KEEP: "24h,200MB" }), {
+    instanceOf: StartError,
+    message: /^LOGGIA_BUS_KEEP is "24h,200MB", and Kafka .* leave the size out, and set retention\.bytes [^\n]*$/,
+  });
 });
 
 test("names of the service are host names without ports", (t) => {

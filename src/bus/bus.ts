@@ -105,6 +105,16 @@ export type PartitionLag = {
   readonly next: number;
 };
 
+/** What the embedded bus takes on disk. */
+export type BusDisk = {
+  /** The pages of its file that are in use: all records, and a few kilobytes beside them. */
+  readonly used_bytes: number;
+  /** The pages that are free, which new records use. */
+  readonly free_bytes: number;
+  /** When the oldest record of `events` was appended, in milliseconds since the Unix epoch; null: there is none. */
+  readonly oldest: number | null;
+};
+
 export type Bus = AsyncDisposable & {
   /**
    * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all
@@ -122,7 +132,8 @@ export type Bus = AsyncDisposable & {
   /**
    * Reads the records that a topic holds at the time of the call, once, in batches of one partition
    * each, in order within a partition. It uses no group and moves no offset. Records appended later
-   * are not read; records that the bus removes meanwhile may be missing.
+   * are not read. Records that a cluster removes meanwhile may be missing; the embedded bus removes
+   * none ahead of a reader.
    * @throws LoggiaError `bus_unavailable`
    */
   read(options: ReadOptions): AsyncIterable<readonly BusRecord[]>;
@@ -146,6 +157,8 @@ export type Bus = AsyncDisposable & {
    * null. Absent if the engine maintains its files itself.
    */
   readonly damage?: () => string | null;
+  /** Absent if the engine maintains its files itself. @throws LoggiaError `bus_unavailable` */
+  readonly disk?: () => Promise<BusDisk>;
   /** @throws LoggiaError `bus_unavailable`, naming the engine that could not be reached. */
   ping(): Promise<void>;
 };

@@ -34,7 +34,14 @@ export async function openEmbedded(
   const clockMarks = fileMarks(join(folder, `${CLOCK}.json`));
   const clock = closing.use(await openClock({ marks: clockMarks, shared: false, holds, log }));
   const bus = closing.use(
-    await openSqliteBus({ file: join(folder, BUS_FILE), clock, log, keep_ms: settings.busKeep_ms }),
+    await openSqliteBus({
+      file: join(folder, BUS_FILE),
+      clock,
+      log,
+      keep_ms: settings.busKeep.time_ms,
+      keep_bytes: settings.busKeep.size_bytes,
+      isStoreInDoubt: () => holds.list().some(({ name }) => name === "store" || name === "bus"),
+    }),
   );
   // A person may change things as fast as the disk takes them: posts, on the same thread, come in
   // between.

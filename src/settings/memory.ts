@@ -1,6 +1,7 @@
 import { totalmem } from "node:os";
 
-const MB = 2 ** 20;
+import { MB, parseSize } from "./values.ts";
+
 /** Code of Node, DuckDB and SQLite, stacks of threads, the bus, and what DuckDB takes beside its limit. */
 const FIXED_MB = 240;
 /** Objects that are there while nothing happens. */
@@ -62,12 +63,8 @@ export function shareMemory(bytes: number): MemoryShares {
   };
 }
 
-const UNITS = { MB, GB: 2 ** 30 } as const;
-
-/** The bytes of a text such as 512MB or 2GB; null where it is none. */
+/** The bytes of a text such as 512MB or 2GB; null where it is none, or too little. */
 export function parseMemory(text: string): number | null {
-  const [, count, unit] = /^(\d{1,6})(MB|GB)$/i.exec(text) ?? [];
-  if (count === undefined || unit === undefined) return null;
-  const bytes = Number(count) * UNITS[unit.toUpperCase() as keyof typeof UNITS];
-  return bytes >= LEAST_MEMORY ? bytes : null;
+  const bytes = parseSize(text);
+  return bytes !== null && bytes >= LEAST_MEMORY ? bytes : null;
 }

@@ -8,7 +8,7 @@ export const SETTINGS = [
   { name: "LOGGIA_POST", standard: "127.0.0.1:8081", help: "address for posting events, host:port; port 0 takes a free one" },
   { name: "LOGGIA_POST_URL", standard: "", help: "URL of LOGGIA_POST behind a proxy, as producers reach it, such as https://in.example.org" },
   { name: "LOGGIA_DATA", standard: "data", help: "folder of the embedded engines' files" },
-  { name: "LOGGIA_BUS_KEEP", standard: "24h", help: "how long the embedded bus keeps what is in the store, for replays: such as 90m, 24h or 7d" },
+  { name: "LOGGIA_BUS_KEEP", standard: "24h", help: "what the embedded bus keeps of what is stored, for replays: 24h, 200MB or 24h,200MB" },
   { name: "LOGGIA_MEMORY", standard: "", help: "memory on embedded engines, such as 1GB (a third of the machine, 1GB at most)" },
   { name: "LOGGIA_ROLES", standard: "post,pipeline,api", help: "what this process does; fewer than all needs a cluster" },
   { name: "LOGGIA_ADMIN", standard: "", help: "e-mail:password of the first admin, for a store without accounts (drawn where not given)", secret: true },

@@ -20,17 +20,14 @@ export function readWhole(name: SettingName, text: string, least: number, most: 
   return number;
 }
 
-const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const LONGEST_DAYS = 3650;
+export const MB = 2 ** 20;
+const UNITS_BYTES = { MB, GB: 1024 * MB } as const;
 
-/** A length of time in minutes, hours or days, such as `24h`, in milliseconds. */
-export function readDuration(name: SettingName, text: string): number {
-  const [, count, unit] = /^(\d{1,7})([mhd])$/.exec(text) ?? [];
-  const ms = Number(count) * UNITS_MS[(unit ?? "m") as keyof typeof UNITS_MS];
-  if (!(ms <= LONGEST_DAYS * UNITS_MS.d)) {
-    throw wrong(name, text, `a number and m, h or d, such as 24h, up to ${LONGEST_DAYS}d`);
-  }
-  return ms;
+/** The bytes of a text such as 512MB or 2GB; null if it is no size. */
+export function parseSize(text: string): number | null {
+  const [, count, unit] = /^(\d{1,6})(MB|GB)$/i.exec(text) ?? [];
+  if (count === undefined || unit === undefined) return null;
+  return Number(count) * UNITS_BYTES[unit.toUpperCase() as keyof typeof UNITS_BYTES];
 }
 
 export function readMatch(name: SettingName, value: string, pattern: RegExp, allowed: string): string {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { StartError } from "../../errors.ts";
-import { TOPICS, type BusRecord, type NewRecord, type Topic } from "../bus.ts";
+import { TOPICS, type BusDisk, type BusRecord, type NewRecord, type Topic } from "../bus.ts";
 import { SQLITE, whyNotOpened } from "./errors.ts";
 import { packValue, unpackedLength, unpackValue } from "./values.ts";
 import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./schema.ts";
@@ -202,6 +202,17 @@ export class BusFile {
     if (spare <= 0 || pragma(this.#db, "auto_vacuum") === 0) return false;
     this.#db.exec(`PRAGMA incremental_vacuum(${Math.min(spare, GIVEN_PAGES)})`);
     return spare > GIVEN_PAGES;
+  }
+
+  /** Counts pages, also those of which the write-ahead log alone holds the latest version. */
+  disk(): BusDisk {
+    const [size_bytes, free] = [pragma(this.#db, "page_size"), pragma(this.#db, "freelist_count")];
+    const oldest = this.#topics.events.first.get()?.["appended"];
+    return {
+      used_bytes: (pragma(this.#db, "page_count") - free) * size_bytes,
+      free_bytes: free * size_bytes,
+      oldest: oldest === undefined ? null : Number(oldest),
+    };
   }
 
   /** Empties the write-ahead log, which still holds the bytes of removed records. */

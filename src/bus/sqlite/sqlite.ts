@@ -5,6 +5,7 @@ import type { RemovalClock } from "../../events/clock.ts";
 import {
   type Batch,
   type Bus,
+  type BusDisk,
   type BusRecord,
   type NewRecord,
   type PartitionLag,
@@ -20,7 +21,7 @@ import type { CommitRequest } from "./commit.ts";
 import { explain } from "./errors.ts";
 import { ofEachTopic } from "./file.ts";
 import type { GroupOffsets } from "./file.ts";
-import { Removal } from "./removal.ts";
+import { type BusReader, Removal, type RemovalBounds, type RemovalOptions } from "./removal.ts";
 import { SqliteSubscription } from "./subscription.ts";
 
 export type SqliteBusOptions = {
@@ -30,9 +31,19 @@ export type SqliteBusOptions = {
   readonly clock?: RemovalClock;
   /**
    * Age at which records that every group has acknowledged are removed. Alerts, and dead letters
-   * without a group, go by age alone. Default: a day
+   * without a group, go by age alone; after a day where this is Infinity. Default: a day
    */
   readonly keep_ms?: number;
+  /**
+   * Size of all records on disk, see {@link BusDisk.used_bytes}, beyond which the oldest events go
+   * that every group has acknowledged. Default: Infinity
+   */
+  readonly keep_bytes?: number;
+  /**
+   * Whether the store may lack records that were acknowledged, as after it was lost. Nothing goes by
+   * size then. Default: never
+   */
+  readonly isStoreInDoubt?: () => boolean;
   /**
    * Maximum size of the file in bytes. Beyond it appends fail as on a full disk. 0 (the default):
    * limited by the disk alone.
@@ -41,13 +52,14 @@ export type SqliteBusOptions = {
 };
 
 /** The embedded bus, which can be copied while it runs. */
-export type SqliteBus = Bus & {
-  /**
-   * Prepares a copy. Until the hold is disposed of, no record is removed. The copy has the group
-   * offsets of this moment, so a store that is copied in between is never ahead of the copied bus.
-   */
-  hold(): BusHold;
-};
+export type SqliteBus = Bus &
+  Required<Pick<Bus, "disk">> & {
+    /**
+     * Prepares a copy. Until the hold is disposed of, no record is removed. The copy has the group
+     * offsets of this moment, so a store that is copied in between is never ahead of the copied bus.
+     */
+    hold(): BusHold;
+  };
 
 export type BusHold = Disposable & {
   /** @param file missing or empty */
@@ -60,12 +72,15 @@ export type BusHold = Disposable & {
  */
 export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBus> {
   const file = await BusFileClient.open({ file: options.file, maxFile_bytes: options.maxFile_bytes ?? 0 });
-  const retention_ms = options.keep_ms ?? DAY_MS;
+  const { keep_ms = DAY_MS, keep_bytes = Infinity } = options;
   return new FileBus(file, await file.call("groupOffsets"), {
     log: options.log,
     clock: options.clock ?? HOST_CLOCK,
-    retention_ms,
-    grace_ms: Math.min(GRACE_MS, retention_ms),
+    isStoreInDoubt: options.isStoreInDoubt ?? (() => false),
+    keep_ms,
+    keep_bytes,
+    news_ms: keep_ms === Infinity ? DAY_MS : keep_ms,
+    grace_ms: Math.min(GRACE_MS, keep_ms),
   });
 }
 
@@ -76,12 +91,7 @@ const GRACE_MS = DAY_MS;
 const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
 
-type FileBusOptions = {
-  readonly log: Logger;
-  readonly clock: RemovalClock;
-  readonly retention_ms: number;
-  readonly grace_ms: number;
-};
+type FileBusOptions = RemovalBounds & Pick<RemovalOptions, "log" | "clock" | "isStoreInDoubt">;
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
@@ -90,6 +100,9 @@ class FileBus implements SqliteBus {
   readonly #file: BusFileClient;
   /** The acknowledged offset of each group, by `<topic> <group>`. */
   readonly #offsets: Map<string, number>;
+  /** The first offset of each group that has subscribed, by the same names. */
+  readonly #starts = new Map<string, number>();
+  readonly #readers = new Set<BusReader>();
   readonly #log: Logger;
   readonly #options: FileBusOptions;
   readonly #subscriptions = new Set<SqliteSubscription>();
@@ -106,7 +119,14 @@ class FileBus implements SqliteBus {
     this.#offsets = new Map(offsets);
     this.#log = options.log;
     this.#options = options;
-    this.#removal = new Removal({ ...options, file, offsets: this.#offsets, isHeld: () => this.#holds > 0 });
+    this.#removal = new Removal({
+      ...options,
+      file,
+      offsets: this.#offsets,
+      starts: this.#starts,
+      readers: this.#readers,
+      isHeld: () => this.#holds > 0,
+    });
     this.#commits = new GroupCommit({
       file,
       log: options.log,
@@ -162,18 +182,24 @@ class FileBus implements SqliteBus {
   async *read(options: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     const { topic, since, from, signal } = options;
     this.#refuseWhenClosed();
-    const end = await this.#file.call("end", topic);
-    const given = from?.find(({ partition }) => partition === 0)?.offset ?? 0;
-    let next = Math.max(given, since === undefined ? 0 : await this.#file.call("offsetAt", topic, since));
-    for (;;) {
-      signal?.throwIfAborted();
-      this.#refuseWhenClosed();
-      const found = await this.#readFrom(topic, next, options);
-      const records = found.filter(({ position }) => position.offset < end);
-      const last = records.at(-1);
-      if (last === undefined) return;
-      yield records;
-      next = last.position.offset + 1;
+    const reader: BusReader = { topic, next: 0 };
+    this.#readers.add(reader);
+    try {
+      const end = await this.#file.call("end", topic);
+      const given = from?.find(({ partition }) => partition === 0)?.offset ?? 0;
+      reader.next = Math.max(given, since === undefined ? 0 : await this.#file.call("offsetAt", topic, since));
+      for (;;) {
+        signal?.throwIfAborted();
+        this.#refuseWhenClosed();
+        const found = await this.#readFrom(topic, reader.next, options);
+        const records = found.filter(({ position }) => position.offset < end);
+        const last = records.at(-1);
+        if (last === undefined) return;
+        yield records;
+        reader.next = last.position.offset + 1;
+      }
+    } finally {
+      this.#readers.delete(reader);
     }
   }
 
@@ -186,6 +212,15 @@ class FileBus implements SqliteBus {
 
   damage(): string | null {
     return this.#file.damage;
+  }
+
+  async disk(): Promise<BusDisk> {
+    this.#refuseWhenClosed();
+    try {
+      return await this.#file.call("disk");
+    } catch (error) {
+      throw explain(error);
+    }
   }
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {
@@ -270,8 +305,18 @@ class FileBus implements SqliteBus {
   }
 
   /** The first offset of a subscription, which becomes the group's offset. */
-  async #position({ topic, group }: SubscribeOptions, from: number | null): Promise<number> {
-    if (from === null) return this.#offsets.get(`${topic} ${group}`) ?? (await this.#file.call("first", topic));
+  async #position(options: SubscribeOptions, from: number | null): Promise<number> {
+    const name = `${options.topic} ${options.group}`;
+    const next =
+      from === null
+        ? (this.#offsets.get(name) ?? (await this.#file.call("first", options.topic)))
+        : await this.#moveTo(options, from);
+    this.#starts.set(name, next);
+    return next;
+  }
+
+  /** Moves a group to the offset of its store. */
+  async #moveTo({ topic, group }: SubscribeOptions, from: number): Promise<number> {
     let next = Math.max(from, 1);
     const end = await this.#file.call("end", topic);
     if (from > end) {

@@ -1,0 +1,71 @@
+import { StartError } from "../errors.ts";
+import { MB, parseSize } from "./values.ts";
+
+/** What the embedded bus keeps of the events that the store holds: records go at the bound that is reached first. */
+export type BusKeep = {
+  /** Infinity: for as long as the size allows. */
+  readonly time_ms: number;
+  /** Infinity: as much as the time allows. */
+  readonly size_bytes: number;
+};
+
+const NAME = "LOGGIA_BUS_KEEP";
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** The bus looks once a minute for records that are too old. */
+const LEAST_MINUTES = 1;
+const MOST_DAYS = 3650;
+/** The file keeps as many bytes free for new records, so a smaller bound would hardly make it smaller. */
+const LEAST_MB = 16;
+const ALLOWED =
+  `a time from ${LEAST_MINUTES}m to ${MOST_DAYS}d in m, h or d, a size from ${LEAST_MB}MB on in MB or GB, ` +
+  "or one of each, such as 24h,200MB";
+
+/**
+ * Reads `LOGGIA_BUS_KEEP`: a time, a size, or both in either order.
+ * @param isEmbedded false: on Kafka, where a size is refused
+ * @throws StartError in one line
+ */
+export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
+  let time_ms: number | null = null;
+  let size_bytes: number | null = null;
+  for (const part of text.split(",").map((each) => each.trim())) {
+    const bound = readBound(part);
+    if (typeof bound === "string") throw wrong(text, bound);
+    if (bound.kind === "time") {
+      if (time_ms !== null) throw wrong(text, "which has two times");
+      time_ms = bound.ms;
+    } else {
+      if (size_bytes !== null) throw wrong(text, "which has two sizes");
+      size_bytes = bound.bytes;
+    }
+  }
+  if (size_bytes !== null && !isEmbedded) {
+    throw new StartError(
+      `${NAME} is ${JSON.stringify(text)}, and Kafka keeps its topics by its own configuration; leave the size out, ` +
+        "and set retention.bytes of the topics, which counts for each partition",
+    );
+  }
+  return { time_ms: time_ms ?? Infinity, size_bytes: size_bytes ?? Infinity };
+}
+
+type Bound = { readonly kind: "time"; readonly ms: number } | { readonly kind: "size"; readonly bytes: number };
+
+/** A time or a size, or what is wrong with it. */
+function readBound(part: string): Bound | string {
+  const shown = JSON.stringify(part);
+  const bytes = parseSize(part);
+  if (bytes !== null) {
+    return bytes < LEAST_MB * MB ? `of which ${shown} is less than ${LEAST_MB}MB` : { kind: "size", bytes };
+  }
+  const [, count, unit] = /^(\d{1,7})([a-z]+)$/i.exec(part) ?? [];
+  if (count === undefined || unit === undefined) return `of which ${shown} is not a whole number with a unit`;
+  if (!Object.hasOwn(UNITS_MS, unit)) return `of which ${shown} has an unknown unit`;
+  const ms = Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
+  if (ms < LEAST_MINUTES * UNITS_MS.m) return `of which ${shown} is less than ${LEAST_MINUTES}m`;
+  if (ms > MOST_DAYS * UNITS_MS.d) return `of which ${shown} is more than ${MOST_DAYS}d`;
+  return { kind: "time", ms };
+}
+
+function wrong(text: string, why: string): StartError {
+  return new StartError(`${NAME} is ${JSON.stringify(text)}, ${why}; allowed: ${ALLOWED}`);
+}
