@@ -4,8 +4,8 @@ import { printable } from "../../src/cli/terminal.ts";
 const TIMEOUT_MS = 5_000;
 
 /**
- * Describes a running service in lines: its readiness, the lag of the pipeline, and the number of
- * dead letters. Returns none if no service answers.
+ * Describes a running service in lines: its readiness, the lag of the pipeline, the number of dead
+ * letters, and the size of the embedded bus. Returns none if no service answers.
  *
  * @param addresses addresses to try; the first that answers is used
  */
@@ -60,8 +60,17 @@ function describeMetrics(text: string): string[] {
   return [
     `lag            ${printable(read("loggia_pipeline_lag_events"))} events, ${age} s`,
     `dead letters   ${printable(read("loggia_dead_letters_open"))} open`,
+    ...describeBus(Number(read("loggia_bus_used_bytes")), Number(read("loggia_bus_oldest_timestamp_seconds"))),
     ...["replay", "backup"]
       .filter((job) => read(`loggia_${job}_running`) === "1")
       .map((job) => `${job.padEnd(15)}running`),
   ];
+}
+
+/** Describes the size of the embedded bus and how far back it reaches. None on a cluster. */
+function describeBus(used_bytes: number, oldest_s: number): string[] {
+  if (!Number.isFinite(used_bytes)) return [];
+  const oldest = new Date(oldest_s * 1000);
+  const reach = Number.isNaN(oldest.getTime()) ? "" : `, from ${oldest.toISOString().slice(0, 19)}Z on`;
+  return [`bus            ${(used_bytes / 2 ** 20).toFixed(1)} MB of records${reach}`];
 }

@@ -1,6 +1,7 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
 import { stat } from "node:fs/promises";
 
+import type { BusDisk } from "../bus/bus.ts";
 import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { REFUSALS } from "../ratelimit/rate-limiter.ts";
@@ -49,6 +50,8 @@ export type Metrics = {
    * file counts as empty.
    */
   watchWals(logs: ReadonlyMap<string, string>): void;
+  /** Reads what the embedded bus takes on disk. */
+  watchBusDisk(read: () => Promise<BusDisk>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;
   /** Returns all metrics in the text format of Prometheus, at most a second old. */
@@ -122,6 +125,15 @@ export function createMetrics(): Metrics {
       if (logs.size === 0) return;
       const help = "Size of the write-ahead log of each database file";
       readGauges(registry, "loggia_wal_bytes", help, "file", () => Promise.all(Array.from(logs, sizeOfLog)));
+    },
+    watchBusDisk(read) {
+      const disk = cached(CACHE_MS, read);
+      gauge("bus_used_bytes", "Size of the records in the bus's file", async () => (await disk()).used_bytes);
+      gauge("bus_free_bytes", "Size of what is free in the bus's file", async () => (await disk()).free_bytes);
+      gauge("bus_oldest_timestamp_seconds", "When the oldest record of events was appended", async () => {
+        const { oldest } = await disk();
+        return oldest === null ? null : oldest / 1000;
+      });
     },
     watchQueries(read) {
       gauge("queries_running", "Queries running", () => read().running);

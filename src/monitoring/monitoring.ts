@@ -64,6 +64,8 @@ export function createMonitoring({
   const health = createHealth({ ports, appends, holds, ...conditions, log });
   const lag = watchLag({ bus: ports.bus, group, log });
   metrics.watchHolds(() => holds.list());
+  const { disk } = ports.bus;
+  if (disk !== undefined) metrics.watchBusDisk(() => disk.call(ports.bus));
   metrics.watchLag(() => lag.current());
   metrics.watchDeadLetters(countOpen({ bus: ports.bus, deadLetters, group }));
   return {
