@@ -31,7 +31,7 @@ const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0 };
+export const NOTHING_READ: BusProgress = { records: 0, events: 0, visits: 0, expired: 0, refused: 0, oldest: null };
 
 /**
  * Sends the content of the bus through the pipeline again, throttled, beside the running one. As
@@ -46,7 +46,11 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   const { bus, store, catalog, now, since, signal, report } = options;
   let expired = 0;
   let refused = 0;
-  const replayBus = readingOnce(bus, since, signal, (letters) => (refused += letters));
+  let oldest: number | null = null;
+  const replayBus = readingOnce(bus, since, signal, {
+    deadLettered: (letters) => (refused += letters),
+    read: (appended) => (oldest = Math.min(oldest ?? appended, appended)),
+  });
   const filteredStore = withRetentionFilter({
     // The replay must not move the pipeline's position.
     store: { ...store, nextOffset: async () => null, writeEvents: (events) => store.writeEvents(events) },
@@ -57,7 +61,7 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   const pipeline = await startPipeline({ ...options, ...BATCH, bus: replayBus, store: filteredStore, group: "replay" });
   const progress = (): BusProgress => {
     const { records, events, visits } = pipeline.stats();
-    return { records, events: events.done, visits, expired, refused };
+    return { records, events: events.done, visits, expired, refused, oldest };
   };
   const timer = setInterval(() => report?.(progress()), 500);
   try {
@@ -70,14 +74,20 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   return progress();
 }
 
+type Observer = {
+  deadLettered(letters: number): void;
+  /** Called with the time of append of the first record of each batch. */
+  read(appended: number): void;
+};
+
 /**
  * Wraps the bus for a replay: a subscription reads the present content once and ends, and appends
  * have no effect.
  */
-function readingOnce(bus: Bus, since: number, signal: AbortSignal, deadLettered: (letters: number) => void): Bus {
+function readingOnce(bus: Bus, since: number, signal: AbortSignal, observer: Observer): Bus {
   return {
     append: async (topic, records) => {
-      if (topic === "dead-letters") deadLettered(records.length);
+      if (topic === "dead-letters") observer.deadLettered(records.length);
     },
     subscribe: async ({ topic, maxRecords, maxBytes }, handler): Promise<Subscription> => {
       const closing = new AbortController();
@@ -85,6 +95,7 @@ function readingOnce(bus: Bus, since: number, signal: AbortSignal, deadLettered:
       const run = async (): Promise<void> => {
         for await (const records of bus.read({ topic, maxRecords, maxBytes, since, signal: either })) {
           const start_ms = performance.now();
+          observer.read(records[0]!.appended);
           await deliver(records, handler, either);
           // Pauses for as long as the batch took, to leave the store to others.
           await sleep(performance.now() - start_ms, undefined, { signal: either });

@@ -82,6 +82,8 @@ type Replay = Job &
   Record<"records" | "events" | "visits" | "expired" | "refused", number> & {
     readonly started: string;
     readonly ended: string | null;
+    /** Absent from services of an earlier release. */
+    readonly oldest?: string | null;
     readonly rebuild: Built | null;
   };
 type Backup = Job & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
@@ -102,9 +104,10 @@ function showReplay(replay: Replay): string {
   return `${rebuild.stage}: ${rebuild.rebuilt} rebuilt, ${rebuild.compared} of the old store compared`;
 }
 
-function showRead({ records, events, visits, expired, refused }: Replay): string {
+function showRead({ records, events, visits, expired, refused, oldest = null }: Replay): string {
+  const reach = oldest === null ? "" : ` from ${showMoment(oldest)} on`;
   return (
-    `read ${records} records: ${events} events and ${visits} visits, ` +
+    `read ${records} records${reach}: ${events} events and ${visits} visits, ` +
     `of which ${expired} had expired; ${refused} refused`
   );
 }
@@ -113,6 +116,7 @@ function showRebuilt(replay: Replay, { rebuilt, copied, markers }: Built): strin
   const took_s = (msOf(replay.ended ?? "") - msOf(replay.started)) / 1000;
   const rows = [
     ["rebuilt from the bus", String(rebuilt)],
+    ["oldest record of the bus", showMoment(replay.oldest ?? "none")],
     ["copied from the old store", String(copied)],
     ["markers of deletions kept", String(markers)],
     ["expired, left out", String(replay.expired)],

@@ -59,6 +59,11 @@ export type BusProgress = {
   readonly expired: number;
   /** Lines the pipeline could not process. They stay on the bus and create no new dead letters. */
   readonly refused: number;
+  /**
+   * When the oldest record that was read was appended, in milliseconds since the Unix epoch: from the
+   * beginning of the replay until then the bus holds nothing. null: nothing was read.
+   */
+  readonly oldest: number | null;
 };
 
 export type BackupProgress = {

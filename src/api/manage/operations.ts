@@ -84,7 +84,9 @@ function showLast<Order, Progress, Shown>(
 
 function showReplay(record: JobRecord<Order, ReplayProgress>) {
   const { since, into } = record.order;
-  return { ...showJob(record), from: new Moment(since), into, ...record.progress };
+  const { oldest } = record.progress;
+  const read = { ...record.progress, oldest: oldest === null ? null : new Moment(oldest) };
+  return { ...showJob(record), from: new Moment(since), into, ...read };
 }
 
 function showBackup(record: JobRecord<{ to: string }, BackupProgress>) {

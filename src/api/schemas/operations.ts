@@ -104,6 +104,9 @@ export const ReplayRecord = named(
     visits: Count,
     expired: Count.describe("Of these, how many are older than their log's retention and were not written."),
     refused: Count,
+    oldest: MomentText.nullable().describe(
+      "When the oldest record that was read was appended: from `from` until then the bus holds nothing.",
+    ),
     rebuild: z
       .strictObject({
         stage: z.enum(["reading", "copying", "switching", "done"]),

@@ -35,6 +35,15 @@ async function lose({ store }: House, log: LogKey): Promise<void> {
   await store.refresh();
 }
 
+/** When the oldest record on the bus was appended. */
+async function firstAppended({ bus }: House): Promise<number> {
+  let oldest = Infinity;
+  for await (const records of bus.read({ topic: "events", maxRecords: 100, maxBytes: 1e6 })) {
+    for (const { appended } of records) oldest = Math.min(oldest, appended);
+  }
+  return oldest;
+}
+
 for (const { name, open } of PLACES) {
   test(`${name}: a replay restores lost events, and no deleted ones`, async (t) => {
     const house = await open(t);
@@ -50,8 +59,9 @@ for (const { name, open } of PLACES) {
     await lose(house, log);
     t.is((await rows(house.store, log)).length, 0);
 
-    const progress = await run(house);
+    const { oldest, ...progress } = await run(house);
     t.deepEqual(progress, { records: 43, events: 300, visits: 0, expired: 0, refused: 0 });
+    t.is(oldest, await firstAppended(house));
     const expected = events.filter((_, i) => i !== 5).map(({ id }) => id);
     t.deepEqual(
       (await rows(house.store, log)).map(({ id }) => id),
@@ -94,8 +104,9 @@ for (const { name, open } of PLACES) {
         await house.bus.append(topic, records);
       },
     });
-    const progress = await run({ ...house, bus }, { since: early + 10 });
+    const { oldest, ...progress } = await run({ ...house, bus }, { since: early + 10 });
     t.deepEqual(progress, { records: 2, events: 2, visits: 0, expired: 1, refused: 1 });
+    t.true(oldest !== null && oldest > early && oldest <= Date.now());
     t.deepEqual(
       (await rows(house.store, log)).map(({ text }) => text),
       ["late"],
