@@ -12,8 +12,8 @@ import { QUESTIONS } from "./questions.ts";
 import type { Row } from "./questions.ts";
 import { startVictoriaLogs } from "./victoria-logs.ts";
 
-/** Executable of a peer; empty for none. */
-const { PEER_VICTORIALOGS = "" } = process.env;
+/** Executable of a peer, and a setting of the service; empty for none. */
+const { PEER_VICTORIALOGS = "", LOGGIA_BUS_KEEP = "" } = process.env;
 
 const DISK: Row = { name: "on disk, all files", unit: "MB", goal: "524" };
 const BUS: Row = { name: "of that, the bus", unit: "MB", goal: "" };
@@ -37,11 +37,12 @@ export const benchmark: Benchmark = {
   name: "scale",
   about:
     "ten million events of 98 characters (SCALE_EVENTS: another number) | 1/100 of them, goals, " +
-    "and VictoriaLogs if PEER_VICTORIALOGS names its program",
+    "and VictoriaLogs if PEER_VICTORIALOGS names its program (LOGGIA_BUS_KEEP: as the service has it)",
   kind: "embedded",
   isOptIn: true,
   async run(bench) {
     const count = countOf(bench);
+    if (LOGGIA_BUS_KEEP !== "") bench.report.line(`  the bus keeps LOGGIA_BUS_KEEP=${LOGGIA_BUS_KEEP}`);
     const columns: Column[] = [];
     for (const each of [count / 100, count]) columns.push(await measure(bench, await startLoggia(bench.world), each));
     if (PEER_VICTORIALOGS !== "") {
