@@ -20,7 +20,7 @@ import {
   uniqueLog,
 } from "./house.ts";
 
-test("a process that is killed again and again in the midst loses nothing and doubles nothing", async (t) => {
+test("a process killed repeatedly while it writes loses and duplicates nothing", async (t) => {
   const folder = temporaryFolder(t);
   const events: string[] = [];
   const { log, reader } = await (async () => {
@@ -60,7 +60,7 @@ test("a process that is killed again and again in the midst loses nothing and do
   t.is((await deadLetters(house.bus)).length, 1);
 });
 
-/** Resolves when a child has told of so many batches. */
+/** Resolves when a child has reported this many batches. */
 async function linesOf(child: ChildProcess, count: number): Promise<void> {
   let seen = 0;
   for await (const line of createInterface({ input: child.stdout! })) {
@@ -69,7 +69,7 @@ async function linesOf(child: ChildProcess, count: number): Promise<void> {
   throw new Error("the process ended by itself");
 }
 
-test("the store's own offset goes on where the store is, whatever the group says", async (t) => {
+test("the pipeline continues at the store's own offset, whatever the group's", async (t) => {
   const house = await EMBEDDED.open(t);
   const log = uniqueLog();
   await post(house.bus, [accept(log), accept(log)], 1);
@@ -85,7 +85,7 @@ test("the store's own offset goes on where the store is, whatever the group says
   t.is((await rows(house.store, log)).length, 3);
 });
 
-test("a batch of which nothing is stored moves the offset, too", async (t) => {
+test("a batch of which nothing is stored moves the offset too", async (t) => {
   const house = await EMBEDDED.open(t);
   await house.bus.append("events", [
     { key: "a", value: Buffer.from("one") },

@@ -6,9 +6,9 @@ const ROOT = new URL("../../", import.meta.url);
 const MAX_LINES = 400;
 const MAX_COLUMNS = 120;
 const CODE = ["*.ts", "*.tsx", "*.mts", "*.mjs"];
-/** Folders whose files are kept short, style sheets included. Tests are as long as their subject. */
+/** Folders with a limit on the length of files, style sheets included. Tests have none. */
 const SHORT = /^(?:src|pipelines|infra|bench)\/.*\.(?:[tj]sx?|m[tj]s|css)$/;
-/** A line of a comment that has no code before it: `// …`, `/* …`, ` * …`, and JSX's `{/* …`. */
+/** A comment line without code before it: `// …`, `/* …`, ` * …`, and JSX's `{/* …`. */
 const COMMENT = /^\s*(?:\/\/|\/?\*|\{\/\*)/;
 
 function linesOf(file: string): string[] {

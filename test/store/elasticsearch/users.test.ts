@@ -39,7 +39,7 @@ if (realEngines) {
   });
   test.after.always(() => cleanUp());
 
-  test("a user is what all visits tell: the last spelling, e-mail and page, the first and last moment", async (t) => {
+  test("a user is computed from all visits: last spelling, e-mail address and page, first and last moment", async (t) => {
     const key = newLog();
     const visits = [
       visit(key, "Ann", { created: MORNING, email: "ann@example.org", page: "/start" }),
@@ -66,7 +66,7 @@ if (realEngines) {
     ]);
   });
 
-  test("conditions and order look at users, not at visits", async (t) => {
+  test("conditions and order apply to users, not to visits", async (t) => {
     const key = newLog();
     const visits = Array.from({ length: 60 }, (_, i) =>
       visit(key, `User ${i % 10}`, { created: MORNING + i, email: i === 7 ? "seven@example.org" : "" }),
@@ -95,7 +95,7 @@ if (realEngines) {
     t.deepEqual((await names({ sort: [{ field: "email", direction: "desc" }] })).slice(0, 2), ["User 7", "User 9"]);
   });
 
-  test("more users than one request gives", async (t) => {
+  test("returns more users than one request gives", async (t) => {
     const key = newLog();
     await store.writeVisits(Array.from({ length: 6000 }, (_, i) => visit(key, `u${i}`, { page: `/${i}` })));
     await store.refresh();
@@ -104,7 +104,7 @@ if (realEngines) {
     t.is(page.rows.length, 10);
   });
 
-  test("nobody was ever seen", async (t) => {
+  test("a log without visits has no users", async (t) => {
     t.deepEqual(await store.users(usersPlan(newLog())), { rows: [], total: 0 });
     t.deepEqual(await store.users({ ...usersPlan(newLog()), logs: [] }), { rows: [], total: 0 });
   });

@@ -22,16 +22,16 @@ import { uniqueName } from "../../support/temporary.ts";
 import { hour } from "../../support/groups.ts";
 
 const log = pino({ level: "silent" });
-/** More than are looked at one by one have each of the words `worker` and `slept`. */
+/** More events than are checked one by one have each of the words `worker` and `slept`. */
 const COUNT = 6_000;
 
 if (realEngines) {
   const namespace = uniqueName("words");
   const key = newLog();
   const odd = [
-    // The engine's lower case takes the first letter of the second word for an i.
+    // The engine's lower-casing turns the first letter of the second word into an i.
     "t\u0130meout of \u0130d 9123",
-    // Runs that the engine cuts, where the word lies across the cut.
+    // Runs that the engine splits, with the word across the boundary.
     `${"a".repeat(250)}timeout${"b".repeat(30)}`,
     `${"é".repeat(253)}timeout`,
     `at ${"7".repeat(252)}91234567`,
@@ -84,12 +84,12 @@ if (realEngines) {
     { kind: "or", conditions: [contains("timeout"), matches("room1[0-9]\\b")] },
   ];
   for (const where of asked) {
-    test(`words: ${JSON.stringify(where)} is answered alike by lists, totals and groups`, async (t) => {
+    test(`words: ${JSON.stringify(where)} gives the same lists, totals and groups`, async (t) => {
       await agree(t, store, events, where);
     });
   }
 
-  test("words: expressions of all kinds find what they find in texts themselves", async (t) => {
+  test("words: expressions of all kinds match what they match in the texts themselves", async (t) => {
     const own = newLog();
     const [texts] = fc.sample(fc.array(textsForExpressions, { minLength: 400, maxLength: 400 }), 1);
     const some = texts!.map((text, i) => event(own, { created: MORNING + i, text }));
@@ -105,7 +105,7 @@ if (realEngines) {
     }
   });
 
-  test("words: events that an earlier release has written are found beside those of this one", async (t) => {
+  test("words: events written by an earlier release are found beside those of this one", async (t) => {
     const { old, names } = place(t);
     await putTemplates(client, names, {});
     const own = newLog();
@@ -118,7 +118,7 @@ if (realEngines) {
     for (const where of asked) await agree(t, upgraded, [...before, ...after], where, own);
   });
 
-  test("words: what an earlier release wrote into an index of this one is found once the store is rebuilt", async (t) => {
+  test("words: events that an earlier release wrote into an index of this one are found after a rebuild", async (t) => {
     const { old, names } = place(t);
     const own = newLog();
     const some = events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: MORNING + i }));
@@ -130,7 +130,7 @@ if (realEngines) {
     t.false((await client.bulk({ operations, refresh: true })).errors);
     const found = async (): Promise<number> =>
       (await upgraded.list(listPlan(own, { where: matches("timeout.*id=9[0-9]{3}$") }))).total;
-    // So that this test sees what it is about: numbers are found by words that only their writer knows.
+    // Verifies the premise: numbers are found by words that the earlier release did not write.
     t.is(await found(), 0);
     const { signal } = new AbortController();
     await upgraded.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal });
@@ -138,7 +138,7 @@ if (realEngines) {
     for (const where of asked) await agree(t, upgraded, some, where);
   });
 
-  /** A namespace for a store of the test's own. */
+  /** Returns a namespace for a store of the test's own. */
   function place(t: ExecutionContext) {
     const old = uniqueName("old");
     t.teardown(async () => {
@@ -148,7 +148,7 @@ if (realEngines) {
     return { old, names: namesIn(old) };
   }
 
-  /** As layout 1 made them: whatever the documents tell of words is not indexed. */
+  /** Creates an index of layout 1, in which the words of documents are not indexed. */
   async function makeIndexWithoutWords(index: string, alias: string): Promise<void> {
     await client.indices.create({ index });
     const { [index]: made } = await client.indices.getMapping({ index });
@@ -166,10 +166,10 @@ if (realEngines) {
     });
   }
 } else {
-  test.skip("words: all of it needs Elasticsearch", (t) => t.pass());
+  test.skip("words: these tests need Elasticsearch", (t) => t.pass());
 }
 
-/** Its documents know nothing of words. */
+/** Encodes an event as layout 1 did, without words. */
 function encodedByLayout1(event: StoredEvent): string {
   const { folded, has: _, ...document } = JSON.parse(encodeDocument(event, NO_COLUMNS)) as Document;
   const { digits: __, ...others } = folded!;

@@ -8,7 +8,7 @@ import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { randomFrom } from "./blocks-fixture.ts";
 
-test("filters in a file answer as they do in memory, whatever their sizes", async (t) => {
+test("filters in a file answer like those in memory, whatever their sizes", async (t) => {
   const seed = Math.trunc(Math.random() * 2 ** 31);
   t.log(`seed ${seed}`);
   const random = randomFrom(seed);
@@ -35,7 +35,7 @@ test("filters in a file answer as they do in memory, whatever their sizes", asyn
   }
 });
 
-test("a file that a killed process left is replaced", async (t) => {
+test("a file left by a killed process is replaced", async (t) => {
   const path = join(temporaryFolder(t), "filters");
   writeFileSync(path, "left behind");
   const list = new TokenList();
@@ -45,7 +45,7 @@ test("a file that a killed process left is replaced", async (t) => {
   t.false(existsSync(path));
 });
 
-test("a file that cannot be made is an error", async (t) => {
+test("a file that cannot be created is an error", async (t) => {
   const filters = [TokenFilter.of(new TokenList())];
   await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters), { code: "ENOENT" });
 });
