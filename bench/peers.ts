@@ -22,9 +22,9 @@ type Line = { readonly name: string; readonly unit: Unit; readonly victoriaLogs:
 
 const POSTS: Line = { name: "single posts", unit: "/s", victoriaLogs: 4_607, loki: 4_541 };
 const P99: Line = { name: "single posts, p99", unit: "ms", victoriaLogs: 41, loki: 36 };
-const ACCEPTED: Line = { name: "events accepted by batches", unit: "/s", victoriaLogs: 206_000, loki: 99_500 };
+const ACCEPTED: Line = { name: "events accepted in batches", unit: "/s", victoriaLogs: 206_000, loki: 99_500 };
 const SEARCHABLE: Line = {
-  name: "events by batches, until all are found",
+  name: "events in batches, until all are found",
   unit: "/s",
   victoriaLogs: 144_000,
   loki: 12_000,

@@ -113,13 +113,13 @@ function memoryOf(pid: number): Memory {
 /** Records the maximum of each value until disposed of. */
 function watchMemory(pid: number): Disposable & { readonly highest: () => Memory } {
   const highest = memoryOf(pid);
-  const look = (): Memory => {
+  const sample = (): Memory => {
     const now = memoryOf(pid);
     for (const name of ["VmHWM", "RssAnon", "RssFile"] as const) highest[name] = Math.max(highest[name], now[name]);
     return highest;
   };
-  const timer = setInterval(look, POLL_MS);
-  return { highest: look, [Symbol.dispose]: () => clearInterval(timer) };
+  const timer = setInterval(sample, POLL_MS);
+  return { highest: sample, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Returns the sizes of the bus and of all other files in bytes. */

@@ -192,7 +192,7 @@ async function run(job: Job): Promise<Outcome> {
   if (job.perSecond === null) {
     for (const connection of free.splice(0, most)) send(connection, performance.now());
   } else {
-    await pace(job.perSecond, start_ms, end_ms, (due_ms) => {
+    await sendAtRate(job.perSecond, start_ms, end_ms, (due_ms) => {
       const connection = free.pop();
       if (connection === undefined) due.push(due_ms);
       else send(connection, due_ms);
@@ -206,7 +206,7 @@ async function run(job: Job): Promise<Outcome> {
 }
 
 /** Calls `send` at a fixed rate with the time a request is due, regardless of earlier requests. */
-async function pace(
+async function sendAtRate(
   perSecond: number,
   start_ms: number,
   end_ms: number,

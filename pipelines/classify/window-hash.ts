@@ -32,7 +32,7 @@ export const FEW = 4;
  * milliseconds even for chosen patterns, however many groups it tests. A limit of two would be too
  * low: among thousands of similar patterns, hashes collide by chance.
  */
-const MOST_ALIKE = 8;
+const MAX_PER_HASH = 8;
 
 /** Windows of a text to hash: their length in bytes, at every `step`-th place. */
 type Window = { readonly length: number; readonly step: number };
@@ -76,12 +76,12 @@ export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
   let best: Anchors | null = null;
   for (const window of windowsFor(fits.length, least)) {
     const anchors = yield* anchor(fits, window);
-    if (best === null || anchors.alike.size < best.alike.size) best = anchors;
-    if (anchors.alike.size === 0) break;
+    if (best === null || anchors.excluded.size < best.excluded.size) best = anchors;
+    if (anchors.excluded.size === 0) break;
   }
-  const { window, taken, alike } = best!;
-  if (fits.length - alike.size <= FEW) return { pass: null, rest: patterns };
-  const rest = patterns.filter((pattern) => !isFit(pattern) || alike.has(pattern));
+  const { window, taken, excluded } = best!;
+  if (fits.length - excluded.size <= FEW) return { pass: null, rest: patterns };
+  const rest = patterns.filter((pattern) => !isFit(pattern) || excluded.has(pattern));
   return { pass: yield* createPass(taken, window), rest };
 }
 
@@ -93,10 +93,14 @@ function isFit({ text }: Pattern): boolean {
 type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
 
 /**
- * `alike` are the patterns whose anchor window too many patterns share, or that repeat it too
+ * `excluded` are the patterns whose anchor window too many patterns share, or that repeat it too
  * often.
  */
-type Anchors = { readonly window: Window; readonly taken: readonly Anchored[]; readonly alike: ReadonlySet<Pattern> };
+type Anchors = {
+  readonly window: Window;
+  readonly taken: readonly Anchored[];
+  readonly excluded: ReadonlySet<Pattern>;
+};
 
 /**
  * Counters of windows per pattern, and the maximum of all (1 MB). Several windows may share a
@@ -119,7 +123,7 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
     if (isFull(text, 1)) yield;
     for (const hash of hashesOf(text, window)) counts[counterOf(hash, counts)]! += 1;
   }
-  const alike = new Set<Pattern>();
+  const excluded = new Set<Pattern>();
   const all: Anchored[] = [];
   for (const pattern of patterns) {
     if (isFull(pattern.text, 3)) yield;
@@ -129,18 +133,18 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
       const hash = hashes[start]!;
       // The pattern repeats its window. In a text that repeats it too, each place would need a long
       // compare.
-      if (timesIn(hashes, hash) > MOST_ALIKE) alike.add(pattern);
+      if (timesIn(hashes, hash) > MAX_PER_HASH) excluded.add(pattern);
       all.push({ pattern, hash, start });
     }
   }
   const timesOf = yield* countHashes(all);
   yield* forEachOf(all.length, (i) => {
     const { pattern, hash } = all[i]!;
-    if (timesOf(hash) > MOST_ALIKE) alike.add(pattern);
+    if (timesOf(hash) > MAX_PER_HASH) excluded.add(pattern);
   });
   const taken: Anchored[] = [];
-  yield* forEachOf(all.length, (i) => void (alike.has(all[i]!.pattern) || taken.push(all[i]!)));
-  return { window, taken, alike };
+  yield* forEachOf(all.length, (i) => void (excluded.has(all[i]!.pattern) || taken.push(all[i]!)));
+  return { window, taken, excluded };
 }
 
 /**

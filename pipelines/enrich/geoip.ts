@@ -51,8 +51,8 @@ export async function openGeoip({ file, setting, log, watch_ms = WATCH_MS }: Geo
       log.error({ err: error, file }, "geoip: cannot read the new database, keeping the old one");
     }
   }
-  const looking = setInterval(() => void reload(), watch_ms).unref();
-  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => clearInterval(looking) };
+  const timer = setInterval(() => void reload(), watch_ms).unref();
+  return { locate: (ip) => find(database, ip), [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Returns a string that changes when the file is written or replaced. */

@@ -12,7 +12,7 @@ import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts
 import { createClassifier } from "../classify/classify.ts";
 import { ClaimLost } from "./claim.ts";
 import type { Claim } from "./claim.ts";
-import { fingerprintOf } from "./filters.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 
 export type ReclassificationOptions = {
   readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
@@ -150,9 +150,9 @@ class ReclassificationJob {
     const start_ms = performance.now();
     const { done, changed } = claim.record;
     const piece = await this.#piece();
-    const looked = done + piece.looked;
+    const examined = done + piece.examined;
     // The last piece has no position behind it: if it is repeated, it still counts once.
-    const progress = piece.last === null ? { total: looked } : { done: looked, upTo: piece.last };
+    const progress = piece.last === null ? { total: examined } : { done: examined, upTo: piece.last };
     claim.update({ changed: changed + piece.changed, ...progress });
     await sleep(Math.max(MIN_PAUSE_MS, performance.now() - start_ms), undefined, { signal });
     return piece.last === null;
@@ -233,10 +233,10 @@ class ReclassificationJob {
     const { bus, group, propagation_ms, signal } = this.#options;
     await sleep(propagation_ms, undefined, { signal });
     const start_ms = performance.now();
-    const look = () => this.#retrying(() => bus.lag("events", group));
-    const ends = new Map((await look()).map(({ partition, end }) => [partition, end]));
+    const readLags = () => this.#retrying(() => bus.lag("events", group));
+    const ends = new Map((await readLags()).map(({ partition, end }) => [partition, end]));
     for (;;) {
-      const lags = await look();
+      const lags = await readLags();
       if (lags.every(({ partition, next }) => next >= (ends.get(partition) ?? 0))) return true;
       if (performance.now() - start_ms >= limit_ms) return false;
       await sleep(PIPELINE_POLL_MS, undefined, { signal });

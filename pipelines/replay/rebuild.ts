@@ -35,10 +35,10 @@ export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> 
       built = progress;
       report();
     },
-    fill: async (anew, signal) => {
+    fill: async (writes, signal) => {
       read = await replay({
         ...options,
-        store: { ...store, ...anew, writeAlerts: async (alerts) => alerts.map(() => DONE) },
+        store: { ...store, ...writes, writeAlerts: async (alerts) => alerts.map(() => DONE) },
         signal,
         report: (progress) => {
           read = progress;

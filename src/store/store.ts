@@ -217,9 +217,9 @@ export type ReclassifyPiece = {
   readonly classOf: (events: readonly Classifiable[]) => Promise<readonly (string | null)[]>;
 };
 
-/** `looked` events were read, `changed` of them got another class. `last` null: none follow. */
+/** `examined` events were read, `changed` of them got another class. `last` null: none follow. */
 export type Reclassified = {
-  readonly looked: number;
+  readonly examined: number;
   readonly changed: number;
   readonly last: ClassifiedUpTo | null;
 };

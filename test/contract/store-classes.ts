@@ -22,7 +22,7 @@ async function reclassifyAll(
   let after: ClassifiedUpTo | null = null;
   do {
     const piece = await store.reclassify({ log, from, after, classOf });
-    looked += piece.looked;
+    looked += piece.examined;
     changed += piece.changed;
     after = piece.last;
   } while (after !== null);

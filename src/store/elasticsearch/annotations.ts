@@ -66,12 +66,12 @@ export async function find(
   log: LogKey,
   id: EventId,
 ): Promise<EventRow | null> {
-  const [index, documentId] = placeOf(names, from, id);
+  const [index, documentId] = locationOf(names, from, id);
   const stored = await readIn(client, index, documentId, log, ROW_SOURCE);
   return stored && toRow(stored.document);
 }
 
-function placeOf(names: Names, from: Source, id: EventId): [index: string, documentId: string] {
+function locationOf(names: Names, from: Source, id: EventId): [index: string, documentId: string] {
   switch (from.kind) {
     case "events":
       return [names.eventsOf(id), id];
@@ -161,18 +161,18 @@ type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
  * @returns false if somebody else was faster
  */
 async function removeVersioned(
-  place: { readonly client: Client; readonly index: string; readonly id: string },
+  location: { readonly client: Client; readonly index: string; readonly id: string },
   stored: Stored,
   request: (version: Version) => Promise<boolean>,
 ): Promise<boolean> {
-  const { client, index, id } = place;
+  const { client, index, id } = location;
   const { seqNo, primaryTerm } = stored;
   if (await retryTransient(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
   // The version differs: the document was removed or has another class, or a later generation of
   // the index numbers its documents anew.
   const now = await read(client, index, id, { includes: ["log"] });
   const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
-  return now !== null && !isSame && removeVersioned(place, now, request);
+  return now !== null && !isSame && removeVersioned(location, now, request);
 }
 
 /** Replaces a document by the marker. @returns false if somebody else did */
@@ -256,9 +256,9 @@ export async function deleteBookmark(
 ): Promise<boolean> {
   const stored = await readIn(client, names.bookmarks, copyId(id, user), log, { includes: ["log"] });
   if (stored === null) return false;
-  const place = { client, index: names.bookmarks, id: copyId(id, user) };
-  return removeVersioned(place, stored, async (version) => {
-    const { index, id } = place;
+  const location = { client, index: names.bookmarks, id: copyId(id, user) };
+  return removeVersioned(location, stored, async (version) => {
+    const { index, id } = location;
     const answer = await client.delete({ index, id, ...version, refresh: true }, { ignore: [404, 409] });
     return answer.result === "deleted";
   });

@@ -81,13 +81,13 @@ class ColumnsOfIndex {
   async of(log: LogKey, person: string): Promise<(key: string) => boolean> {
     if (performance.now() - this.#refreshedAt_ms > REFRESH_MS) this.#refresh();
     await this.#existing;
-    let known = this.#logs.get(log);
-    if (known === undefined) {
-      known = this.#readLog(log, person);
-      known.catch(() => this.#logs.delete(log));
-      this.#logs.set(log, known);
+    let reading = this.#logs.get(log);
+    if (reading === undefined) {
+      reading = this.#readLog(log, person);
+      reading.catch(() => this.#logs.delete(log));
+      this.#logs.set(log, reading);
     }
-    const columns = await known;
+    const columns = await reading;
     const isNew = (key: string): boolean => columns.size < MAX_COLUMNS_OF_LOG && this.#allocate(key, person);
     return (key) => columns.has(key) || (isNew(key) && columns.add(key).has(key));
   }

@@ -27,17 +27,17 @@ export async function reclassify(
   piece: ReclassifyPiece,
 ): Promise<Reclassified> {
   const number = logs.get(piece.log);
-  if (number === undefined) return { looked: 0, changed: 0, last: null };
+  if (number === undefined) return { examined: 0, changed: 0, last: null };
   const found = await database.read((connection) => readPiece(connection, number, piece));
   const last = found.at(-1);
-  if (last === undefined) return { looked: 0, changed: 0, last: null };
+  if (last === undefined) return { examined: 0, changed: 0, last: null };
   const classes = await piece.classOf(found.map(({ event }) => event));
   const changes = found.flatMap(({ id, event }, i): Change[] =>
     event.class === classes[i] ? [] : [{ id, before: event.class, after: classes[i] ?? null }],
   );
   const changed = changes.length === 0 ? 0 : await database.write((connection) => change(connection, changes), "marks");
   const isEnd = found.length < PIECE_ROWS;
-  return { looked: found.length, changed, last: isEnd ? null : { created: last.created, id: last.id } };
+  return { examined: found.length, changed, last: isEnd ? null : { created: last.created, id: last.id } };
 }
 
 async function readPiece(

@@ -121,10 +121,10 @@ async function unlessExists(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();
   } catch (error) {
-    const isThere =
+    const alreadyExists =
       error instanceof errors.ResponseError &&
       /resource_already_exists_exception|already exists as alias/.test(JSON.stringify(error.body ?? null));
-    if (!isThere) throw error;
+    if (!alreadyExists) throw error;
   }
 }
 

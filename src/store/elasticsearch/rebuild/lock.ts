@@ -103,9 +103,9 @@ async function prepareIndex(client: Client, index: string): Promise<void> {
       mappings: { dynamic: false },
     });
   } catch (error) {
-    const isThere =
+    const alreadyExists =
       error instanceof errors.ResponseError && error.message.includes("resource_already_exists_exception");
-    if (!isThere) throw error;
+    if (!alreadyExists) throw error;
   }
 }
 

@@ -95,7 +95,7 @@ function asksForWords(condition: Condition): boolean {
  * Position of a condition: whether it is under an odd number of `not`, whether it is in a
  * conjunction or a disjunction, and how deep that is nested.
  */
-type Place = {
+type ConditionContext = {
   readonly negated: boolean;
   readonly inAnd: boolean;
   readonly depth: number;
@@ -109,21 +109,21 @@ export function compileAlone(where: Condition, earlier: readonly string[]): Comp
 }
 
 /** Pushes negations down to the comparisons, so that a wider query stays wider everywhere. */
-function compileCondition(condition: Condition, place: Place, mode: Mode): Compiled {
-  const { negated } = place;
+function compileCondition(condition: Condition, context: ConditionContext, mode: Mode): Compiled {
+  const { negated } = context;
   switch (condition.kind) {
     case "and":
     case "or":
-      return compileMany(condition, place, mode);
+      return compileMany(condition, context, mode);
     case "not":
-      return compileCondition(condition.condition, { ...place, negated: !negated }, mode);
+      return compileCondition(condition.condition, { ...context, negated: !negated }, mode);
     case "contains":
     case "matches":
-      return withDoubts(compileExpression(condition, place, mode), doubtOfEarlier(condition.field, place.earlier));
+      return withDoubts(compileExpression(condition, context, mode), doubtOfEarlier(condition.field, context.earlier));
     case "geo-near": {
       const { query, doubt } = compileNear(condition);
       const near = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(near, doubt, doubtOfEarlier("geo", place.earlier));
+      return withDoubts(near, doubt, doubtOfEarlier("geo", context.earlier));
     }
     case "text":
     case "in":
@@ -133,7 +133,7 @@ function compileCondition(condition: Condition, place: Place, mode: Mode): Compi
     case "accepted-after": {
       const query = compileComparison(condition);
       const compiled = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(compiled, doubtOfComparison(condition, place.earlier));
+      return withDoubts(compiled, doubtOfComparison(condition, context.earlier));
     }
   }
   throw condition satisfies never;
@@ -152,11 +152,15 @@ function withDoubts({ query, exact }: Compiled, ...some: readonly (Query | null)
   return doubts.length === 0 ? { query, exact } : { query: or([query, ...doubts]), exact, doubts };
 }
 
-function compileMany(condition: Extract<Condition, { kind: "and" | "or" }>, place: Place, mode: Mode): Compiled {
-  const inAnd = (condition.kind === "and") !== place.negated;
-  const depth = inAnd === place.inAnd ? place.depth : place.depth + 1;
+function compileMany(
+  condition: Extract<Condition, { kind: "and" | "or" }>,
+  context: ConditionContext,
+  mode: Mode,
+): Compiled {
+  const inAnd = (condition.kind === "and") !== context.negated;
+  const depth = inAnd === context.inAnd ? context.depth : context.depth + 1;
   if (depth > MAX_DEPTH) return { query: ALL, exact: false };
-  const parts = condition.conditions.map((part) => compileCondition(part, { ...place, inAnd, depth }, mode));
+  const parts = condition.conditions.map((part) => compileCondition(part, { ...context, inAnd, depth }, mode));
   const queries = parts.map((part) => part.query);
   const doubts = parts.flatMap((part) => part.doubts ?? []);
   return {
@@ -243,7 +247,7 @@ function toMoment(whole: number): number {
 
 type Expression = Extract<Condition, { kind: "contains" | "matches" }>;
 
-function compileExpression(condition: Expression, { negated, depth }: Place, mode: Mode): Compiled {
+function compileExpression(condition: Expression, { negated, depth }: ConditionContext, mode: Mode): Compiled {
   const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
   if (mode === "broad") return unknown;
   if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {

@@ -7,12 +7,12 @@ import { numbersOf, textsOf, valuesOf } from "./verify.ts";
 
 /** Returns the order of a list plan, for rows that the index cannot sort. */
 export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow) => number {
-  const known = new WeakMap<EventRow, readonly Rank[]>();
+  const ranksByRow = new WeakMap<EventRow, readonly Rank[]>();
   const ranksOf = (row: EventRow): readonly Rank[] => {
-    let ranks = known.get(row);
+    let ranks = ranksByRow.get(row);
     if (ranks === undefined) {
       ranks = sort.map(({ field, direction }) => rankOf(row, field, direction));
-      known.set(row, ranks);
+      ranksByRow.set(row, ranks);
     }
     return ranks;
   };

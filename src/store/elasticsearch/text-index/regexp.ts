@@ -64,7 +64,7 @@ function translate(tree: Tree): LuceneRegexp {
   const whole = resolved ?? withoutAssertions(anywhere);
   // Word edges split the classes beside them. With large classes that takes Lucene far too long.
   if (costOf(whole, asksForWords(tree) ? COST_OF_RANGE_AT_WORD : COST_OF_RANGE) > MAX_COST) return ANY_TEXT;
-  const expression = whole.kind === "none" ? null : print(on === "folded" ? foldTree(whole) : whole, PLACE.union);
+  const expression = whole.kind === "none" ? null : print(on === "folded" ? foldTree(whole) : whole, PRECEDENCE.union);
   if (expression !== null && expression.length > MAX_EXPRESSION_LENGTH) return ANY_TEXT;
   return { kind: resolved === null ? "wider" : "exact", on, expression };
 }
@@ -181,13 +181,13 @@ function withoutAssertions(tree: Tree): Tree {
   return mapLeaves(tree, (node) => (node.kind === "assert" ? EMPTY : node));
 }
 
-const PLACE = { union: 0, concat: 1, repeat: 2 } as const;
+const PRECEDENCE = { union: 0, concat: 1, repeat: 2 } as const;
 
 /**
- * @param place the context: in a repetition all but single characters need parentheses, in a
+ * @param precedence the context: in a repetition all but single characters need parentheses, in a
  * concatenation unions do
  */
-function print(tree: Tree, place: number): string {
+function print(tree: Tree, precedence: number): string {
   switch (tree.kind) {
     case "none":
     case "assert":
@@ -198,15 +198,15 @@ function print(tree: Tree, place: number): string {
       return printSet(tree.ranges);
     case "concat": {
       const printed = printSequence(tree.parts);
-      return place > PLACE.concat ? `(${printed})` : printed;
+      return precedence > PRECEDENCE.concat ? `(${printed})` : printed;
     }
     case "union": {
-      const printed = tree.parts.map((part) => print(part, PLACE.union)).join("|");
-      return place > PLACE.union ? `(${printed})` : printed;
+      const printed = tree.parts.map((part) => print(part, PRECEDENCE.union)).join("|");
+      return precedence > PRECEDENCE.union ? `(${printed})` : printed;
     }
     case "repeat": {
-      const printed = print(tree.part, PLACE.repeat) + printTimes(tree.min, tree.max);
-      return place > PLACE.concat ? `(${printed})` : printed;
+      const printed = print(tree.part, PRECEDENCE.repeat) + printTimes(tree.min, tree.max);
+      return precedence > PRECEDENCE.concat ? `(${printed})` : printed;
     }
   }
   throw tree satisfies never;
@@ -220,12 +220,12 @@ function printTimes(min: number, max: number | null): string {
 
 /** Prints runs of equal parts as counted repetitions, since the parser has expanded these. */
 function printSequence(parts: readonly Tree[]): string {
-  const texts = parts.map((part) => print(part, PLACE.concat));
+  const texts = parts.map((part) => print(part, PRECEDENCE.concat));
   let printed = "";
   for (let i = 0, next = 0; i < parts.length; i = next) {
     while (next < parts.length && texts[next] === texts[i]) next += 1;
     const times = next - i;
-    printed += times > 2 ? `${print(parts[i]!, PLACE.repeat)}{${times}}` : texts[i]!.repeat(times);
+    printed += times > 2 ? `${print(parts[i]!, PRECEDENCE.repeat)}{${times}}` : texts[i]!.repeat(times);
   }
   return printed;
 }

@@ -37,10 +37,10 @@ export function digitsOf(folded: string): string | undefined {
  */
 export function isOdd(folded: string): boolean {
   if (folded.includes("\u0130")) return true;
-  return folded.length >= LONGEST_RUN && LONG_RUN.test(folded);
+  return folded.length >= MAX_TOKEN_LENGTH && LONG_RUN.test(folded);
 }
 
-const LONGEST_RUN = 255;
+const MAX_TOKEN_LENGTH = 255;
 // oxlint-disable-next-line no-control-regex
 const LONG_RUN = /[^\x00-@[-`{-\x7f]{255}|[0-9]{254}/;
 
@@ -254,11 +254,11 @@ function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word
     expression += print(item);
   }
   const isBehindLetter = /^[a-z]$/.test(start);
-  const says =
+  const isSelective =
     of === "digits"
       ? known >= 1 && (length >= 2 || (isBehindLetter && rest === ""))
       : known >= MIN_LENGTH || (known >= 1 && rest === "");
-  if (!says) return null;
+  if (!isSelective) return null;
   // A letter before the digits is as selective as a digit.
   const weight = known + (isBehindLetter ? 2 : 1);
   return { condition: { kind: "word", of, expression: expression + rest }, weight, weak: false };

@@ -60,7 +60,7 @@ export async function reclassify(client: Client, names: Names, piece: Reclassify
   });
   if (targets.length > 0) await updateCopies(client, names, piece, classes);
   const [created, id] = (hits.at(-1)?.sort ?? []) as [number, EventId];
-  return { looked: hits.length, changed, last: hits.length < PIECE ? null : { created, id } };
+  return { examined: hits.length, changed, last: hits.length < PIECE ? null : { created, id } };
 }
 
 function requestOf({ log, from, after }: ReclassifyPiece): estypes.SearchRequest {
@@ -152,9 +152,9 @@ async function send(client: Client, due: readonly Due[]): Promise<{ done: number
 }
 
 function refusal(status: number, reason: string): LoggiaError {
-  const isOurs = status === 400;
+  const isInternal = status === 400;
   return new LoggiaError(
-    isOurs ? "internal_error" : "store_unavailable",
+    isInternal ? "internal_error" : "store_unavailable",
     `Elasticsearch did not accept the class of an event: ${status} ${reason.slice(0, 300)}`,
   );
 }

@@ -171,12 +171,12 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
   const { client, names } = removal;
   const { name: index, isBlocked } = found;
   try {
-    if (!isBlocked && (await finds(client, index, query))) return 0;
+    if (!isBlocked && (await hasHits(client, index, query))) return 0;
     await block(client, [index]);
     let dropped = false;
     try {
       await refresh(client, index);
-      if (await finds(client, index, query)) return 0;
+      if (await hasHits(client, index, query)) return 0;
       const count = await countOf(client, index, IS_DOCUMENT);
       await removal.throwIfStopped();
       await removal.beforeRemoval(partOf(names, found));
@@ -193,7 +193,7 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
   }
 }
 
-async function finds(client: Client, index: string, query: Query): Promise<boolean> {
+async function hasHits(client: Client, index: string, query: Query): Promise<boolean> {
   return totalOf(await searcherOf(client, index)({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 

@@ -20,7 +20,7 @@ const BATCH = 1000;
 /** Number of attempts if documents change concurrently. */
 const ROUNDS = 10;
 
-type Has = readonly string[];
+type Flags = readonly string[];
 
 /** Marks one alert as seen or unseen. Returns false if there is no such alert. */
 export async function setAlertSeen(
@@ -40,7 +40,7 @@ export async function setAlertSeen(
     const update = () => client.update({ index, id, doc, ...version, refresh: true }, { ignore: [404, 409] });
     if ((await retryTransient(update)).result !== undefined) return true;
   }
-  throw changing();
+  throw concurrentChanges();
 }
 
 /** Marks all unseen alerts of some logs. @returns the number of alerts marked */
@@ -73,12 +73,12 @@ function markedBy(mark: string): SeenBy {
   return `${SEEN}:${mark}`;
 }
 
-function withoutSeen(has: Has): Has {
+function withoutSeen(has: Flags): Flags {
   return has.filter((mark) => mark !== SEEN && !mark.startsWith(`${SEEN}:`));
 }
 
 /** Changes what a query finds until it finds nothing, as concurrent changes may conflict. */
-async function changeAll(client: Client, names: Names, query: Query, change: (has: Has) => Has): Promise<number> {
+async function changeAll(client: Client, names: Names, query: Query, change: (has: Flags) => Flags): Promise<number> {
   const changed = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {
     await refresh(client, names.alerts);
@@ -96,15 +96,15 @@ async function changeAll(client: Client, names: Names, query: Query, change: (ha
     });
     if (found === 0) return changed.size;
   }
-  throw changing();
+  throw concurrentChanges();
 }
 
-function changeOf(hit: Hit, change: (has: Has) => Has): Operation {
+function changeOf(hit: Hit, change: (has: Flags) => Flags): Operation {
   const { _index: index, _id: id = "", _source: source, _seq_no: seqNo = 0, _primary_term: primaryTerm = 0 } = hit;
   const { has = [] } = (source ?? {}) as Pick<Document, "has">;
   return updateOperation(placeOfIndex(index), id, { seqNo, primaryTerm }, { has: change(has) });
 }
 
-function changing(): LoggiaError {
+function concurrentChanges(): LoggiaError {
   return new LoggiaError("overloaded", "The same alerts change concurrently: try again in a moment");
 }
