@@ -99,7 +99,8 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
     discussion: (payload, names) => sayNumbered(payload, names, "discussion"),
     discussion_comment: (payload, names) => sayComment(payload, names, "discussion"),
     commit_comment: (payload, { who, of }) => ({
-      text: `${who} commented on commit ${shaOf(payload, "comment.commit_id")}${of}: ${quoteAt(payload, "comment.body")}`,
+      text:
+        `${who} commented on commit ${shaOf(payload, "comment.commit_id")}${of}: ` + quoteAt(payload, "comment.body"),
       link: textAt(payload, "comment.html_url"),
     }),
     release: (payload, { who, did, of }) => ({
@@ -149,7 +150,8 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
       const state = textAt(payload, "deployment_status.state");
       const environment = textAt(payload, "deployment_status.environment", "deployment.environment");
       return {
-        text: `Deployment of ${textAt(payload, "deployment.ref")}${of} to ${environment}: ${state.replaceAll("_", " ")}`,
+        text:
+          `Deployment of ${textAt(payload, "deployment.ref")}${of} to ${environment}: ` + state.replaceAll("_", " "),
         link: textAt(payload, "deployment_status.target_url", "deployment_status.log_url"),
         severity: SEVERITIES.get(state) ?? null,
       };
@@ -168,7 +170,9 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
       text: `${who} ${did} collaborator ${textAt(payload, "member.login")}${of}`,
     }),
     gollum: (payload, { who, of }) => ({
-      text: `${who} ${textAt(payload, "pages.0.action") || "changed"} wiki page ${textAt(payload, "pages.0.title")}${of}`,
+      text:
+        `${who} ${textAt(payload, "pages.0.action") || "changed"} wiki page ` +
+        `${textAt(payload, "pages.0.title")}${of}`,
       link: textAt(payload, "pages.0.html_url"),
     }),
     dependabot_alert: (payload, names) =>
