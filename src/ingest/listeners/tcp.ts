@@ -8,7 +8,7 @@ import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
-import { isRouteOf } from "./routes.ts";
+import { acceptsSender } from "./routes.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
 /** A connection from an address that has a route. */
@@ -142,7 +142,7 @@ class TcpListener implements Listening {
 
   #accept(socket: Socket): void {
     socket.on("error", () => {});
-    const route = this.#routes.find((one) => isRouteOf(one, socket.remoteAddress)) ?? null;
+    const route = this.#routes.find((one) => acceptsSender(one, socket.remoteAddress)) ?? null;
     const address = socket.remoteAddress ?? "";
     if (route === null || !this.#hasRoom(address, socket)) {
       this.#tally.add("refused");

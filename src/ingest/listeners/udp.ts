@@ -9,7 +9,7 @@ import { cannotListen } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
-import { isRouteOf } from "./routes.ts";
+import { acceptsSender } from "./routes.ts";
 import { Sink } from "./sink.ts";
 import type { ReadFrame } from "./stream.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
@@ -39,9 +39,9 @@ const RECEIVE_BYTES = 8 * 1024 * 1024;
 const STEP_DATAGRAMS = 500;
 const MAX_SENDERS = 10_000;
 
-type QueuedDatagram = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly lane: Lane };
+type QueuedDatagram = { readonly datagram: Buffer; readonly sender: RemoteInfo; readonly state: RouteState };
 /** A route with its reader and the sinks for its events. */
-type Lane = {
+type RouteState = {
   readonly route: RouteSettings;
   readonly reader: DatagramReader;
   /** Sinks by sender, because keys are counted by sender; by "" if the route leads to a log. */
@@ -61,7 +61,7 @@ class UdpListener implements Listening {
   readonly #options: UdpOptions;
   readonly #tally: ListenerTally;
   readonly #socket: Socket;
-  readonly #lanes: readonly Lane[];
+  readonly #routes: readonly RouteState[];
   readonly #rates;
   #queue: QueuedDatagram[] = [];
   #queued_bytes = 0;
@@ -74,7 +74,7 @@ class UdpListener implements Listening {
     this.port = port;
     this.#options = options;
     this.#tally = options.context.tallyOf(options.name);
-    this.#lanes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
+    this.#routes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
     const rate_s = options.context.datagrams_s;
     this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, maxEntries: MAX_SENDERS });
     const type = isIP(host) === 6 ? "udp6" : "udp4";
@@ -100,14 +100,14 @@ class UdpListener implements Listening {
     this.#closedDrops = systemDrops(this.port);
     this.#socket.close();
     while (this.#running !== null) await this.#running;
-    const sinks = this.#lanes.flatMap((lane) => [...lane.sinks.values()]);
+    const sinks = this.#routes.flatMap((state) => [...state.sinks.values()]);
     await Promise.all(sinks.map((sink) => sink.drain()));
-    for (const { reader } of this.#lanes) reader.close();
+    for (const { reader } of this.#routes) reader.close();
   }
 
   #receive(datagram: Buffer, sender: RemoteInfo): void {
-    const lane = this.#lanes.find(({ route }) => isRouteOf(route, sender.address));
-    if (lane === undefined) return this.#tally.add("refused");
+    const state = this.#routes.find(({ route }) => acceptsSender(route, sender.address));
+    if (state === undefined) return this.#tally.add("refused");
     if (
       this.#queue.length >= MAX_QUEUED ||
       this.#queued_bytes + datagram.length > MAX_QUEUED_BYTES ||
@@ -115,7 +115,7 @@ class UdpListener implements Listening {
     ) {
       return this.#tally.add("dropped");
     }
-    this.#queue.push({ datagram, sender, lane });
+    this.#queue.push({ datagram, sender, state });
     this.#queued_bytes += datagram.length;
     this.#running ??= this.#run();
   }
@@ -142,24 +142,24 @@ class UdpListener implements Listening {
     this.#running = null;
   }
 
-  async #take({ datagram, sender, lane }: QueuedDatagram, sinks: Set<Sink>): Promise<void> {
-    const given = lane.reader.message(datagram, sender);
+  async #take({ datagram, sender, state }: QueuedDatagram, sinks: Set<Sink>): Promise<void> {
+    const given = state.reader.message(datagram, sender);
     const bytes = given instanceof Promise ? await given : given;
     if (bytes === null) return;
-    const read = lane.reader.read({ bytes, isCut: false });
+    const read = state.reader.read({ bytes, isCut: false });
     if (read === null) return;
-    const sink = this.#sinkOf(lane, sender.address);
+    const sink = this.#sinkOf(state, sender.address);
     sinks.add(sink);
     const waits = sink.put(read.event, read.secret);
     if (waits !== undefined) await waits;
   }
 
   /** Returns the sink of a sender. All senders of a route share one if the route leads to a log. */
-  #sinkOf({ route, sinks }: Lane, address: string): Sink {
+  #sinkOf({ route, sinks }: RouteState, address: string): Sink {
     const name = route.log === null ? address : "";
     const known = sinks.get(name);
     if (known !== undefined) return known;
-    if (sinks.size >= Math.ceil(MAX_SENDERS / this.#lanes.length)) dropOldest(sinks);
+    if (sinks.size >= Math.ceil(MAX_SENDERS / this.#routes.length)) dropOldest(sinks);
     // Senders of datagrams can be forged, so their wrong keys count separately.
     const place = { address: `udp ${address}`, connection: null };
     const sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
