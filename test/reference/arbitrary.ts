@@ -104,7 +104,10 @@ export function anyText(constraints: { minLength?: number; maxLength?: number } 
   return fc.array(unit, { maxLength: 12, ...constraints }).map((units) => units.join(""));
 }
 
-/** Moments close to the borders of days and hours, in several time zones. Milliseconds since the Unix epoch. */
+/**
+ * Moments near the boundaries of days and hours in several time zones, in milliseconds since the
+ * Unix epoch.
+ */
 export const moments: fc.Arbitrary<number> = fc
   .record({
     midnight: fc.constantFrom(...MIDNIGHTS),

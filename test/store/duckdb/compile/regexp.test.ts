@@ -26,7 +26,7 @@ const WRITTEN: readonly (readonly [pattern: string, written: string | null])[] =
 ];
 
 for (const [pattern, written] of WRITTEN) {
-  test(`/${pattern}/ is ${written === null ? "nothing" : `/${written}/`} for DuckDB`, (t) => {
+  test(`/${pattern}/ is ${written === null ? "untranslatable" : `/${written}/`} for DuckDB`, (t) => {
     t.is(toRe2(pattern)?.pattern ?? null, written);
   });
 }
@@ -50,7 +50,7 @@ const FIXED: readonly (readonly [pattern: string, fixed: string | null])[] = [
 ];
 
 for (const [pattern, fixed] of FIXED) {
-  test(`/${pattern}/ matches texts alone that hold ${fixed === null ? "anything" : `"${fixed}"`}`, (t) => {
+  test(`/${pattern}/ matches only texts that contain ${fixed === null ? "anything" : `"${fixed}"`}`, (t) => {
     t.is(toRe2(pattern)?.fixed, fixed);
   });
 }

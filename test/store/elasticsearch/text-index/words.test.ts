@@ -46,7 +46,7 @@ const DERIVED: readonly [pattern: string, condition: WordCondition | null, exact
 ];
 
 for (const [pattern, condition, exact = false] of DERIVED) {
-  test(`/${pattern}/ says ${condition === null ? "nothing" : JSON.stringify(condition)} of words`, (t) => {
+  test(`the words of /${pattern}/ are ${condition === null ? "unknown" : JSON.stringify(condition)}`, (t) => {
     t.deepEqual(wordsOfExpression(pattern), { condition, exact });
   });
 }
