@@ -49,7 +49,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     const address = exchange.limiter.enter(request);
     closeWhenBrowserEnds(request);
     const left = new AbortController();
-    onceGone(response, () => left.abort());
+    whenClosed(response, () => left.abort());
     const call = { request, address, params, path: url.pathname, query, format, log, gone: left.signal };
     reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
@@ -83,7 +83,7 @@ function isFormatFixed(route: Route | null, query: URLSearchParams): boolean {
  * anything is sent.
  */
 function encodeWithin(reply: Reply, memory: Reservation, format: Format, response: ServerResponse): Reply {
-  onceGone(response, () => memory.release());
+  whenClosed(response, () => memory.release());
   if (reply.body === null || "pieces" in reply.body) return reply;
   const body = toEncodedBody(format, reply.body);
   memory.resize(body.payload.length);
@@ -94,18 +94,18 @@ function encodeWithin(reply: Reply, memory: Reservation, format: Format, respons
  * Callbacks by connection, for when it closes. A pipelined response that waits for earlier ones
  * does not emit `close` with its connection.
  */
-const ends = new WeakMap<Socket, Set<() => void>>();
+const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
 
 /**
  * Calls `gone` when the response is closed or its connection is, or at once if either already is.
  */
-function onceGone(response: ServerResponse, gone: () => void): void {
+function whenClosed(response: ServerResponse, gone: () => void): void {
   const { socket } = response.req;
   if (response.closed || socket.destroyed) return gone();
-  let pending = ends.get(socket);
+  let pending = closeCallbacks.get(socket);
   if (pending === undefined) {
     const all = new Set<() => void>();
-    ends.set(socket, (pending = all));
+    closeCallbacks.set(socket, (pending = all));
     socket.once("close", () => all.forEach((end) => end()));
   }
   pending.add(gone);

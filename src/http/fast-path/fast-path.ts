@@ -125,12 +125,12 @@ class FastConnection<Route> {
   readonly #socket: Socket;
   readonly #shared: SharedState<Route>;
   /** Unprocessed input: the beginning of a request, or input after the request in progress. */
-  #kept: Buffer | null = null;
+  #unprocessed: Buffer | null = null;
   #answering = false;
   /** Whether the client has half-closed the connection. */
   #ended = false;
-  #rest: NodeJS.Timeout | null = null;
-  readonly #reading: BufferedRead | null;
+  #restTimer: NodeJS.Timeout | null = null;
+  readonly #bufferedRead: BufferedRead | null;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
   readonly #onAnswer = (plain: PlainAnswer): void => this.#answer(plain);
   readonly #onEnd = (): void => this.#end();
@@ -147,8 +147,8 @@ class FastConnection<Route> {
   constructor(socket: Socket, shared: SharedState<Route>, first_ms: number) {
     this.#socket = socket;
     this.#shared = shared;
-    this.#reading = readInto(socket, READ, (size) => this.#read(READ.subarray(0, size)));
-    if (this.#reading === null) socket.on("data", this.#onData);
+    this.#bufferedRead = readInto(socket, READ, (size) => this.#read(READ.subarray(0, size)));
+    if (this.#bufferedRead === null) socket.on("data", this.#onData);
     socket.on("end", this.#onEnd).on("error", this.#onError).on("close", this.#onClose);
     socket.on("timeout", this.#onTimeout).setTimeout(first_ms);
     // Flowing mode, as with a data listener: input after a refusal is discarded.
@@ -160,7 +160,7 @@ class FastConnection<Route> {
   }
 
   closeIfIdle(): void {
-    if (this.#answering || this.#kept !== null) return;
+    if (this.#answering || this.#unprocessed !== null) return;
     // The client may still be reading its last response; the next call closes the connection.
     if (this.#socket.writableEnded && !this.#isClosing) this.#isClosing = true;
     else this.#socket.destroy();
@@ -175,11 +175,11 @@ class FastConnection<Route> {
     // The response said that the connection is closed, so further input is ignored.
     if (this.#socket.writableEnded) return;
     noteRequest();
-    const kept = this.#kept;
+    const kept = this.#unprocessed;
     const whole = kept === null ? chunk : Buffer.concat([kept, chunk]);
     if (this.#answering) {
       // A pipelined request. The server keeps the order of responses.
-      this.#kept = Buffer.from(whole);
+      this.#unprocessed = Buffer.from(whole);
       this.#socket.pause();
       return;
     }
@@ -197,7 +197,7 @@ class FastConnection<Route> {
     const missing = start + known.contentLength - whole.length;
     if (missing > 0 && !isSecond) return this.#awaitRest(whole);
     if (missing !== 0 || this.#socket.writableLength > UNREAD_MAX_BYTES) return this.#handOver(whole);
-    this.#kept = null;
+    this.#unprocessed = null;
     this.#answering = true;
     if (this.#shared.path.take(known.route, whole.subarray(start), this.#socket, this.#onAnswer)) return;
     this.#answering = false;
@@ -211,11 +211,11 @@ class FastConnection<Route> {
     const isLast = this.#ended || this.#shared.isClosing();
     socket.write(`${headOf(status, headers)}${isLast ? LAST : this.#shared.keepAlive}${payload}`, "latin1");
     if (isLast) {
-      this.#kept = null;
+      this.#unprocessed = null;
       socket.end();
       // Reading is paused if more input has arrived, which hides the client's close.
       socket.resume();
-    } else if (this.#kept !== null) this.#handOver(this.#kept);
+    } else if (this.#unprocessed !== null) this.#handOver(this.#unprocessed);
     else if (this.#isFirst) {
       this.#isFirst = false;
       socket.setTimeout(this.#shared.keepAlive_ms);
@@ -224,25 +224,25 @@ class FastConnection<Route> {
 
   #awaitRest(first: Buffer): void {
     const kept = Buffer.from(first);
-    this.#kept = kept;
-    this.#rest = setTimeout(() => this.#handOver(kept), REST_MS).unref();
+    this.#unprocessed = kept;
+    this.#restTimer = setTimeout(() => this.#handOver(kept), REST_MS).unref();
   }
 
   #stopWaiting(): void {
-    if (this.#rest === null) return;
-    clearTimeout(this.#rest);
-    this.#rest = null;
+    if (this.#restTimer === null) return;
+    clearTimeout(this.#restTimer);
+    this.#restTimer = null;
   }
 
   #end(): void {
     this.#ended = true;
     if (this.#answering) return;
-    if (this.#kept === null) this.#socket.end();
+    if (this.#unprocessed === null) this.#socket.end();
     else this.#release((socket) => this.#shared.refuse(socket, failure("HPE_INVALID_EOF_STATE")));
   }
 
   #expire(): void {
-    if (this.#answering || this.#kept !== null) return;
+    if (this.#answering || this.#unprocessed !== null) return;
     if (!this.#isFirst) this.destroy();
     else this.#release((socket) => this.#shared.refuse(socket, failure("ERR_HTTP_REQUEST_TIMEOUT")));
   }
@@ -261,7 +261,7 @@ class FastConnection<Route> {
   #release(to: (socket: Socket) => void): void {
     const socket = this.#socket;
     this.#stopWaiting();
-    this.#reading?.stop();
+    this.#bufferedRead?.stop();
     socket.setTimeout(0);
     socket
       .off("data", this.#onData)
