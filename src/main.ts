@@ -11,7 +11,7 @@ import { withRetentionFilter } from "../pipelines/retention/filter.ts";
 import { startRetention } from "../pipelines/retention/job.ts";
 import { startPipeline } from "../pipelines/runner.ts";
 import { CATALOG_POLL_MS } from "./catalog/catalog.ts";
-import { readAccepted } from "./bus/accepted.ts";
+import { readLastAccepted } from "./bus/accepted.ts";
 import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
@@ -66,7 +66,7 @@ export type Loggia = {
 };
 
 /** The GeoIP lookup, if a database is configured. */
-type Locating = { readonly locate?: Locate };
+type Geoip = { readonly locate?: Locate };
 
 /** `accepted` returns the time of the largest id on the bus when this process started, or 0. */
 type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
@@ -100,7 +100,7 @@ export async function startLoggia(
   try {
     const holds = createHolds({ log });
     const opened = await openEngines(settings, holds, log, closing);
-    const accepted = readAccepted(opened.ports.bus);
+    const accepted = readLastAccepted(opened.ports.bus);
     const engines = { ...opened, accepted, deletions: openDeletionLog(opened, await accepted(), log) };
     const { ports } = engines;
     const watch = { ...startWatch(settings, engines, holds, log, closing), connections };
@@ -113,7 +113,7 @@ export async function startLoggia(
     const first = await startFirst(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;
-    const locating = await openLocating(settings, log, closing);
+    const locating = await openGeoipFile(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
     let post: Address | null = null;
     let listeners: readonly ListenerAddress[] = [];
@@ -154,7 +154,7 @@ async function openEngines(
   }
 }
 
-async function openLocating({ geoip: file }: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Locating> {
+async function openGeoipFile({ geoip: file }: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Geoip> {
   if (file === null) return {};
   return { locate: closing.use(await openGeoip({ file, setting: "LOGGIA_GEOIP", log })).locate };
 }
@@ -231,7 +231,7 @@ async function startPipelines(
   settings: Settings,
   { ports, clock, notifications: documents, reclassifications }: Engines,
   watch: Watch,
-  locating: Locating,
+  locating: Geoip,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Promise<void>[]> {
@@ -298,7 +298,7 @@ async function startApi(
   settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
   { metrics, limiter, opsEndpoints, holds, connections, continuity, postPort }: ApiWatch,
-  locating: Locating,
+  locating: Geoip,
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Address> {

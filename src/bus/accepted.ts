@@ -6,7 +6,7 @@ import type { Bus } from "./bus.ts";
  * Returns a function that reads, once and on its first call, the acceptance time of the largest id
  * on the bus.
  */
-export function readAccepted(bus: Bus): () => Promise<number> {
+export function readLastAccepted(bus: Bus): () => Promise<number> {
   const read = async (): Promise<number> => {
     const lines = (await bus.last("events")).flatMap(({ value }) => decodeRecord(value));
     const ids = lines.flatMap((line) =>
@@ -20,6 +20,6 @@ export function readAccepted(bus: Bus): () => Promise<number> {
     );
     return Math.max(0, ...ids.map(acceptedAt));
   };
-  let asked: Promise<number> | null = null;
-  return () => (asked ??= read());
+  let result: Promise<number> | null = null;
+  return () => (result ??= read());
 }

@@ -74,7 +74,7 @@ export class Guesses {
     if (this.#wasRightOn(place.connection, pair)) return 0;
     if (this.isKnown(place, account)) return this.#own.wait(`${account} ${place.address}`);
     const network = guessNetworkOf(place.address);
-    return Math.max(this.#networks.wait(network), this.#strangers(network, account).wait(account));
+    return Math.max(this.#networks.wait(network), this.#shareOfUnknown(network, account).wait(account));
   }
 
   wrongPair(place: Place, { account, pair }: Pair): void {
@@ -86,7 +86,7 @@ export class Guesses {
       this.#own.charge(`${account} ${place.address}`, cost);
       return;
     }
-    this.#strangers(network, account).charge(account, cost);
+    this.#shareOfUnknown(network, account).charge(account, cost);
     this.#tried.set(`${account} ${network}`, this.#now());
   }
 
@@ -152,7 +152,7 @@ export class Guesses {
   }
 
   /** Returns the share for guesses from an unknown address: that of first or of further ones. */
-  #strangers(network: string, account: string) {
+  #shareOfUnknown(network: string, account: string) {
     return this.#isWithin(this.#tried.get(`${account} ${network}`), TRIED_MS) ? this.#further : this.#first;
   }
 

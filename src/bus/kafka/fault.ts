@@ -5,7 +5,7 @@ import { kindOf, reasonOf, type KafkaConnection } from "./client.ts";
  * Returns why a first connection failed, in one line without secrets. A broker that expects another
  * protocol just closes the connection, so the line names the settings that are not set.
  */
-export function whyNotOpened(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
+export function openFailure(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
   const reason = reasonOf(error).replaceAll("\n", " ");
   switch (kindOf(error)) {
     case "KafkaJSSASLAuthenticationError":

@@ -15,7 +15,7 @@ import {
   type Topic,
 } from "../bus.ts";
 import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./client.ts";
-import { whyNotOpened } from "./fault.ts";
+import { openFailure } from "./fault.ts";
 import { loadProtocol } from "./protocol.ts";
 import { KafkaProducer } from "./producer.ts";
 import { readRanges, type Range } from "./reader.ts";
@@ -64,7 +64,7 @@ export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
     await settledWithin(admin.disconnect(), 1000);
     await (producer as KafkaProducer | null)?.close(0);
     client.dropAllConnections();
-    throw new StartError(`Kafka at ${options.brokers.join(", ")} cannot be used: ${whyNotOpened(error, options)}`, {
+    throw new StartError(`Kafka at ${options.brokers.join(", ")} cannot be used: ${openFailure(error, options)}`, {
       cause: error,
     });
   }
