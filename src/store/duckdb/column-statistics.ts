@@ -5,7 +5,7 @@ import type { AttributeColumns } from "./attributes.ts";
 import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
 import type { AnnotatedLogs } from "./annotated-logs.ts";
-import type { RememberedMoments } from "./read/remembered-moments.ts";
+import type { ListTimesCache } from "./read/list-times-cache.ts";
 import type { TimeSums } from "./sums/time-sums.ts";
 
 /** Text fields for which `events.folded` can hold a separate form. */
@@ -55,7 +55,7 @@ export class ColumnStatistics {
   readonly attributes: AttributeColumns;
   readonly blocks: BlockIndex;
   readonly annotatedLogs: AnnotatedLogs;
-  readonly remembered: RememberedMoments;
+  readonly listTimes: ListTimesCache;
   readonly sums: TimeSums;
   readonly #known = new Set<Statistic>();
   #looked: Promise<void> | null = null;
@@ -64,13 +64,13 @@ export class ColumnStatistics {
   #reached: Promise<void> = Promise.resolve();
 
   constructor(
-    parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "annotatedLogs" | "remembered" | "sums">,
+    parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "annotatedLogs" | "listTimes" | "sums">,
   ) {
     this.logs = parts.logs;
     this.attributes = parts.attributes;
     this.blocks = parts.blocks;
     this.annotatedLogs = parts.annotatedLogs;
-    this.remembered = parts.remembered;
+    this.listTimes = parts.listTimes;
     this.sums = parts.sums;
   }
 

@@ -26,7 +26,7 @@ import { DuckdbEvents } from "./write/prepared.ts";
 import { group } from "./read/group.ts";
 import * as list from "./read/list.ts";
 import * as read from "./read/read.ts";
-import { RememberedMoments } from "./read/remembered-moments.ts";
+import { ListTimesCache } from "./read/list-times-cache.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
 import { ALERTS_TABLE, eventsTable } from "./write/rows.ts";
@@ -160,7 +160,7 @@ async function readStatistics(
           attributes: await AttributeColumns.read(connection, countedEvents),
           blocks: await BlockIndex.read(connection, options),
           annotatedLogs: await AnnotatedLogs.read(connection),
-          remembered: new RememberedMoments(database),
+          listTimes: new ListTimesCache(database),
           sums: new TimeSums(database, summedEvents),
         }),
     );

@@ -7,7 +7,7 @@ import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
 import { ColumnStatistics } from "../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
 import { AnnotatedLogs } from "../../../src/store/duckdb/annotated-logs.ts";
-import { RememberedMoments } from "../../../src/store/duckdb/read/remembered-moments.ts";
+import { ListTimesCache } from "../../../src/store/duckdb/read/list-times-cache.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import { TimeSums } from "../../../src/store/duckdb/sums/time-sums.ts";
 import { EVENTS } from "../../../src/store/duckdb/database/schema.ts";
@@ -26,7 +26,7 @@ test("concurrent callers get the range of events, and a failed lookup is repeate
     attributes: new AttributeColumns(1024),
     blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
-    remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
+    listTimes: new ListTimesCache({ changeVersion: 0, writeVersion: 0 }),
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
   await t.throwsAsync(statistics.reach(connections[0]!), { message: /events does not exist/ });
@@ -81,7 +81,7 @@ test("a user in upper case that is written during a query is found", async (t) =
     attributes: new AttributeColumns(1024),
     blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
-    remembered: new RememberedMoments({ changeVersion: 0, writeVersion: 0 }),
+    listTimes: new ListTimesCache({ changeVersion: 0, writeVersion: 0 }),
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
   const known: boolean[] = [];

@@ -68,7 +68,7 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, known
  * Counts the records of a plan in order of time within a span, and returns `created` of the first
  * `most` of them in order, NULL if there are none.
  */
-export function compileFirst(plan: ListPlan, most: number, span: Span, known: Known): Statement {
+export function compileFirstTimes(plan: ListPlan, most: number, span: Span, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const first = plan.sort[0]?.direction === "desc" ? "max" : "min";
   return bind.statement(
@@ -81,7 +81,7 @@ export function compileFirst(plan: ListPlan, most: number, span: Span, known: Kn
  * Compiles a page taken from a span that may be too narrow for it. The last column of each row is
  * the count of all records of the plan, up to `most`.
  */
-export function compileNear(plan: ListPlan, span: Span, most: number, known: Known): Statement {
+export function compileNearEnd(plan: ListPlan, span: Span, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
   const events = eventsOf(plan, bind);
@@ -100,7 +100,7 @@ function isWithin({ from, to }: Span, bind: Binder): string {
  * Compiles a page in one pass that stops at `most` records; fewer are all that there are. The last
  * column of each row is the number of records found.
  */
-export function compileFew(plan: ListPlan, most: number, known: Known): Statement {
+export function compileInOnePass(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   return bind.statement(
     `select ${FIELDS}, has_data, count(*) over ()
@@ -113,7 +113,7 @@ export function compileFew(plan: ListPlan, most: number, known: Known): Statemen
  * Compiles the first `most` records found, in any order. It is planned faster than a statement that
  * also sorts and counts.
  */
-export function compileSome(plan: ListPlan, most: number, known: Known): Statement {
+export function compileUnsorted(plan: ListPlan, most: number, known: Known): Statement {
   const bind = new Binder(known, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(`select ${ROW} from ${eventsOf(plan, bind)} where ${where} limit ${bind.integer(most)}`);

@@ -6,19 +6,19 @@ import type { Page } from "../../store.ts";
 import { askRows } from "./ask.ts";
 import {
   compileCount,
-  compileFew,
-  compileFirst,
-  compileNear,
+  compileInOnePass,
+  compileFirstTimes,
+  compileNearEnd,
   compilePage,
   compileShortPage,
   compileSlices,
-  compileSome,
+  compileUnsorted,
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/database.ts";
 import type { ColumnStatistics, Known, Reach } from "../column-statistics.ts";
 import { toRow } from "./read.ts";
-import type { Remembered } from "./remembered-moments.ts";
+import type { CachedTimes } from "./list-times-cache.ts";
 import { joinId } from "../database/schema.ts";
 
 /** Approximate number of time slices that a list is counted in to locate its page. */
@@ -28,17 +28,17 @@ const SLICES = 1024;
  * Lists of fewer records than this are found and returned in one pass. It reads whole rows, which
  * is slow if they are far apart; with blocks that exclude most rows, the pass stops sooner.
  */
-const FEW = 1000;
-const FEW_IN_BLOCKS = 100;
+const SINGLE_PASS_LIMIT = 1000;
+const SINGLE_PASS_LIMIT_IN_BLOCKS = 100;
 /** Stores with at most this many records are scanned in one pass. */
 const SMALL_STORE = 100_000;
 
 /** What a query needs besides its plan. */
-type Reading = {
+type ListContext = {
   readonly connection: DuckDBConnection;
   readonly statistics: ColumnStatistics;
   readonly known: Known;
-  /** Taken before anything was read, see {@link RememberedMoments.note}. */
+  /** Taken before anything was read, see {@link ListTimesCache.set}. */
   readonly writeVersion: number | null;
 };
 
@@ -49,15 +49,15 @@ export async function list(
   statistics: ColumnStatistics,
 ): Promise<Page> {
   const page = await statistics.ask(connection, async (known) => {
-    const reading = { connection, statistics, known, writeVersion: statistics.remembered.writeVersion };
-    const few = isEverything(plan) ? 0 : await mostOfFew(reading, plan);
-    const soon = await (few === 0 ? listNear(reading, plan, countUpTo) : listFew(reading, plan, few));
-    if (soon !== null) return soon;
+    const context = { connection, statistics, known, writeVersion: statistics.listTimes.writeVersion };
+    const limit = isEverything(plan) ? 0 : await singlePassLimit(context, plan);
+    const early = await (limit === 0 ? listNearEnd(context, plan, countUpTo) : listInOnePass(context, plan, limit));
+    if (early !== null) return early;
     return transaction(connection, () => {
-      if (!isByTime(plan)) return listSorted(reading, plan, countUpTo);
-      if (countUpTo === Infinity) return listByTime(reading, plan);
-      const isNear = plan.take > 0 && plan.skip + plan.take <= MOST_FIRST;
-      return isNear ? listFirst(reading, plan, countUpTo) : listUntilCounted(reading, plan, countUpTo);
+      if (!isByTime(plan)) return listSorted(context, plan, countUpTo);
+      if (countUpTo === Infinity) return listByTime(context, plan);
+      const isNear = plan.take > 0 && plan.skip + plan.take <= MAX_LOCATED_ROWS;
+      return isNear ? listFirst(context, plan, countUpTo) : listUntilCounted(context, plan, countUpTo);
     });
   });
   return plan.from.kind !== "events" || plan.logs.some((log) => statistics.annotatedLogs.has(log))
@@ -78,10 +78,10 @@ export async function rows(
 }
 
 /** Returns the most records for a single pass, or 0 if the page should be located by time first. */
-async function mostOfFew({ connection, statistics, known }: Reading, plan: ListPlan): Promise<number> {
-  if (!isByTime(plan) || plan.from.kind !== "events") return FEW;
-  if (known.blocks.rangesOf(plan.where) !== null) return FEW_IN_BLOCKS;
-  return (await statistics.reach(connection)).count <= SMALL_STORE ? FEW : 0;
+async function singlePassLimit({ connection, statistics, known }: ListContext, plan: ListPlan): Promise<number> {
+  if (!isByTime(plan) || plan.from.kind !== "events") return SINGLE_PASS_LIMIT;
+  if (known.blocks.rangesOf(plan.where) !== null) return SINGLE_PASS_LIMIT_IN_BLOCKS;
+  return (await statistics.reach(connection)).count <= SMALL_STORE ? SINGLE_PASS_LIMIT : 0;
 }
 
 /**
@@ -89,12 +89,12 @@ async function mostOfFew({ connection, statistics, known }: Reading, plan: ListP
  * the pass notices early because they are dense, or if a page beyond the end leaves the total
  * unknown.
  */
-async function listFew({ connection, known }: Reading, plan: ListPlan, most: number): Promise<Page | null> {
-  if (isByTime(plan) && most <= FEW_IN_BLOCKS) {
-    const all = await askRows(connection, compileSome(plan, most, known));
+async function listInOnePass({ connection, known }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
+  if (isByTime(plan) && most <= SINGLE_PASS_LIMIT_IN_BLOCKS) {
+    const all = await askRows(connection, compileUnsorted(plan, most, known));
     return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
   }
-  const found = await askRows(connection, compileFew(plan, most, known));
+  const found = await askRows(connection, compileInOnePass(plan, most, known));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
   return total < most ? { rows: found.map(toRow), total } : null;
 }
@@ -110,8 +110,8 @@ function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
  * Lists a page near either end of time from the span that would hold it at the average density of
  * events, with a margin. Returns null for other pages, or if the span holds too few events.
  */
-async function listNear(
-  { connection, statistics, known }: Reading,
+async function listNearEnd(
+  { connection, statistics, known }: ListContext,
   plan: ListPlan,
   countUpTo: number,
 ): Promise<Page | null> {
@@ -124,7 +124,7 @@ async function listNear(
     plan.sort[0]?.direction === "desc"
       ? { from: BigInt(last) - near_ms, to: END }
       : { from: -END, to: BigInt(first) + near_ms };
-  const found = await askRows(connection, compileNear(plan, span, countUpTo, known));
+  const found = await askRows(connection, compileNearEnd(plan, span, countUpTo, known));
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
@@ -140,8 +140,8 @@ function isEverything({ from, where }: ListPlan): boolean {
 }
 
 /** Lists by counting slices of time. The counts locate the page, so any page reads few rows. */
-async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
-  const { connection, statistics, known } = reading;
+async function listByTime(context: ListContext, plan: ListPlan): Promise<Page> {
+  const { connection, statistics, known } = context;
   const { first, last } = await statistics.reach(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
   const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
@@ -150,7 +150,7 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
     to: (slice + 1n) << BigInt(shift),
     count: Number(count),
   }));
-  return pageAmong(reading, plan, isNewestFirst(plan) ? counted.toReversed() : counted);
+  return pageAmong(context, plan, isNewestFirst(plan) ? counted.toReversed() : counted);
 }
 
 /**
@@ -158,13 +158,13 @@ async function listByTime(reading: Reading, plan: ListPlan): Promise<Page> {
  * counts and the times of their first records, until `countUpTo` records and the page are found.
  * Only the rows of the page are read whole.
  */
-async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
-  const needed = plan.skip + plan.take + SPARE;
+async function listFirst(context: ListContext, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const needed = plan.skip + plan.take + SPARE_TIMES;
   const goal = Math.max(countUpTo, needed);
-  const remembered = await listRemembered(reading, plan, goal);
-  if (remembered !== null) return remembered;
-  const reach = await reading.statistics.reach(reading.connection);
-  const moments: bigint[] = [];
+  const cached = await listFromCache(context, plan, goal);
+  if (cached !== null) return cached;
+  const reach = await context.statistics.reach(context.connection);
+  const times: bigint[] = [];
   let total = 0;
   let edge: bigint | null = null;
   let isLast = false;
@@ -172,113 +172,113 @@ async function listFirst(reading: Reading, plan: ListPlan, countUpTo: number): P
     // Half of all events in another span cost as much as all of them.
     isLast = rows >= reach.count / 2;
     const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
-    // If few records are found, the times of all are remembered.
-    const needs = edge !== null && moments.length === total ? goal : needed;
-    const found = await firstRecords(reading, plan, Math.max(0, needs - moments.length), span);
+    // If few records are found, the times of all are cached.
+    const needs = edge !== null && times.length === total ? goal : needed;
+    const found = await firstRecords(context, plan, Math.max(0, needs - times.length), span);
     total += found.count;
-    moments.push(...found.moments);
+    times.push(...found.times);
     edge = isNewestFirst(plan) ? span.from : span.to;
     const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
-    const most = total >= TELLING && enough >= SURELY_ALL * reach.count ? reach.count : MOST_GROWTH * rows;
-    rows = Math.min(Math.max(enough, LEAST_GROWTH * rows), most);
+    const most = total >= MIN_SAMPLE && enough >= SURELY_ALL * reach.count ? reach.count : MAX_GROWTH * rows;
+    rows = Math.min(Math.max(enough, MIN_GROWTH * rows), most);
   }
-  const all = BigInt64Array.from(moments);
-  const isAll = isLast && moments.length === total;
-  if (isAll) await remember(reading, plan, all);
-  return { rows: total <= plan.skip ? [] : await pageOf(reading, plan, all, isAll), total };
+  const all = BigInt64Array.from(times);
+  const isAll = isLast && times.length === total;
+  if (isAll) await cacheTimes(context, plan, all);
+  return { rows: total <= plan.skip ? [] : await pageOf(context, plan, all, isAll), total };
 }
 
-/** Lists from the times that an earlier page remembered, and from events accepted since. */
-async function listRemembered(reading: Reading, plan: ListPlan, goal: number): Promise<Page | null> {
-  const { remembered } = reading.statistics;
-  const before = remembered.of(plan);
+/** Lists from the times that an earlier page cached, and from events accepted since. */
+async function listFromCache(context: ListContext, plan: ListPlan, goal: number): Promise<Page | null> {
+  const { listTimes } = context.statistics;
+  const before = listTimes.get(plan);
   if (before === null) return null;
-  for (let isSame = before.writeVersion === reading.writeVersion; ; isSame = false) {
-    const moments = isSame ? before.moments : await withFresh(reading, plan, before, goal);
-    if (moments === null) return null;
-    const total = moments.length;
-    const rows = total <= plan.skip ? [] : await pageOf(reading, plan, moments, true);
-    if (!remembered.holds(before)) return null;
+  for (let isSame = before.writeVersion === context.writeVersion; ; isSame = false) {
+    const times = isSame ? before.times : await withFresh(context, plan, before, goal);
+    if (times === null) return null;
+    const total = times.length;
+    const rows = total <= plan.skip ? [] : await pageOf(context, plan, times, true);
+    if (!listTimes.isValid(before)) return null;
     // The rows may include writes since the query began.
-    if (!isSame || before.writeVersion === remembered.writeVersion) return { rows, total };
+    if (!isSame || before.writeVersion === listTimes.writeVersion) return { rows, total };
   }
 }
 
 /** Adds the records accepted since. Returns null if there are `goal` or more in total. */
 async function withFresh(
-  reading: Reading,
+  context: ListContext,
   plan: ListPlan,
-  { moments, upTo }: Remembered,
+  { times, upTo }: CachedTimes,
   goal: number,
 ): Promise<BigInt64Array | null> {
-  const since: Condition = { kind: "accepted-after", id: joinId(upTo, MOST_LO) };
+  const since: Condition = { kind: "accepted-after", id: joinId(upTo, MAX_ID_LO) };
   const where: Condition = { kind: "and", conditions: [plan.where, since] };
-  const fresh = await firstRecords(reading, { ...plan, where }, goal, { from: -END, to: END });
-  if (moments.length + fresh.count >= goal) return null;
-  const all = BigInt64Array.from([...moments, ...fresh.moments]).sort();
+  const fresh = await firstRecords(context, { ...plan, where }, goal, { from: -END, to: END });
+  if (times.length + fresh.count >= goal) return null;
+  const all = BigInt64Array.from([...times, ...fresh.times]).sort();
   if (isNewestFirst(plan)) all.reverse();
-  await remember(reading, plan, all);
+  await cacheTimes(context, plan, all);
   return all;
 }
 
-/** Remembers a complete list. @param moments of all records that the plan finds */
-async function remember(
-  { connection, statistics, writeVersion }: Reading,
+/** Caches the times of a complete list. @param times of all records that the plan finds */
+async function cacheTimes(
+  { connection, statistics, writeVersion }: ListContext,
   plan: ListPlan,
-  moments: BigInt64Array,
+  times: BigInt64Array,
 ): Promise<void> {
-  if (writeVersion === null || writeVersion !== statistics.remembered.writeVersion) return;
+  if (writeVersion === null || writeVersion !== statistics.listTimes.writeVersion) return;
   const sql = "select coalesce(max(id_hi), 0) from events";
   const [row] = await askRows(connection, { sql, values: [], types: [] });
-  statistics.remembered.note(plan, writeVersion, { moments, upTo: row![0] as bigint });
+  statistics.listTimes.set(plan, writeVersion, { times, upTo: row![0] as bigint });
 }
 
 /** Largest lower integer of an id. */
-const MOST_LO = 2 ** 32 - 1;
+const MAX_ID_LO = 2 ** 32 - 1;
 
 /** Pages that end beyond this are not located by the times of all records before them. */
-const MOST_FIRST = 10_000;
+const MAX_LOCATED_ROWS = 10_000;
 /** Times read beyond the page, to tell whether few other records share the time of its last one. */
-const SPARE = 100;
+const SPARE_TIMES = 100;
 const MARGIN_OF_SPANS = 1.5;
 /** Smallest count that estimates density. If that is far too low, the next span is everything. */
-const TELLING = 5;
+const MIN_SAMPLE = 5;
 const SURELY_ALL = 2;
-const LEAST_GROWTH = 4;
-const MOST_GROWTH = 32;
+const MIN_GROWTH = 4;
+const MAX_GROWTH = 32;
 
 /**
  * Counts the records of a span and returns the times of the first `most`, in the order of the plan.
  */
 async function firstRecords(
-  reading: Reading,
+  context: ListContext,
   plan: ListPlan,
   most: number,
   span: Span,
-): Promise<{ readonly count: number; readonly moments: readonly bigint[] }> {
-  if (most === 0) return { count: await countRecords(reading, plan, Infinity, span), moments: [] };
-  const [row] = await askRows(reading.connection, compileFirst(plan, most, span, reading.known));
-  const [count, moments] = row as [bigint, DuckDBListValue | null];
-  return { count: Number(count), moments: (moments?.items ?? []) as bigint[] };
+): Promise<{ readonly count: number; readonly times: readonly bigint[] }> {
+  if (most === 0) return { count: await countRecords(context, plan, Infinity, span), times: [] };
+  const [row] = await askRows(context.connection, compileFirstTimes(plan, most, span, context.known));
+  const [count, times] = row as [bigint, DuckDBListValue | null];
+  return { count: Number(count), times: (times?.items ?? []) as bigint[] };
 }
 
 /**
  * Returns the page of a plan, given the times of its first records.
- * @param moments of the first records, up to at least one after the page if there is one
+ * @param times of the first records, up to at least one after the page if there is one
  * @param isAll whether these are all records
  */
-async function pageOf(reading: Reading, plan: ListPlan, moments: BigInt64Array, isAll: boolean): Promise<EventRow[]> {
-  const first = moments[plan.skip]!;
-  const last = moments[Math.min(plan.skip + plan.take, moments.length) - 1]!;
+async function pageOf(context: ListContext, plan: ListPlan, times: BigInt64Array, isAll: boolean): Promise<EventRow[]> {
+  const first = times[plan.skip]!;
+  const last = times[Math.min(plan.skip + plan.take, times.length) - 1]!;
   const [from, to] = isNewestFirst(plan) ? [last, first] : [first, last];
   const span = { from, to: to + 1n };
-  const [start, end] = [moments.indexOf(first), moments.lastIndexOf(last) + 1];
+  const [start, end] = [times.indexOf(first), times.lastIndexOf(last) + 1];
   const skip = plan.skip - start;
   // If many records share a time, they are sorted before they are read whole.
-  const isShort = end - start <= plan.take + 2 * SPARE && (isAll || end < moments.length);
+  const isShort = end - start <= plan.take + 2 * SPARE_TIMES && (isAll || end < times.length);
   return isShort
-    ? (await askRows(reading.connection, compileShortPage(plan, skip, span, reading.known))).map(toRow)
-    : page(reading, plan, skip, span);
+    ? (await askRows(context.connection, compileShortPage(plan, skip, span, context.known))).map(toRow)
+    : page(context, plan, skip, span);
 }
 
 /**
@@ -298,16 +298,16 @@ function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boole
  * Lists a page in order of time. Growing spans are counted from the end where the order begins,
  * until `countUpTo` records are found; what lies beyond is not read.
  */
-async function listUntilCounted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
+async function listUntilCounted(context: ListContext, plan: ListPlan, countUpTo: number): Promise<Page> {
   const counted: CountedSpan[] = [];
   let left = countUpTo;
-  for (const span of growingSpans(await reading.statistics.reach(reading.connection), isNewestFirst(plan))) {
-    const count = await countRecords(reading, plan, left, span);
+  for (const span of growingSpans(await context.statistics.reach(context.connection), isNewestFirst(plan))) {
+    const count = await countRecords(context, plan, left, span);
     counted.push({ ...span, count });
     left -= count;
     if (left <= 0) break;
   }
-  return pageAmong(reading, plan, counted);
+  return pageAmong(context, plan, counted);
 }
 
 /** Yields spans that together cover all of time, from one end to the other. */
@@ -325,13 +325,13 @@ function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
 const FIRST_SPAN_ROWS = 50_000;
 const SPAN_GROWTH = 4;
 
-async function listSorted(reading: Reading, plan: ListPlan, countUpTo: number): Promise<Page> {
-  const total = await countRecords(reading, plan, countUpTo, null);
-  return { rows: total <= plan.skip ? [] : await page(reading, plan, plan.skip, null), total };
+async function listSorted(context: ListContext, plan: ListPlan, countUpTo: number): Promise<Page> {
+  const total = await countRecords(context, plan, countUpTo, null);
+  return { rows: total <= plan.skip ? [] : await page(context, plan, plan.skip, null), total };
 }
 
 async function countRecords(
-  { connection, known }: Reading,
+  { connection, known }: ListContext,
   plan: ListPlan,
   most: number,
   span: Span | null,
@@ -352,7 +352,7 @@ function isNewestFirst({ sort }: ListPlan): boolean {
 type CountedSpan = Span & { readonly count: number };
 
 /** Returns the page of a plan that lies within spans, given in the order of the plan. */
-async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
+async function pageAmong(context: ListContext, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
   let total = 0;
   let { skip } = plan;
   let around: Span | null = null;
@@ -361,7 +361,7 @@ async function pageAmong(reading: Reading, plan: ListPlan, spans: readonly Count
     else if (total < plan.skip + plan.take) around = widened(around, from, to);
     total += count;
   }
-  return { rows: around === null ? [] : await page(reading, plan, skip, around), total };
+  return { rows: around === null ? [] : await page(context, plan, skip, around), total };
 }
 
 function widened(span: Span | null, from: bigint, to: bigint): Span {
@@ -370,7 +370,7 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  { connection, known }: Pick<Reading, "connection" | "known">,
+  { connection, known }: Pick<ListContext, "connection" | "known">,
   plan: ListPlan,
   skip: number,
   span: Span | null,

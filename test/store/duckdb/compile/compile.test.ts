@@ -5,14 +5,14 @@ import type { LogKey, UserId } from "../../../../src/events/event.ts";
 import type { EventId } from "../../../../src/events/id.ts";
 import {
   compileCount,
-  compileFew,
+  compileInOnePass,
   compileFind,
-  compileFirst,
-  compileNear,
+  compileFirstTimes,
+  compileNearEnd,
   compilePage,
   compileShortPage,
   compileSlices,
-  compileSome,
+  compileUnsorted,
 } from "../../../../src/store/duckdb/compile/compile.ts";
 import { compileTop } from "../../../../src/store/duckdb/compile/fields.ts";
 import { compileGroup } from "../../../../src/store/duckdb/compile/group.ts";
@@ -96,11 +96,11 @@ test("only numbers and log keys of a request are written into the SQL", (t) => {
       fc.property(listPlans(logs), groupPlans(logs), (list, group) => {
         for (const { sql, values, types } of [
           compilePage(list, 0, null, known),
-          compileNear(list, { from: 0n, to: 1n }, 10, known),
+          compileNearEnd(list, { from: 0n, to: 1n }, 10, known),
           compileCount(list, 10, { from: 0n, to: 1n }, known),
-          compileFew(list, 10, known),
-          compileSome(list, 10, known),
-          compileFirst(list, 10, { from: 0n, to: 1n }, known),
+          compileInOnePass(list, 10, known),
+          compileUnsorted(list, 10, known),
+          compileFirstTimes(list, 10, { from: 0n, to: 1n }, known),
           compileShortPage(list, 3, { from: 0n, to: 1n }, known),
           compileSlices(list, 3, known),
           compileGroup(group, known).statement,

@@ -17,7 +17,7 @@ import { ColumnStatistics } from "../../../../src/store/duckdb/column-statistics
 import type { Statistic } from "../../../../src/store/duckdb/column-statistics.ts";
 import { LogNumbers } from "../../../../src/store/duckdb/logs.ts";
 import { AnnotatedLogs } from "../../../../src/store/duckdb/annotated-logs.ts";
-import { RememberedMoments } from "../../../../src/store/duckdb/read/remembered-moments.ts";
+import { ListTimesCache } from "../../../../src/store/duckdb/read/list-times-cache.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { groupBySums } from "../../../../src/store/duckdb/sums/group-by-sums.ts";
 import { MOST_SLICES, SLICE_MS, TimeSums } from "../../../../src/store/duckdb/sums/time-sums.ts";
@@ -254,7 +254,7 @@ async function openSums(t: ExecutionContext) {
     attributes: new AttributeColumns(1024),
     blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
-    remembered: new RememberedMoments(database),
+    listTimes: new ListTimesCache(database),
     sums: new TimeSums(database, 0),
   });
   const log = newLog();

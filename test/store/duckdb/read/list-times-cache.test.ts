@@ -4,7 +4,7 @@ import { pino } from "pino";
 
 import type { StoredEvent } from "../../../../src/events/event.ts";
 import type { ListPlan } from "../../../../src/query/plan.ts";
-import { RememberedMoments } from "../../../../src/store/duckdb/read/remembered-moments.ts";
+import { ListTimesCache } from "../../../../src/store/duckdb/read/list-times-cache.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, idAt, listPlan, MORNING, newLog } from "../../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
@@ -75,34 +75,34 @@ test("pages of a list that was counted before reflect every later write and dele
   await hold("after writing beside lists");
 });
 
-test("remembered moments are dropped by a change, and not stored during a write", (t) => {
+test("cached times are dropped by a change, and not stored during a write", (t) => {
   const database: { changeVersion: number; writeVersion: number | null } = { changeVersion: 0, writeVersion: 1 };
-  const remembered = new RememberedMoments(database);
-  const found = { moments: BigInt64Array.of(1n, 2n), upTo: 7n };
+  const cache = new ListTimesCache(database);
+  const found = { times: BigInt64Array.of(1n, 2n), upTo: 7n };
   const plan = listPlan(newLog(), { skip: 100 });
-  remembered.note(plan, 1, found);
-  t.like(remembered.of({ ...plan, skip: 0 }), found);
-  t.is(remembered.of(listPlan(newLog())), null);
-  t.is(remembered.of({ ...plan, sort: [{ field: "created", direction: "desc" }] }), null);
+  cache.set(plan, 1, found);
+  t.like(cache.get({ ...plan, skip: 0 }), found);
+  t.is(cache.get(listPlan(newLog())), null);
+  t.is(cache.get({ ...plan, sort: [{ field: "created", direction: "desc" }] }), null);
 
   database.writeVersion = 2;
-  t.like(remembered.of(plan), { ...found, writeVersion: 1 });
+  t.like(cache.get(plan), { ...found, writeVersion: 1 });
   database.changeVersion += 1;
-  t.is(remembered.of(plan), null);
+  t.is(cache.get(plan), null);
   database.changeVersion -= 1;
-  t.is(remembered.of(plan), null);
+  t.is(cache.get(plan), null);
 
-  remembered.note(plan, 1, found);
-  t.is(remembered.of(plan), null);
+  cache.set(plan, 1, found);
+  t.is(cache.get(plan), null);
   database.writeVersion = null;
-  remembered.note(plan, null, found);
-  t.is(remembered.of(plan), null);
+  cache.set(plan, null, found);
+  t.is(cache.get(plan), null);
 
   database.writeVersion = 3;
   const plans = Array.from({ length: 40 }, () => listPlan(newLog()));
-  for (const each of plans) remembered.note(each, 3, found);
+  for (const each of plans) cache.set(each, 3, found);
   t.deepEqual(
-    plans.map((each) => remembered.of(each) !== null),
+    plans.map((each) => cache.get(each) !== null),
     plans.map((_, i) => i >= 8),
   );
 });
