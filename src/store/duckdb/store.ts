@@ -175,11 +175,11 @@ class Writer {
   readonly #statistics: ColumnStatistics;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
   readonly #alerts = new ChunkPool(ALERTS_TABLE);
-  readonly #sets = new TokenListPool();
+  readonly #tokenLists = new TokenListPool();
   /** null until the first write. Changes only during a write. */
   #high: write.HighWater | null = null;
   /** The largest event id that a write was requested for, whether or not it was written. */
-  #asked: EventId | "" = "";
+  #largestRequested: EventId | "" = "";
   #writes = 0;
 
   constructor(database: Database, statistics: ColumnStatistics) {
@@ -194,7 +194,7 @@ class Writer {
   }
 
   prepare(): DuckdbEvents {
-    return new DuckdbEvents(this.#events, this.#sets);
+    return new DuckdbEvents(this.#events, this.#tokenLists);
   }
 
   /**
@@ -212,7 +212,7 @@ class Writer {
         }, "adds").catch(rethrow);
       return [];
     }
-    events.mustBeHeld();
+    events.assertUnwritten();
     const { attributes, blocks, logs } = this.#statistics;
     let block: Block | null = null;
     const [outcome] = await write.writeEach([events], async () => {
@@ -228,7 +228,7 @@ class Writer {
       }, effect);
       blocks.committed(block);
     });
-    if (outcome!.kind === "rejected" && length > 1) return this.#halves(events, position);
+    if (outcome!.kind === "rejected" && length > 1) return this.#writeInHalves(events, position);
     if (outcome!.kind === "done") {
       this.#writes += 1;
       events.release();
@@ -240,7 +240,7 @@ class Writer {
   }
 
   /** Writes the events in halves, so that only those that cannot be stored are rejected. */
-  async #halves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
+  async #writeInHalves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
     const places = Array.from({ length: events.length }, (_, place) => place);
     const middle = places.length >>> 1;
     const first = await this.events(await events.pick(places.slice(0, middle)));
@@ -296,11 +296,11 @@ class Writer {
    * stored or about to be.
    */
   #isBeyondAll(events: DuckdbEvents): boolean {
-    const { isRising, first } = events;
-    const high = [this.#high?.event ?? "", this.#asked].reduce((a, b) => (a > b ? a : b));
-    const last = isRising ? events.last : events.ids().reduce((a, b) => (a > b ? a : b), first);
-    if (last > this.#asked) this.#asked = last;
-    if (this.#high === null || !isRising || first === "") return false;
+    const { isAscending, first } = events;
+    const high = [this.#high?.event ?? "", this.#largestRequested].reduce((a, b) => (a > b ? a : b));
+    const last = isAscending ? events.last : events.ids().reduce((a, b) => (a > b ? a : b), first);
+    if (last > this.#largestRequested) this.#largestRequested = last;
+    if (this.#high === null || !isAscending || first === "") return false;
     return high === "" || splitId(first).hi > splitId(high as EventId).hi;
   }
 

@@ -40,7 +40,7 @@ export function tokenCondition(where: Condition): TokenCondition | null {
       return any(where.values.map((value) => equals(where.field, value)));
     case "number": {
       const { field, op, value } = where;
-      return op === "=" && isAttribute(field) ? tokens((set) => addTokensOfNumber(field, value, set)) : null;
+      return op === "=" && isAttribute(field) ? tokens((list) => addTokensOfNumber(field, value, list)) : null;
     }
     case "contains":
       return where.field === "text" ? containsText(fold(where.value)) : null;
@@ -66,15 +66,15 @@ export function mayMeet(filter: TokenSet, condition: TokenCondition): boolean {
 /** @param value folded */
 function equals(field: string, value: string): TokenCondition | null {
   if (field === "text") return containsText(value);
-  if (isAttribute(field)) return tokens((set) => addTokensOfValue(field, value, set));
+  if (isAttribute(field)) return tokens((list) => addTokensOfValue(field, value, list));
   // Equality with "" matches an absent field, which has no tokens.
   if (value === "" || (field !== "tags" && field !== "source" && field !== "user")) return null;
-  return tokens((set) => addTokensOfValue(field, value, set));
+  return tokens((list) => addTokensOfValue(field, value, list));
 }
 
 /** @param text folded */
 function containsText(text: string): TokenCondition | null {
-  return text.length < LEAST_LENGTH ? null : tokens((set) => addTokensOfText(text, set));
+  return text.length < LEAST_LENGTH ? null : tokens((list) => addTokensOfText(text, list));
 }
 
 function matchesText(pattern: string): TokenCondition | null {
@@ -83,15 +83,15 @@ function matchesText(pattern: string): TokenCondition | null {
 }
 
 function ofTexts(required: Requirement<RequiredText>): TokenCondition {
-  if (required.kind === "contains") return tokens((set) => addTokensOfText(required.text, set));
+  if (required.kind === "contains") return tokens((list) => addTokensOfText(required.text, list));
   return { kind: required.kind, parts: required.parts.map(ofTexts) };
 }
 
-function tokens(addTo: (set: TokenList) => void): TokenCondition {
-  const set = new TokenList(RECENT);
-  addTo(set);
+function tokens(addTo: (list: TokenList) => void): TokenCondition {
+  const list = new TokenList(RECENT);
+  addTo(list);
   const found: number[] = [];
-  found.push(...set.tokens);
+  found.push(...list.tokens);
   return { kind: "tokens", tokens: found };
 }
 

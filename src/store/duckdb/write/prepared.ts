@@ -19,11 +19,11 @@ export class DuckdbEvents implements PreparedEvents {
   /** Faults by the position of their events. */
   readonly faults = new Map<number, Fault>();
   /** Whether the ids of the rows ascend. `first` and `last` are "" if there are no rows. */
-  isRising = true;
+  isAscending = true;
   first: EventId | "" = "";
   last: EventId | "" = "";
   readonly #pool: ChunkPool<StoredEvent, EventRow>;
-  readonly #sets: TokenListPool;
+  readonly #tokenLists: TokenListPool;
   readonly #tokens: TokenList;
   /** Events share their tokens with events picked from them, and either may outlive the other. */
   #sharesTokens: boolean;
@@ -33,13 +33,13 @@ export class DuckdbEvents implements PreparedEvents {
 
   constructor(
     pool: ChunkPool<StoredEvent, EventRow>,
-    sets: TokenListPool,
+    tokenLists: TokenListPool,
     picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenList } | null = null,
   ) {
     this.#pool = pool;
-    this.#sets = sets;
+    this.#tokenLists = tokenLists;
     this.#rows = picked?.rows ?? new Rows(pool);
-    this.#tokens = picked?.tokens ?? sets.take();
+    this.#tokens = picked?.tokens ?? tokenLists.take();
     this.#sharesTokens = picked !== null;
   }
 
@@ -54,7 +54,7 @@ export class DuckdbEvents implements PreparedEvents {
 
   /** @throws Error if the events were already written */
   get chunks(): readonly DuckDBDataChunk[] {
-    return this.#held.chunks;
+    return this.#unwritten.chunks;
   }
 
   /** Returns the ids, read back from the rows. Rarely needed. */
@@ -69,11 +69,11 @@ export class DuckdbEvents implements PreparedEvents {
       let count = 1;
       if (Number.isSafeInteger(created)) {
         const odd = events.findIndex((event, i) => i > done && !Number.isSafeInteger(event.created));
-        const rows = await this.#held.addSome(events.slice(done, odd === -1 ? undefined : odd));
+        const rows = await this.#unwritten.addSome(events.slice(done, odd === -1 ? undefined : odd));
         count = rows.length;
         await yieldToRequests();
         for (const { event, spread } of rows) {
-          this.#note(event.id);
+          this.#noteId(event.id);
           addTokensOfEvent(event, spread?.values ?? [], this.#tokens);
         }
       } else {
@@ -89,11 +89,11 @@ export class DuckdbEvents implements PreparedEvents {
     const rowOf = Array.from({ length: this.length }, (_, place) => (this.faults.has(place) ? null : among++));
     const rows = places.flatMap((place) => rowOf[place] ?? []);
     this.#sharesTokens = true;
-    const picked = new DuckdbEvents(this.#pool, this.#sets, {
-      rows: await this.#held.pick(rows),
+    const picked = new DuckdbEvents(this.#pool, this.#tokenLists, {
+      rows: await this.#unwritten.pick(rows),
       tokens: this.#tokens,
     });
-    for (const id of picked.chunks.flatMap(idsOf)) picked.#note(id);
+    for (const id of picked.chunks.flatMap(idsOf)) picked.#noteId(id);
     for (const [i, place] of places.entries()) {
       const fault = this.faults.get(place);
       if (fault !== undefined) picked.faults.set(i, fault);
@@ -103,8 +103,8 @@ export class DuckdbEvents implements PreparedEvents {
   }
 
   /** @throws Error if the events were already written */
-  mustBeHeld(): void {
-    void this.#held;
+  assertUnwritten(): void {
+    void this.#unwritten;
   }
 
   /** Releases the memory for reuse, once the events are written. */
@@ -112,16 +112,16 @@ export class DuckdbEvents implements PreparedEvents {
     if (this.#rows === null) return;
     this.#rows.release();
     this.#rows = null;
-    if (!this.#sharesTokens) this.#sets.giveBack(this.#tokens);
+    if (!this.#sharesTokens) this.#tokenLists.giveBack(this.#tokens);
   }
 
-  #note(id: EventId): void {
+  #noteId(id: EventId): void {
     if (this.first === "") this.first = id;
-    this.isRising &&= id > this.last;
+    this.isAscending &&= id > this.last;
     this.last = id;
   }
 
-  get #held(): Rows<StoredEvent, EventRow> {
+  get #unwritten(): Rows<StoredEvent, EventRow> {
     if (this.#rows === null) throw new Error("these events have been written");
     return this.#rows;
   }

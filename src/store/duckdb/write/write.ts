@@ -49,7 +49,7 @@ export async function insertEvents(
   blocks: BlockIndex,
 ): Promise<{ readonly high: string; readonly block: Block | null }> {
   // In the usual case all events are new and distinct.
-  const isNew = events.isRising && events.first > high;
+  const isNew = events.isAscending && events.first > high;
   const unknown = isNew ? events : await unknownAmong(connection, events, high);
   if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks);
   const block = await blocks.add(connection, {
