@@ -21,7 +21,7 @@ export const STATISTICS = [...FOLDED_FIELDS, "early", "upper-user"] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
 /** The facts that a query is compiled with. */
-export type Known = {
+export type QueryFacts = {
   readonly statistics: ReadonlySet<Statistic>;
   readonly logs: Pick<LogNumbers, "get">;
   readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf" | "hasOthers">;
@@ -34,15 +34,15 @@ const UPPER = /[A-Z\u0080-\uffff]/;
 /** The second day of 1970: no time zone has a negative time from here on. */
 const EARLY_MS = 86_400_000;
 
-/** How long the reach of events stays valid. Events expire, the oldest first. */
-const REACH_TTL_MS = 60_000;
+/** How long the extent of events stays valid. Events expire, the oldest first. */
+const EXTENT_TTL_MS = 60_000;
 
 /**
  * Approximate number of events and range of their times. Events of the last minute may be missing,
  * or included although they are gone or were not written. Times are milliseconds since the Unix
  * epoch.
  */
-export type Reach = { readonly count: number; readonly first: number; readonly last: number };
+export type EventExtent = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
  * Facts about all stored events.
@@ -58,10 +58,10 @@ export class ColumnStatistics {
   readonly listTimes: ListTimesCache;
   readonly sums: TimeSums;
   readonly #known = new Set<Statistic>();
-  #looked: Promise<void> | null = null;
-  #reach: Reach = { count: 0, first: Infinity, last: -Infinity };
-  #reachIsGoodUntil_ms = -Infinity;
-  #reached: Promise<void> = Promise.resolve();
+  #storedRead: Promise<void> | null = null;
+  #extent: EventExtent = { count: 0, first: Infinity, last: -Infinity };
+  #extentExpires_ms = -Infinity;
+  #extentRead: Promise<void> = Promise.resolve();
 
   constructor(
     parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "annotatedLogs" | "listTimes" | "sums">,
@@ -84,24 +84,24 @@ export class ColumnStatistics {
     if (!this.#known.has("upper-user") && events.some(({ user }) => UPPER.test(user))) this.add("upper-user");
   }
 
-  /** Updates the reach of events. Called as {@link add} is. */
+  /** Updates the extent of events. Called as {@link add} is. */
   addTimes(events: readonly StoredEvent[]): void {
-    let { count, first, last } = this.#reach;
+    let { count, first, last } = this.#extent;
     for (const { created } of events) {
       count += 1;
       if (created < first) first = created;
       if (created > last) last = created;
     }
     if (first < EARLY_MS) this.add("early");
-    this.#reach = { count, first, last };
+    this.#extent = { count, first, last };
   }
 
   /**
    * Runs a query that depends on the recorded facts. If facts are added meanwhile, they may hold
    * for rows that the query saw, so the query runs again.
    */
-  async ask<T>(connection: DuckDBConnection, work: (known: Known) => Promise<T>): Promise<T> {
-    await (this.#looked ??= this.#look(connection));
+  async runQuery<T>(connection: DuckDBConnection, work: (facts: QueryFacts) => Promise<T>): Promise<T> {
+    await (this.#storedRead ??= this.#readStored(connection));
     let useBlocks = true;
     for (;;) {
       const before = this.#version();
@@ -125,27 +125,27 @@ export class ColumnStatistics {
     return this.#known.size + this.attributes.version;
   }
 
-  /** Returns the approximate reach of events. */
-  async reach(connection: DuckDBConnection): Promise<Reach> {
-    if (performance.now() > this.#reachIsGoodUntil_ms) {
-      this.#reachIsGoodUntil_ms = performance.now() + REACH_TTL_MS;
-      this.#reached = this.#lookFar(connection);
+  /** Returns the approximate extent of events. */
+  async extent(connection: DuckDBConnection): Promise<EventExtent> {
+    if (performance.now() > this.#extentExpires_ms) {
+      this.#extentExpires_ms = performance.now() + EXTENT_TTL_MS;
+      this.#extentRead = this.#readExtent(connection);
     }
-    // Concurrent callers wait too: without the reach, a list would be counted in slices of
+    // Concurrent callers wait too: without the extent, a list would be counted in slices of
     // milliseconds.
-    await this.#reached;
-    return this.#reach;
+    await this.#extentRead;
+    return this.#extent;
   }
 
-  async #lookFar(connection: DuckDBConnection): Promise<void> {
+  async #readExtent(connection: DuckDBConnection): Promise<void> {
     try {
       const sql = "select count(*), min(created), max(created) from events";
       const [row] = (await connection.runAndReadAll(sql)).getRows();
       const [count, first, last] = row as [bigint, bigint | null, bigint | null];
       if (first === null || last === null) return;
-      this.#reach = { count: Number(count), first: Number(first), last: Number(last) };
+      this.#extent = { count: Number(count), first: Number(first), last: Number(last) };
     } catch (error) {
-      this.#reachIsGoodUntil_ms = -Infinity;
+      this.#extentExpires_ms = -Infinity;
       throw error;
     }
   }
@@ -154,13 +154,13 @@ export class ColumnStatistics {
    * Finds the facts about events written by earlier processes. Zone maps answer most of it; the
    * column `user` is read as a whole, unless an upper-case user is found.
    */
-  async #look(connection: DuckDBConnection): Promise<void> {
+  async #readStored(connection: DuckDBConnection): Promise<void> {
     try {
       const questions = STATISTICS.map((fact) => `exists(from events where ${testOf(fact)})`);
       const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
       STATISTICS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
     } catch (error) {
-      this.#looked = null;
+      this.#storedRead = null;
       throw error;
     }
   }

@@ -29,9 +29,9 @@ test("concurrent callers get the range of events, and a failed lookup is repeate
     listTimes: new ListTimesCache({ changeVersion: 0, writeVersion: 0 }),
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
-  await t.throwsAsync(statistics.reach(connections[0]!), { message: /events does not exist/ });
+  await t.throwsAsync(statistics.extent(connections[0]!), { message: /events does not exist/ });
   await connections[0]!.run("create table events as select unnest([5000, 3000, 9000])::bigint as created");
-  const all = await Promise.all(connections.map((connection) => statistics.reach(connection)));
+  const all = await Promise.all(connections.map((connection) => statistics.extent(connection)));
   t.deepEqual(all, [
     { count: 3, first: 3000, last: 9000 },
     { count: 3, first: 3000, last: 9000 },
@@ -85,7 +85,7 @@ test("a user in upper case that is written during a query is found", async (t) =
     sums: new TimeSums({ mutationVersion: 0, writeVersion: 0 }, 0),
   });
   const known: boolean[] = [];
-  await statistics.ask(connection, async ({ statistics: all }) => {
+  await statistics.runQuery(connection, async ({ statistics: all }) => {
     known.push(all.has("upper-user"));
     statistics.addUsers([event(newLog(), { user: known.length > 1 ? "bob" : "Ann" })]);
   });

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { valuesIn } from "../attributes.ts";
-import { rowsOf } from "../read/ask.ts";
+import { rowsOf } from "../read/run-statement.ts";
 import type { Database } from "../database/database.ts";
 import { tagsOfLine } from "../database/schema.ts";
 import type { BlockIndex } from "./block-index.ts";

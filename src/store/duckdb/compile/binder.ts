@@ -4,7 +4,7 @@ import type { DuckDBType } from "@duckdb/node-api";
 import type { LogKey } from "../../../events/event.ts";
 import type { Direction } from "../../../query/plan.ts";
 import { STATISTICS } from "../column-statistics.ts";
-import type { Known } from "../column-statistics.ts";
+import type { QueryFacts } from "../column-statistics.ts";
 
 /**
  * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
@@ -17,7 +17,7 @@ export type Statement = {
 };
 
 /** Assumes every fact about events, and knows no log. */
-const ALL: Known = {
+const EVERY_FACT: QueryFacts = {
   statistics: new Set(STATISTICS),
   logs: new Map(),
   attributes: { placeOf: () => ({ number: null, text: null, others: true }), namesOf: () => [], hasOthers: () => true },
@@ -30,15 +30,15 @@ export function directed(direction: Direction): string {
 
 /** Collects parameters in the order of their use. */
 export class Binder {
-  readonly known: Known;
+  readonly facts: QueryFacts;
   /** The numbers of the logs of the query. */
   readonly logs: readonly number[];
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
 
-  constructor(known: Known = ALL, logs: readonly LogKey[] = []) {
-    this.known = known;
-    this.logs = logs.flatMap((log) => known.logs.get(log) ?? []);
+  constructor(facts: QueryFacts = EVERY_FACT, logs: readonly LogKey[] = []) {
+    this.facts = facts;
+    this.logs = logs.flatMap((log) => facts.logs.get(log) ?? []);
   }
 
   text(value: string): string {

@@ -7,7 +7,7 @@ import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } f
 import { spanOf } from "../../../query/span.ts";
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
-import type { Row } from "../read/ask.ts";
+import type { Row } from "../read/run-statement.ts";
 import { plainText } from "../attributes.ts";
 import type { Binder } from "./binder.ts";
 import { hasOthers, valuesOf } from "./attribute.ts";
@@ -203,7 +203,7 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const name = `k${i}`;
   const length_ms = lengthOf(by)!;
   const origin_ms = originOf(by);
-  const early_ms = bind.known.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
+  const early_ms = bind.facts.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
   const length = bind.integer(length_ms);
   const stretches = stretchesIn(by, where);
   const number = ({ offset_ms }: Stretch): string => {

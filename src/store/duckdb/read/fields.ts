@@ -5,12 +5,12 @@ import { compareCodePoints } from "../../../events/text.ts";
 import type { AttributeField } from "../../../query/plan.ts";
 import { LISTED_FIELDS } from "../../store.ts";
 import type { FieldFacts, FieldsQuestion } from "../../store.ts";
-import { askRows } from "./ask.ts";
+import { queryRows } from "./run-statement.ts";
 import { entriesOf } from "../compile/attribute.ts";
 import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
 import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/database.ts";
-import type { ColumnStatistics, Known } from "../column-statistics.ts";
+import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
 
 type Value = FieldFacts["values"][number];
 
@@ -29,19 +29,19 @@ export async function listFields(
   question: FieldsQuestion,
   statistics: ColumnStatistics,
 ): Promise<FieldFacts[]> {
-  return statistics.ask(connection, (known) => transaction(connection, () => list(connection, question, known)));
+  return statistics.runQuery(connection, (facts) => transaction(connection, () => list(connection, question, facts)));
 }
 
-async function list(connection: DuckDBConnection, question: FieldsQuestion, known: Known): Promise<FieldFacts[]> {
+async function list(connection: DuckDBConnection, question: FieldsQuestion, facts: QueryFacts): Promise<FieldFacts[]> {
   const { prefix, log } = question;
-  const number = known.logs.get(log);
+  const number = facts.logs.get(log);
   if (number === undefined) return [];
   const fields = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
-  const inColumns = known.attributes
+  const inColumns = facts.attributes
     .namesOf(number)
     .map((name): AttributeField => `@${name}`)
     .filter((name) => name.startsWith(prefix));
-  const [counts = []] = await askRows(connection, compileCounts(question, fields, inColumns, known));
+  const [counts = []] = await queryRows(connection, compileCounts(question, fields, inColumns, facts));
   const numbers = counts.map(Number);
   const found = new Map<AttributeField, Found>();
   for (const [i, name] of inColumns.entries()) {
@@ -54,18 +54,18 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, know
       hasColumns: ofNumbers + texts > 0,
     });
   }
-  const areOthers = known.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
-  if (areOthers) await addOthers(connection, question, known, found);
-  const topOthers = areOthers ? await readTopOthers(connection, question, known) : new Map<string, Value[]>();
+  const areOthers = facts.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
+  if (areOthers) await addOthers(connection, question, facts, found);
+  const topOthers = areOthers ? await readTopOthers(connection, question, facts) : new Map<string, Value[]>();
   const listed: FieldFacts[] = [];
   for (const [i, name] of fields.entries()) {
     const count = numbers[i]!;
-    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, known) : [];
+    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, facts) : [];
     if (count > 0) listed.push({ name, kind: kindOf(name), count, values });
   }
   for (const [name, { count, hasColumns, ...kinds }] of [...found].sort(([a], [b]) => compareCodePoints(a, b))) {
     if (count === 0) continue;
-    const values = hasColumns ? await readTop(connection, question, name, known) : (topOthers.get(name) ?? []);
+    const values = hasColumns ? await readTop(connection, question, name, facts) : (topOthers.get(name) ?? []);
     listed.push({ name, kind: kindOfValues(kinds), count, values });
   }
   return listed;
@@ -74,10 +74,10 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, know
 async function addOthers(
   connection: DuckDBConnection,
   question: FieldsQuestion,
-  known: Known,
+  facts: QueryFacts,
   found: Map<AttributeField, Found>,
 ): Promise<void> {
-  for (const [name, count, numbers, booleans, texts] of await askRows(connection, compileOthers(question, known))) {
+  for (const [name, count, numbers, booleans, texts] of await queryRows(connection, compileOthers(question, facts))) {
     const before = found.get(`@${name as string}`);
     found.set(`@${name as string}`, {
       count: (before?.count ?? 0) + Number(count),
@@ -92,11 +92,11 @@ async function addOthers(
 async function readTopOthers(
   connection: DuckDBConnection,
   question: FieldsQuestion,
-  known: Known,
+  facts: QueryFacts,
 ): Promise<Map<string, Value[]>> {
   const top = new Map<string, Value[]>();
   if (question.values === 0) return top;
-  for (const [name, value, count] of await askRows(connection, compileTopOthers(question, known))) {
+  for (const [name, value, count] of await queryRows(connection, compileTopOthers(question, facts))) {
     const values = top.get(`@${name as string}`) ?? [];
     top.set(`@${name as string}`, values);
     values.push({ value: value as string, count: Number(count) });
@@ -108,11 +108,11 @@ async function readTop(
   connection: DuckDBConnection,
   question: FieldsQuestion,
   field: Parameters<typeof compileTop>[1],
-  known: Known,
+  facts: QueryFacts,
 ): Promise<Value[]> {
   if (question.values === 0) return [];
-  const { statement, key } = compileTop(question, field, known);
-  const rows = await askRows(connection, statement);
+  const { statement, key } = compileTop(question, field, facts);
+  const rows = await queryRows(connection, statement);
   return rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
 }
 

@@ -5,8 +5,8 @@ import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
 import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { ask, rowsOf } from "./ask.ts";
-import type { Row } from "./ask.ts";
+import { runStatement, rowsOf } from "./run-statement.ts";
+import type { Row } from "./run-statement.ts";
 import { compileGroup } from "../compile/group.ts";
 import type { Key } from "../compile/key.ts";
 import type { ColumnStatistics } from "../column-statistics.ts";
@@ -17,11 +17,11 @@ export async function group(
   plan: GroupPlan,
   statistics: ColumnStatistics,
 ): Promise<Group[]> {
-  const answer = await statistics.ask(connection, async (known) => {
-    const groups = await groupBySums(connection, plan, statistics, known);
+  const answer = await statistics.runQuery(connection, async (facts) => {
+    const groups = await groupBySums(connection, plan, statistics, facts);
     if (groups !== null) return groups;
-    const compiled = compileGroup(plan, known);
-    return { ...compiled, found: await ask(connection, compiled.statement) };
+    const compiled = compileGroup(plan, facts);
+    return { ...compiled, found: await runStatement(connection, compiled.statement) };
   });
   if (!("found" in answer)) return answer;
   const { found, keys, isSorted } = answer;

@@ -3,7 +3,7 @@ import type { DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
 import type { EventRow } from "../../../events/event.ts";
 import type { Condition, ListPlan } from "../../../query/plan.ts";
 import type { Page } from "../../store.ts";
-import { askRows } from "./ask.ts";
+import { queryRows } from "./run-statement.ts";
 import {
   compileCount,
   compileInOnePass,
@@ -16,7 +16,7 @@ import {
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/database.ts";
-import type { ColumnStatistics, Known, Reach } from "../column-statistics.ts";
+import type { ColumnStatistics, QueryFacts, EventExtent } from "../column-statistics.ts";
 import { toRow } from "./read.ts";
 import type { CachedTimes } from "./list-times-cache.ts";
 import { joinId } from "../database/schema.ts";
@@ -37,7 +37,7 @@ const SMALL_STORE = 100_000;
 type ListContext = {
   readonly connection: DuckDBConnection;
   readonly statistics: ColumnStatistics;
-  readonly known: Known;
+  readonly facts: QueryFacts;
   /** Taken before anything was read, see {@link ListTimesCache.set}. */
   readonly writeVersion: number | null;
 };
@@ -48,8 +48,8 @@ export async function list(
   countUpTo: number,
   statistics: ColumnStatistics,
 ): Promise<Page> {
-  const page = await statistics.ask(connection, async (known) => {
-    const context = { connection, statistics, known, writeVersion: statistics.listTimes.writeVersion };
+  const page = await statistics.runQuery(connection, async (facts) => {
+    const context = { connection, statistics, facts, writeVersion: statistics.listTimes.writeVersion };
     const limit = isEverything(plan) ? 0 : await singlePassLimit(context, plan);
     const early = await (limit === 0 ? listNearEnd(context, plan, countUpTo) : listInOnePass(context, plan, limit));
     if (early !== null) return early;
@@ -74,14 +74,14 @@ export async function rows(
   statistics: ColumnStatistics,
 ): Promise<EventRow[]> {
   if (plan.take === 0) return [];
-  return statistics.ask(connection, (known) => page({ connection, known }, plan, plan.skip, null));
+  return statistics.runQuery(connection, (facts) => page({ connection, facts }, plan, plan.skip, null));
 }
 
 /** Returns the most records for a single pass, or 0 if the page should be located by time first. */
-async function singlePassLimit({ connection, statistics, known }: ListContext, plan: ListPlan): Promise<number> {
+async function singlePassLimit({ connection, statistics, facts }: ListContext, plan: ListPlan): Promise<number> {
   if (!isByTime(plan) || plan.from.kind !== "events") return SINGLE_PASS_LIMIT;
-  if (known.blocks.rangesOf(plan.where) !== null) return SINGLE_PASS_LIMIT_IN_BLOCKS;
-  return (await statistics.reach(connection)).count <= SMALL_STORE ? SINGLE_PASS_LIMIT : 0;
+  if (facts.blocks.rangesOf(plan.where) !== null) return SINGLE_PASS_LIMIT_IN_BLOCKS;
+  return (await statistics.extent(connection)).count <= SMALL_STORE ? SINGLE_PASS_LIMIT : 0;
 }
 
 /**
@@ -89,12 +89,12 @@ async function singlePassLimit({ connection, statistics, known }: ListContext, p
  * the pass notices early because they are dense, or if a page beyond the end leaves the total
  * unknown.
  */
-async function listInOnePass({ connection, known }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
+async function listInOnePass({ connection, facts }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
   if (isByTime(plan) && most <= SINGLE_PASS_LIMIT_IN_BLOCKS) {
-    const all = await askRows(connection, compileUnsorted(plan, most, known));
+    const all = await queryRows(connection, compileUnsorted(plan, most, facts));
     return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
   }
-  const found = await askRows(connection, compileInOnePass(plan, most, known));
+  const found = await queryRows(connection, compileInOnePass(plan, most, facts));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
   return total < most ? { rows: found.map(toRow), total } : null;
 }
@@ -111,11 +111,11 @@ function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
  * events, with a margin. Returns null for other pages, or if the span holds too few events.
  */
 async function listNearEnd(
-  { connection, statistics, known }: ListContext,
+  { connection, statistics, facts }: ListContext,
   plan: ListPlan,
   countUpTo: number,
 ): Promise<Page | null> {
-  const { count, first, last } = await statistics.reach(connection);
+  const { count, first, last } = await statistics.extent(connection);
   const needed = plan.skip + plan.take;
   if (!isEverything(plan) || !isByTime(plan) || plan.take === 0 || needed > NEAR_ROWS || MARGIN * needed >= count)
     return null;
@@ -124,7 +124,7 @@ async function listNearEnd(
     plan.sort[0]?.direction === "desc"
       ? { from: BigInt(last) - near_ms, to: END }
       : { from: -END, to: BigInt(first) + near_ms };
-  const found = await askRows(connection, compileNearEnd(plan, span, countUpTo, known));
+  const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, facts));
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
@@ -141,10 +141,10 @@ function isEverything({ from, where }: ListPlan): boolean {
 
 /** Lists by counting slices of time. The counts locate the page, so any page reads few rows. */
 async function listByTime(context: ListContext, plan: ListPlan): Promise<Page> {
-  const { connection, statistics, known } = context;
-  const { first, last } = await statistics.reach(connection);
+  const { connection, statistics, facts } = context;
+  const { first, last } = await statistics.extent(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
-  const slices = (await askRows(connection, compileSlices(plan, shift, known))) as [bigint, bigint][];
+  const slices = (await queryRows(connection, compileSlices(plan, shift, facts))) as [bigint, bigint][];
   const counted = slices.map(([slice, count]) => ({
     from: slice << BigInt(shift),
     to: (slice + 1n) << BigInt(shift),
@@ -163,15 +163,15 @@ async function listFirst(context: ListContext, plan: ListPlan, countUpTo: number
   const goal = Math.max(countUpTo, needed);
   const cached = await listFromCache(context, plan, goal);
   if (cached !== null) return cached;
-  const reach = await context.statistics.reach(context.connection);
+  const extent = await context.statistics.extent(context.connection);
   const times: bigint[] = [];
   let total = 0;
   let edge: bigint | null = null;
   let isLast = false;
   for (let rows = FIRST_SPAN_ROWS; !isLast && total < goal;) {
     // Half of all events in another span cost as much as all of them.
-    isLast = rows >= reach.count / 2;
-    const span = spanUpTo(isLast ? null : edgeOf(reach, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
+    isLast = rows >= extent.count / 2;
+    const span = spanUpTo(isLast ? null : edgeOf(extent, rows, isNewestFirst(plan)), edge, isNewestFirst(plan));
     // If few records are found, the times of all are cached.
     const needs = edge !== null && times.length === total ? goal : needed;
     const found = await firstRecords(context, plan, Math.max(0, needs - times.length), span);
@@ -179,7 +179,7 @@ async function listFirst(context: ListContext, plan: ListPlan, countUpTo: number
     times.push(...found.times);
     edge = isNewestFirst(plan) ? span.from : span.to;
     const enough = (MARGIN_OF_SPANS * rows * goal) / Math.max(total, 1);
-    const most = total >= MIN_SAMPLE && enough >= SURELY_ALL * reach.count ? reach.count : MAX_GROWTH * rows;
+    const most = total >= MIN_SAMPLE && enough >= SURELY_ALL * extent.count ? extent.count : MAX_GROWTH * rows;
     rows = Math.min(Math.max(enough, MIN_GROWTH * rows), most);
   }
   const all = BigInt64Array.from(times);
@@ -229,7 +229,7 @@ async function cacheTimes(
 ): Promise<void> {
   if (writeVersion === null || writeVersion !== statistics.listTimes.writeVersion) return;
   const sql = "select coalesce(max(id_hi), 0) from events";
-  const [row] = await askRows(connection, { sql, values: [], types: [] });
+  const [row] = await queryRows(connection, { sql, values: [], types: [] });
   statistics.listTimes.set(plan, writeVersion, { times, upTo: row![0] as bigint });
 }
 
@@ -257,7 +257,7 @@ async function firstRecords(
   span: Span,
 ): Promise<{ readonly count: number; readonly times: readonly bigint[] }> {
   if (most === 0) return { count: await countRecords(context, plan, Infinity, span), times: [] };
-  const [row] = await askRows(context.connection, compileFirstTimes(plan, most, span, context.known));
+  const [row] = await queryRows(context.connection, compileFirstTimes(plan, most, span, context.facts));
   const [count, times] = row as [bigint, DuckDBListValue | null];
   return { count: Number(count), times: (times?.items ?? []) as bigint[] };
 }
@@ -277,16 +277,16 @@ async function pageOf(context: ListContext, plan: ListPlan, times: BigInt64Array
   // If many records share a time, they are sorted before they are read whole.
   const isShort = end - start <= plan.take + 2 * SPARE_TIMES && (isAll || end < times.length);
   return isShort
-    ? (await askRows(context.connection, compileShortPage(plan, skip, span, context.known))).map(toRow)
+    ? (await queryRows(context.connection, compileShortPage(plan, skip, span, context.facts))).map(toRow)
     : page(context, plan, skip, span);
 }
 
 /**
  * Returns the time up to which about `rows` records of all logs lie, from where the order begins.
  */
-function edgeOf({ count, first, last }: Reach, rows: number, newestFirst: boolean): bigint {
-  const reach_ms = Math.ceil((rows / count) * (last - first));
-  return BigInt(newestFirst ? last - reach_ms : first + reach_ms);
+function edgeOf({ count, first, last }: EventExtent, rows: number, newestFirst: boolean): bigint {
+  const extent_ms = Math.ceil((rows / count) * (last - first));
+  return BigInt(newestFirst ? last - extent_ms : first + extent_ms);
 }
 
 /** Returns the span after `before` up to `edge`, in the order; null is unbounded. */
@@ -301,7 +301,7 @@ function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boole
 async function listUntilCounted(context: ListContext, plan: ListPlan, countUpTo: number): Promise<Page> {
   const counted: CountedSpan[] = [];
   let left = countUpTo;
-  for (const span of growingSpans(await context.statistics.reach(context.connection), isNewestFirst(plan))) {
+  for (const span of growingSpans(await context.statistics.extent(context.connection), isNewestFirst(plan))) {
     const count = await countRecords(context, plan, left, span);
     counted.push({ ...span, count });
     left -= count;
@@ -311,10 +311,10 @@ async function listUntilCounted(context: ListContext, plan: ListPlan, countUpTo:
 }
 
 /** Yields spans that together cover all of time, from one end to the other. */
-function* growingSpans(reach: Reach, newestFirst: boolean): Generator<Span> {
+function* growingSpans(extent: EventExtent, newestFirst: boolean): Generator<Span> {
   let before: bigint | null = null;
-  for (let rows = FIRST_SPAN_ROWS; rows < reach.count; rows *= SPAN_GROWTH) {
-    const edge = edgeOf(reach, rows, newestFirst);
+  for (let rows = FIRST_SPAN_ROWS; rows < extent.count; rows *= SPAN_GROWTH) {
+    const edge = edgeOf(extent, rows, newestFirst);
     yield spanUpTo(edge, before, newestFirst);
     before = edge;
   }
@@ -331,12 +331,12 @@ async function listSorted(context: ListContext, plan: ListPlan, countUpTo: numbe
 }
 
 async function countRecords(
-  { connection, known }: ListContext,
+  { connection, facts }: ListContext,
   plan: ListPlan,
   most: number,
   span: Span | null,
 ): Promise<number> {
-  return Number((await askRows(connection, compileCount(plan, most, span, known)))[0]?.[0]);
+  return Number((await queryRows(connection, compileCount(plan, most, span, facts)))[0]?.[0]);
 }
 
 /** Returns whether a plan is ordered by (`created`, `id`), in either direction. */
@@ -370,10 +370,10 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  { connection, known }: Pick<ListContext, "connection" | "known">,
+  { connection, facts }: Pick<ListContext, "connection" | "facts">,
   plan: ListPlan,
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return (await askRows(connection, compilePage(plan, skip, span, known))).map(toRow);
+  return (await queryRows(connection, compilePage(plan, skip, span, facts))).map(toRow);
 }

@@ -6,8 +6,8 @@ import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { Source } from "../../../query/plan.ts";
 import type { Annotations } from "../../store.ts";
-import { askRows, rowsOf } from "./ask.ts";
-import type { Row } from "./ask.ts";
+import { queryRows, rowsOf } from "./run-statement.ts";
+import type { Row } from "./run-statement.ts";
 import { compileFind } from "../compile/compile.ts";
 import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "../database/schema.ts";
 
@@ -17,7 +17,7 @@ export async function find(
   log: LogKey,
   id: EventId,
 ): Promise<EventRow | null> {
-  const [row] = await askRows(connection, compileFind(from, log, id));
+  const [row] = await queryRows(connection, compileFind(from, log, id));
   return row === undefined ? null : toRow(row);
 }
 

@@ -6,9 +6,9 @@ import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
 import { rangeOf } from "../../../query/span.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { askRows } from "../read/ask.ts";
+import { queryRows } from "../read/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
-import type { ColumnStatistics, Known } from "../column-statistics.ts";
+import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
 import { compileSums, sliceNumberOf } from "./compile-sums.ts";
 import type { SumsRow } from "./compile-sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
@@ -18,7 +18,7 @@ import type { LogSums, Slice } from "./time-sums.ts";
 const LEAST_MS = 86_400_000;
 
 /** Sums are first built for a query that covers this share of the time range of all events. */
-const SHARE_OF_REACH = 0.5;
+const SHARE_OF_EXTENT = 0.5;
 
 type SumAggregate =
   | Extract<Aggregate, { readonly kind: "count" }>
@@ -38,10 +38,10 @@ export async function groupBySums(
   connection: DuckDBConnection,
   plan: GroupPlan,
   statistics: ColumnStatistics,
-  known: Known,
+  facts: QueryFacts,
 ): Promise<Group[] | null> {
   const question = questionOf(plan);
-  const log = plan.logs.length === 1 ? known.logs.get(plan.logs[0]!) : undefined;
+  const log = plan.logs.length === 1 ? facts.logs.get(plan.logs[0]!) : undefined;
   if (question === null || log === undefined) return null;
   const cut = cutOf(plan.where);
   if (cut === null) return null;
@@ -57,7 +57,7 @@ export async function groupBySums(
   const edges: Slice[] = [];
   let now = before;
   if (!isSame || cut.edges.length > 0) {
-    const rows = await askRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
+    const rows = await queryRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
     const found = rows.map((row) => sliceOf(row as unknown as SumsRow));
     if (sums.mutationVersion !== mutationVersion) return null;
     const fresh = found.filter(({ edge }) => edge === 0);
@@ -129,10 +129,10 @@ async function isWorthMaking(
   { from, to }: Cut,
   statistics: ColumnStatistics,
 ): Promise<boolean> {
-  const { count, first, last } = await statistics.reach(connection);
+  const { count, first, last } = await statistics.extent(connection);
   if (count <= statistics.sums.leastEvents) return false;
   const asked_ms = Math.min(to * SLICE_MS, last) - Math.max(from * SLICE_MS, first);
-  return asked_ms >= SHARE_OF_REACH * (last - first);
+  return asked_ms >= SHARE_OF_EXTENT * (last - first);
 }
 
 type Found = { readonly edge: number; readonly slice: Slice; readonly last: bigint };

@@ -6,8 +6,8 @@ import { fold } from "../../../events/text.ts";
 import type { Visit } from "../../../events/visit.ts";
 import type { Direction, UserCondition, UserField, UsersPlan } from "../../../query/plan.ts";
 import type { TrackedUser, UsersPage } from "../../store.ts";
-import { askRows } from "../read/ask.ts";
-import type { Row } from "../read/ask.ts";
+import { queryRows } from "../read/run-statement.ts";
+import type { Row } from "../read/run-statement.ts";
 import { Binder } from "../compile/binder.ts";
 import type { Statement } from "../compile/binder.ts";
 import { quoted } from "../compile/compile.ts";
@@ -58,10 +58,10 @@ function encodeVisit({ id, created, log, user, email, page }: Visit): object {
 /** Lists users. The count is a separate pass, which reads only what the condition needs. */
 export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
   return transaction(connection, async () => {
-    const [[counted = 0] = []] = await askRows(connection, compileUserCount(plan));
+    const [[counted = 0] = []] = await queryRows(connection, compileUserCount(plan));
     const total = Number(counted);
     if (total <= plan.skip) return { rows: [], total };
-    return { rows: (await askRows(connection, compileUsers(plan))).map(toTrackedUser), total };
+    return { rows: (await queryRows(connection, compileUsers(plan))).map(toTrackedUser), total };
   });
 }
 

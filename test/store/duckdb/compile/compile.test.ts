@@ -17,7 +17,7 @@ import {
 import { compileTop } from "../../../../src/store/duckdb/compile/fields.ts";
 import { compileGroup } from "../../../../src/store/duckdb/compile/group.ts";
 import { STATISTICS } from "../../../../src/store/duckdb/column-statistics.ts";
-import type { Statistic, Known } from "../../../../src/store/duckdb/column-statistics.ts";
+import type { Statistic, QueryFacts } from "../../../../src/store/duckdb/column-statistics.ts";
 import { groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { listPlans } from "../../../reference/arbitrary.ts";
 import { groupPlans } from "../../../reference/arbitrary-groups.ts";
@@ -27,7 +27,7 @@ const ID = "6635f7a0000000010badcafe" as EventId;
 const KNOWN = knowing(STATISTICS, [SHOP]);
 
 /** Returns what is known of some logs, which are numbered from 7 on. */
-function knowing(statistics: readonly Statistic[], logs: readonly LogKey[]): Known {
+function knowing(statistics: readonly Statistic[], logs: readonly LogKey[]): QueryFacts {
   return {
     statistics: new Set(statistics),
     logs: new Map(logs.map((log, i) => [log, 7 + i])),
@@ -150,7 +150,7 @@ test("logs are selected by number; a log without one has no events", (t) => {
 
 test("an attribute is read from its column, from the rest of the attributes, or not at all", (t) => {
   const other = "other" as LogKey;
-  const known: Known = {
+  const known: QueryFacts = {
     ...knowing([], [SHOP, other]),
     attributes: {
       placeOf: (log, name) => ({ number: name === "took" ? log : null, text: null, others: name === "rare" }),
@@ -175,7 +175,7 @@ test("an attribute is read from its column, from the rest of the attributes, or 
 });
 
 test("groups by attributes with columns unpack nothing, and groups by tags are computed from groups", (t) => {
-  const known: Known = {
+  const known: QueryFacts = {
     ...knowing([], [SHOP]),
     attributes: {
       placeOf: () => ({ number: null, text: 3, others: false }),
@@ -196,7 +196,7 @@ test("groups by attributes with columns unpack nothing, and groups by tags are c
 });
 
 test("only numbers that may be among the most frequent values are formatted as text", (t) => {
-  const known: Known = {
+  const known: QueryFacts = {
     ...knowing([], [SHOP]),
     attributes: {
       placeOf: (_, name) => ({ number: name === "took" ? 3 : null, text: name === "host" ? 4 : null, others: false }),

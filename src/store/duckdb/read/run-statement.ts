@@ -10,17 +10,20 @@ export type Row = readonly DuckDBValue[];
 const CHUNKS_A_TURN = 4;
 
 /** For more or longer texts, parsing the digits would cost more than planning twice. */
-const MOST_SPELT = 8;
-const MOST_SPELT_LENGTH = 1_000;
+const MAX_INLINED = 8;
+const MAX_INLINED_LENGTH = 1_000;
 
 /**
  * Runs one statement. The client's `run` would first check, in a separate task of the thread pool,
  * whether there are several. Statements are not cached: DuckDB would keep using the table
  * statistics from when a statement was prepared.
  */
-export async function ask(connection: DuckDBConnection, statement: Statement): Promise<DuckDBMaterializedResult> {
-  const spelt = spelled(statement);
-  if (spelt !== null) return connection.run(spelt);
+export async function runStatement(
+  connection: DuckDBConnection,
+  statement: Statement,
+): Promise<DuckDBMaterializedResult> {
+  const inlined = inlineTexts(statement);
+  if (inlined !== null) return connection.run(inlined);
   const prepared = await connection.prepare(statement.sql);
   try {
     prepared.bind([...statement.values], [...statement.types]);
@@ -35,12 +38,12 @@ export async function ask(connection: DuckDBConnection, statement: Statement): P
  * is planned twice, in two tasks of the thread pool. Texts are written as hexadecimal digits to
  * rule out SQL injection. Returns null unless all parameters are texts, few and short.
  */
-function spelled({ sql, values, types }: Statement): string | null {
-  if (values.length > MOST_SPELT || types.some((type) => type !== VARCHAR)) return null;
-  const texts = values.map((value) => (typeof value === "string" && value.length <= MOST_SPELT_LENGTH ? value : null));
+function inlineTexts({ sql, values, types }: Statement): string | null {
+  if (values.length > MAX_INLINED || types.some((type) => type !== VARCHAR)) return null;
+  const texts = values.map((value) => (typeof value === "string" && value.length <= MAX_INLINED_LENGTH ? value : null));
   if (texts.includes(null)) return null;
-  const spelling = texts.map((text) => `decode(unhex('${Buffer.from(text!, "utf8").toString("hex")}'))`);
-  return sql.replaceAll(/\$(\d+)/g, (_, number) => spelling[Number(number) - 1]!);
+  const literals = texts.map((text) => `decode(unhex('${Buffer.from(text!, "utf8").toString("hex")}'))`);
+  return sql.replaceAll(/\$(\d+)/g, (_, number) => literals[Number(number) - 1]!);
 }
 
 /**
@@ -58,6 +61,6 @@ export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
   return rows;
 }
 
-export async function askRows(connection: DuckDBConnection, statement: Statement): Promise<Row[]> {
-  return rowsOf(await ask(connection, statement));
+export async function queryRows(connection: DuckDBConnection, statement: Statement): Promise<Row[]> {
+  return rowsOf(await runStatement(connection, statement));
 }
