@@ -14,7 +14,7 @@ import type { Aggregate, Condition, Grouping, HavingCondition, ListPlan, UserFie
 import { Terms, filledKey, isOutOfStep, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
 import { settledHaving, spanOfKey } from "./plan-groups.ts";
 import type { AfterStore, GroupQuestion, Question } from "./question.ts";
-import { rangeOf } from "./span.ts";
+import { timeRangeOf } from "./time-range.ts";
 import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
@@ -128,7 +128,7 @@ function usesRates({ having, sort }: AfterStore, firstRate: number): boolean {
 
 /** Checks that rates have a length of time: that of a group, or a range with a start. */
 function checkLength(text: string, query: Query, by: readonly Grouping[], where: Condition): void {
-  if (by.some(({ kind }) => kind === "period") || rangeOf(where).from_ms > -Infinity) return;
+  if (by.some(({ kind }) => kind === "period") || timeRangeOf(where).from_ms > -Infinity) return;
   const { columns, sort } = query.clauses;
   const terms = [...(columns ?? []).map(({ of }) => of), ...(sort === null ? [] : [sort.key])];
   const rate = terms.find((term) => term.kind === "rate");

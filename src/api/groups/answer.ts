@@ -1,7 +1,7 @@
 import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, GroupQuestion } from "../../query/question.ts";
-import { rangeOf } from "../../query/span.ts";
+import { timeRangeOf } from "../../query/time-range.ts";
 import { mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
@@ -30,7 +30,7 @@ export async function answerGroups(store: Pick<Store, "group">, question: GroupQ
 }
 
 function lengthOfRange({ where }: Pick<GroupQuestion["plan"], "where">, now_ms: number): number {
-  const { from_ms, to_ms } = rangeOf(where);
+  const { from_ms, to_ms } = timeRangeOf(where);
   return (to_ms === Infinity ? now_ms : to_ms) - from_ms;
 }
 

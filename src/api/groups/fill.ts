@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calendar.ts";
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
-import { rangeOf } from "../../query/span.ts";
+import { timeRangeOf } from "../../query/time-range.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
@@ -70,7 +70,7 @@ function keysToFill(
     const moment = momentOfKey(period, Number(keys[keyIndex]));
     [first_ms, last_ms] = [Math.min(first_ms, moment), Math.max(last_ms, moment)];
   }
-  const asked = rangeOf(where);
+  const asked = timeRangeOf(where);
   const open_ms = asked.from_ms === -Infinity ? last_ms + 1 : Math.max(now_ms, last_ms) + 1;
   const range = {
     from_ms: asked.from_ms === -Infinity ? first_ms : asked.from_ms,

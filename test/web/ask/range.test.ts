@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import type { LogKey } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
 import { planQuery } from "../../../src/query/planner.ts";
-import { rangeOf } from "../../../src/query/span.ts";
+import { timeRangeOf } from "../../../src/query/time-range.ts";
 import { UTC, parseZone } from "../../../src/query/zone.ts";
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import type { Range } from "../../../src/web/ask/range.ts";
@@ -94,7 +94,7 @@ test("a query within a range covers exactly its moments, to the millisecond, in 
     const text = ranges.withRange(readAsk(query)!, range, zone);
     const question = planQuery(text, { logs: ["shop" as LogKey], now_ms: NOW, zone: UTC });
     const { where } = question.kind === "groups" ? question.plan : question;
-    const found = rangeOf(where as Condition);
+    const found = timeRangeOf(where as Condition);
     if (range.from < range.to) t.deepEqual(found, { from_ms: range.from, to_ms: range.to }, text);
   });
   fc.assert(property, { numRuns: 500 });

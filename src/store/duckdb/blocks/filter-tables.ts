@@ -2,7 +2,7 @@ import { blobValue } from "@duckdb/node-api";
 import type { DuckDBBlobValue, DuckDBConnection } from "@duckdb/node-api";
 
 import type { EventId } from "../../../events/id.ts";
-import { ASKED, idParameters, tokenBlocks } from "../database/schema.ts";
+import { WITH_IDS, idParameters, tokenBlocks } from "../database/schema.ts";
 
 /** Ids whose upper integers lie from `first` to `last`. */
 export type Span = { readonly first: bigint; readonly last: bigint };
@@ -95,12 +95,12 @@ export class FilterTables {
 
   /** Removes the filters of all blocks that contain one of these ids. @param ids not empty */
   async removeAround(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
-    const [asked] = idParameters(ids);
+    const [requested] = idParameters(ids);
     for (const name of await this.names(connection)) {
       await connection.run(
-        `${ASKED} delete from ${name}
-         where exists (from asked where asked.id_hi between ${name}.first_hi and ${name}.last_hi)`,
-        [asked],
+        `${WITH_IDS} delete from ${name}
+         where exists (from requested where requested.id_hi between ${name}.first_hi and ${name}.last_hi)`,
+        [requested],
       );
     }
   }

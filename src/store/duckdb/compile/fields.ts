@@ -37,7 +37,7 @@ const IS_THERE: Record<ListedField, string> = {
 
 const IS_BOOLEAN = (text: string): string => `${text} in ('true', 'false')`;
 
-function asked({ log, from, to }: FieldsQuestion): GroupPlan {
+function planOf({ log, from, to }: FieldsQuestion): GroupPlan {
   const conditions: Condition[] = [];
   if (from !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: from });
   if (to !== null) conditions.push({ kind: "number", field: "created", op: "<", value: to });
@@ -73,7 +73,7 @@ export function compileCounts(
     counts.push(number === null ? "0" : `count(${number})`, booleans, text === null ? "0" : `count(${text})`);
   }
   return bind.statement(
-    `select ${[...counts, "count(*)"].join(", ")} from events where ${filter(asked(question), bind)}`,
+    `select ${[...counts, "count(*)"].join(", ")} from events where ${filter(planOf(question), bind)}`,
   );
 }
 
@@ -93,7 +93,7 @@ function numberText(number: string): string {
 /** Selects the values outside of columns: the event, the name and the value. */
 function others(question: FieldsQuestion, bind: Binder): string {
   const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
-    where ${filter(asked(question), bind)} and others is not null`;
+    where ${filter(planOf(question), bind)} and others is not null`;
   return `select event, one.n as name, one.t as k, one.d as d from (${entries})
     where starts_with('@' || one.n, ${bind.text(question.prefix)})`;
 }
@@ -132,7 +132,7 @@ export function compileTop(
   facts: QueryFacts,
 ): { readonly statement: Statement; readonly key: Key } {
   const bind = new Binder(facts, [question.log]);
-  const plan = asked(question);
+  const plan = planOf(question);
   const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
   const isPresent =
     isAttribute(field) || field === "value"

@@ -4,7 +4,7 @@ import { civil, lengthOf, originOf, REPEATED, stretchesOfPeriod } from "../../..
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } from "../../../query/plan.ts";
-import { spanOf } from "../../../query/span.ts";
+import { timeBoundsOf } from "../../../query/time-range.ts";
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import type { Row } from "../read/run-statement.ts";
@@ -226,7 +226,7 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
 
 /** Returns at least one stretch: a range that ends before it begins has none. */
 function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
-  const stretches = stretchesOfPeriod(by, ...spanOf(where));
+  const stretches = stretchesOfPeriod(by, ...timeBoundsOf(where));
   return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
 }
 

@@ -75,9 +75,9 @@ export const IDS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER" }
  * Beginning of a query, and its condition, for the rows with some ids; {@link idParameters} are the
  * parameters. The explicit minimum and maximum let the scan skip all other row groups.
  */
-export const ASKED = `with asked as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
-export const NEAR =
-  "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from asked)";
+export const WITH_IDS = `with requested as (select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2))`;
+export const HAS_ID =
+  "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from requested)";
 
 export const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
   "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;
@@ -133,12 +133,12 @@ export function joinId(hi: bigint, lo: number): EventId {
 }
 
 /** @param ids not empty */
-export function idParameters(ids: readonly EventId[]): [asked: string, least: bigint, greatest: bigint] {
-  return [JSON.stringify(ids.map(encodeId)), ...spanOf(ids)];
+export function idParameters(ids: readonly EventId[]): [requested: string, least: bigint, greatest: bigint] {
+  return [JSON.stringify(ids.map(encodeId)), ...idHiRange(ids)];
 }
 
 /** Returns the smallest and the largest upper integer. @param ids not empty */
-export function spanOf(ids: readonly EventId[]): [least: bigint, greatest: bigint] {
+export function idHiRange(ids: readonly EventId[]): [least: bigint, greatest: bigint] {
   const sorted = ids.toSorted();
   return [splitId(sorted[0]!).hi, splitId(sorted.at(-1)!).hi];
 }

@@ -9,7 +9,7 @@ import type { Annotations } from "../../store.ts";
 import { queryRows, rowsOf } from "./run-statement.ts";
 import type { Row } from "./run-statement.ts";
 import { compileFind } from "../compile/compile.ts";
-import { ASKED, idParameters, joinId, NEAR, spanOf, splitId, tagsOfLine } from "../database/schema.ts";
+import { WITH_IDS, idParameters, joinId, HAS_ID, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
 
 export async function find(
   connection: DuckDBConnection,
@@ -34,10 +34,10 @@ export async function annotations(
 ): Promise<Map<EventId, Annotations>> {
   const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
   if (ids.length === 0) return found;
-  const asked = new Set(ids);
+  const requested = new Set(ids);
   for (const [kind, hi, lo, user] of await annotationsNear(connection, ids)) {
     const id = joinId(hi, lo);
-    if (!asked.has(id)) continue;
+    if (!requested.has(id)) continue;
     const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
     entry[kind].push(user);
     found.set(id, entry);
@@ -55,12 +55,12 @@ async function annotationsNear(
   connection: DuckDBConnection,
   ids: readonly EventId[],
 ): Promise<readonly AnnotationRow[]> {
-  const [least, greatest] = spanOf(ids);
+  const [least, greatest] = idHiRange(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
   const near = await connection.run(`${selectAnnotations(isNear)} order by user_id limit ${MAX_UNFILTERED + 1}`);
   if (near.rowCount <= MAX_UNFILTERED) return (await rowsOf(near)) as AnnotationRow[];
   const exact = await connection.runAndReadAll(
-    `${ASKED} ${selectAnnotations(NEAR)} order by user_id`,
+    `${WITH_IDS} ${selectAnnotations(HAS_ID)} order by user_id`,
     idParameters(ids),
   );
   return exact.getRows() as AnnotationRow[];
@@ -120,8 +120,8 @@ export async function deletionsAmong(
   ids: readonly EventId[],
 ): Promise<Deletion[]> {
   if (ids.length === 0) return [];
-  const sql = `${ASKED} select id_hi, id_lo, null as user_id from deleted_events where ${NEAR}
-    union all select id_hi, id_lo, user_id from alerts where deleted and ${NEAR}`;
+  const sql = `${WITH_IDS} select id_hi, id_lo, null as user_id from deleted_events where ${HAS_ID}
+    union all select id_hi, id_lo, user_id from alerts where deleted and ${HAS_ID}`;
   const rows = (await connection.runAndReadAll(sql, idParameters(ids))).getRows() as [bigint, number, UserId | null][];
   return rows.map(([hi, lo, alertOf]) => ({ log, event: joinId(hi, lo), alertOf }));
 }

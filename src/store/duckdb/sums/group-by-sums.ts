@@ -4,7 +4,7 @@ import { numberOf } from "../../../events/attributes.ts";
 import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calendar.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
-import { rangeOf } from "../../../query/span.ts";
+import { timeRangeOf } from "../../../query/time-range.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../read/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
@@ -110,7 +110,7 @@ function isOfSlices(period: Period): boolean {
 /** Returns null unless the condition is a sufficiently long range of time. */
 function cutOf(where: Condition): Cut | null {
   if (!isOfTime(where)) return null;
-  const { from_ms, to_ms } = rangeOf(where);
+  const { from_ms, to_ms } = timeRangeOf(where);
   if (!(to_ms - from_ms >= LEAST_MS)) return null;
   const [from, to] = [Math.ceil(from_ms / SLICE_MS), Math.floor(to_ms / SLICE_MS)];
   const edges = [

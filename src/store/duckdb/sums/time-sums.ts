@@ -44,7 +44,7 @@ export class TimeSums {
   /** By the number of the log, least recently used first. */
   readonly #logs = new Map<number, LogSums>();
   /** By the number of the log, {@link mutationVersion} at its last query. */
-  readonly #asked = new Map<number, number>();
+  readonly #lastQueried = new Map<number, number>();
 
   constructor(database: Pick<Database, "mutationVersion" | "writeVersion">, leastEvents: number) {
     this.#database = database;
@@ -74,8 +74,8 @@ export class TimeSums {
   /** Returns whether a log was queried before and its sums would still be valid. */
   isAskedAgain(log: number): boolean {
     const { mutationVersion } = this.#database;
-    const before = this.#asked.get(log);
-    if (mutationVersion !== null) this.#asked.set(log, mutationVersion);
+    const before = this.#lastQueried.get(log);
+    if (mutationVersion !== null) this.#lastQueried.set(log, mutationVersion);
     return mutationVersion !== null && mutationVersion === before;
   }
 

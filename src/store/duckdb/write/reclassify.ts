@@ -5,7 +5,7 @@ import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import type { Classifiable, ReclassifyPiece, Reclassified } from "../../store.ts";
 import type { Database } from "../database/database.ts";
 import type { LogNumbers } from "../logs.ts";
-import { encodeId, joinId, spanOf, splitId, tagsOfLine } from "../database/schema.ts";
+import { encodeId, joinId, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
 
 /** Rows of a piece. They change in one transaction, which blocks other writes. */
 const PIECE_ROWS = 1_000;
@@ -70,13 +70,13 @@ const SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER", before: "VA
 
 /** Updates classes. Keys of classes are lower-case ASCII and have no separate folded form. */
 async function change(connection: DuckDBConnection, changes: readonly Change[]): Promise<number> {
-  const asked = changes.map(({ id, before, after }) => ({ ...encodeId(id), before, after }));
+  const requested = changes.map(({ id, before, after }) => ({ ...encodeId(id), before, after }));
   const { rowsChanged } = await connection.run(
-    `with asked as (select unnest(from_json($1::json, '${SHAPE}'), max_depth := 2))
-       update events set class = asked.after from asked
-       where events.id_hi between $2::ubigint and $3::ubigint and events.id_hi = asked.id_hi
-         and events.id_lo = asked.id_lo and events.class is not distinct from asked.before`,
-    [JSON.stringify(asked), ...spanOf(changes.map(({ id }) => id))],
+    `with requested as (select unnest(from_json($1::json, '${SHAPE}'), max_depth := 2))
+       update events set class = requested.after from requested
+       where events.id_hi between $2::ubigint and $3::ubigint and events.id_hi = requested.id_hi
+         and events.id_lo = requested.id_lo and events.class is not distinct from requested.before`,
+    [JSON.stringify(requested), ...idHiRange(changes.map(({ id }) => id))],
   );
   return rowsChanged;
 }

@@ -12,7 +12,7 @@ import { appendChunks, Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { noteDeletion } from "./erase.ts";
 import type { DuckdbEvents } from "./prepared.ts";
-import { ASKED, encodeId, idParameters, IDS_SHAPE, joinId, NEAR, splitId } from "../database/schema.ts";
+import { WITH_IDS, encodeId, idParameters, IDS_SHAPE, joinId, HAS_ID, splitId } from "../database/schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -113,14 +113,14 @@ export async function knownIds(
 ): Promise<ReadonlySet<EventId>> {
   if (ids.length === 0) return new Set();
   const tables = table === "events" ? ["events", "deleted_events"] : [table];
-  const parts = tables.map((name) => `select id_hi, id_lo from ${name} where ${NEAR}`);
-  const result = await connection.runAndReadAll(`${ASKED} ${parts.join(" union all ")}`, idParameters(ids));
+  const parts = tables.map((name) => `select id_hi, id_lo from ${name} where ${HAS_ID}`);
+  const result = await connection.runAndReadAll(`${WITH_IDS} ${parts.join(" union all ")}`, idParameters(ids));
   return new Set((result.getRows() as [bigint, number][]).map(([hi, lo]) => joinId(hi, lo)));
 }
 
 async function knownAlerts(connection: DuckDBConnection, ids: readonly EventId[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  const sql = `${ASKED} select id_hi, id_lo, user_id from alerts where ${NEAR}`;
+  const sql = `${WITH_IDS} select id_hi, id_lo, user_id from alerts where ${HAS_ID}`;
   const result = await connection.runAndReadAll(sql, idParameters(ids));
   return new Set((result.getRows() as [bigint, number, UserId][]).map(([hi, lo, user]) => `${joinId(hi, lo)} ${user}`));
 }
@@ -160,9 +160,9 @@ async function blankEvent(connection: DuckDBConnection): Promise<string> {
 /** Deletes events that have no marker yet, with their bookmarks and alerts. @param ids not empty */
 async function deleteEvents(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
   const values = idParameters(ids);
-  await connection.run(`${ASKED} update events set ${await blankEvent(connection)} where ${NEAR}`, values);
+  await connection.run(`${WITH_IDS} update events set ${await blankEvent(connection)} where ${HAS_ID}`, values);
   for (const table of ["events", "bookmarks", "alerts", "seen_alerts"]) {
-    await connection.run(`${ASKED} delete from ${table} where ${NEAR}`, values);
+    await connection.run(`${WITH_IDS} delete from ${table} where ${HAS_ID}`, values);
   }
   const marked = `select unnest(from_json($1::json, '${IDS_SHAPE}'), max_depth := 2)`;
   await connection.run(`insert into deleted_events ${marked}`, [values[0]]);
@@ -210,17 +210,17 @@ const ALERTS_SHAPE = JSON.stringify([{ id_hi: "UBIGINT", id_lo: "UINTEGER", user
  */
 async function deleteAlerts(connection: DuckDBConnection, deletions: readonly Deletion[]): Promise<void> {
   const rows = deletions.map(({ log, event, alertOf }) => ({ ...encodeId(event), user_id: alertOf, log }));
-  const asked = `with asked as
+  const withRequested = `with requested as
     (select distinct unnest(from_json($1::json, '${ALERTS_SHAPE}'), max_depth := 2))`;
   const values = [JSON.stringify(rows)];
   const [, ...span] = idParameters(deletions.map(({ event }) => event));
   await connection.run(
-    `${asked} update alerts set deleted = true where not deleted and id_hi between $2::ubigint and $3::ubigint
-       and (id_hi, id_lo, user_id) in (select (id_hi, id_lo, user_id) from asked)`,
+    `${withRequested} update alerts set deleted = true where not deleted and id_hi between $2::ubigint and $3::ubigint
+       and (id_hi, id_lo, user_id) in (select (id_hi, id_lo, user_id) from requested)`,
     [...values, ...span],
   );
   await connection.run(
-    `${asked} insert into alerts select id_hi, id_lo, user_id, log, true from asked where (id_hi, id_lo, user_id)
+    `${withRequested} insert into alerts select id_hi, id_lo, user_id, log, true from requested where (id_hi, id_lo, user_id)
        not in (select (id_hi, id_lo, user_id) from alerts where id_hi between $2::ubigint and $3::ubigint)`,
     [...values, ...span],
   );

@@ -2,7 +2,7 @@ import { errors } from "@elastic/elasticsearch";
 import type { estypes } from "@elastic/elasticsearch";
 
 import type { GroupPlan } from "../../../query/plan.ts";
-import { spanOf } from "../../../query/span.ts";
+import { timeBoundsOf } from "../../../query/time-range.ts";
 import type { Bucket } from "../search/scan.ts";
 
 /**
@@ -69,7 +69,7 @@ export class DistinctHints {
 
 /** Identifies queries that differ in little but their time range. */
 function nameOf({ from, logs, by, aggregates, where }: GroupPlan): string {
-  const [from_ms, to_ms] = spanOf(where);
+  const [from_ms, to_ms] = timeBoundsOf(where);
   const length = Math.round(Math.log2(Math.max(1, to_ms - from_ms)));
   const fields = aggregates.flatMap((each) => (each.kind === "distinct" ? each.field : []));
   const keys = by.map((each) => (each.kind === "period" ? [each.unit, each.count] : each));

@@ -4,7 +4,7 @@ import { numberOf } from "../../../events/attributes.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Ranked } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
-import { spanOf } from "../../../query/span.ts";
+import { timeBoundsOf } from "../../../query/time-range.ts";
 import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
 import type { Group } from "../../store.ts";
 import { computationOf } from "./aggregates.ts";
@@ -200,7 +200,7 @@ function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generato
  * changes, each of which adds parts.
  */
 async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
-  const [from, to] = spanOf(where);
+  const [from, to] = timeBoundsOf(where);
   const changes = by.flatMap((each) => (each.kind === "period" ? each.zone.changes : []));
   const within = ({ first, last }: { first: number; last: number }): Span => [
     Math.max(from, first),
