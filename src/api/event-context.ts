@@ -2,7 +2,7 @@ import { requireReadable } from "../catalog/permissions.ts";
 import type { EventRow } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
-import { behind } from "../query/keyset.ts";
+import { afterEvent } from "../query/keyset.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
@@ -51,7 +51,7 @@ async function neighbours(
     kind: "list",
     from: { kind: "events" },
     logs: [event.log],
-    where: { kind: "and", conditions: [where, behind(event, sort)] },
+    where: { kind: "and", conditions: [where, afterEvent(event, sort)] },
     sort,
     skip: 0,
     take,

@@ -3,7 +3,7 @@ import type { EventId } from "../events/id.ts";
 import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
-import type { GroupQuestion } from "../query/question.ts";
+import type { PlannedGroups } from "../query/planned-query.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
 import type { FieldFacts, FieldsQuestion, Group, Annotations } from "../store/store.ts";
 
@@ -110,7 +110,7 @@ export function sizeOfEvents(
 }
 
 /** Estimates the size of groups before they are known. {@link sizeOfGroups} adds longer keys. */
-export function roomForGroups({ plan, compare }: GroupQuestion): number {
+export function roomForGroups({ plan, compare }: PlannedGroups): number {
   const { by, take, aggregates } = plan;
   const isPeriod = by.length === 1 && by[0]!.kind === "period";
   const most = by.length === 0 ? 1 : isPeriod ? USUAL_PERIODS : MAX_GROUPS;

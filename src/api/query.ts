@@ -3,7 +3,7 @@ import { LoggiaError } from "../errors.ts";
 import type { Reply, Route } from "../http/route.ts";
 import { writeLong } from "../http/streamed-list.ts";
 import { planQuery } from "../query/planner.ts";
-import type { GroupQuestion } from "../query/question.ts";
+import type { PlannedGroups } from "../query/planned-query.ts";
 import { parseZone } from "../query/zone.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
@@ -44,7 +44,7 @@ export function queryRoutes(context: Context): Route[] {
 }
 
 /** Writes the groups here, so that a long list counts as a running query until it is written. */
-async function runGroups(context: Context, question: GroupQuestion, call: ApiCall): Promise<Reply> {
+async function runGroups(context: Context, question: PlannedGroups, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
   await memory.take(roomForGroups(question));
   const hinting = context.attributes.hints(question.plan);

@@ -20,11 +20,9 @@ export type Table<Field extends string> = {
   readonly attribute: ((name: AttributeField) => Field) | null;
 };
 
-export type EventConditionField = ConditionField;
-
-export const EVENTS: Table<EventConditionField> = {
+export const EVENTS: Table<ConditionField> = {
   name: "events",
-  fields: new Map<string, FieldInfo<EventConditionField>>([
+  fields: new Map<string, FieldInfo<ConditionField>>([
     ["id", { type: "text", field: "id" }],
     ["created", { type: "date", field: "created" }],
     ["text", { type: "text", field: "text" }],

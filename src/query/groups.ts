@@ -74,11 +74,11 @@ type Ranking = (key: number | string | null) => Rank | readonly Rank[];
 
 function rankingOf(by: Grouping, numberOf: (text: string) => number | null): Ranking {
   if (by.kind === "place") return (key) => ranksOfPlace(String(key));
-  const spelt = by.kind === "field" && isAttribute(by.field) ? numberOf : () => null;
+  const numberIn = by.kind === "field" && isAttribute(by.field) ? numberOf : () => null;
   return (key) => {
     if (key === null) return { number: null, folded: null, text: "" };
     if (typeof key === "number") return { number: key, folded: null, text: "" };
-    const number = spelt(key);
+    const number = numberIn(key);
     return { number, folded: number === null ? fold(key) : null, text: key };
   };
 }

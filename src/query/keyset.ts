@@ -7,8 +7,8 @@ import type { AttributeField, ComparisonOp, Condition, Direction, ListPlan, Sort
 type PlainField = Exclude<SortField, AttributeField>;
 export type FieldSortKey = { readonly field: PlainField; readonly direction: Direction };
 
-/** Returns whether a list can be paged with {@link behind}. */
-export function isWalkable(sort: ListPlan["sort"]): sort is readonly FieldSortKey[] {
+/** Returns whether a list can be paged with {@link afterEvent}. */
+export function supportsKeyset(sort: ListPlan["sort"]): sort is readonly FieldSortKey[] {
   return sort.every(({ field }) => !isAttribute(field));
 }
 
@@ -16,11 +16,13 @@ export function isWalkable(sort: ListPlan["sort"]): sort is readonly FieldSortKe
  * Returns the condition for the events after a given one, in the order of a list plan. With it each
  * page starts where the previous one ended, whatever is stored or deleted meanwhile.
  */
-export function behind(event: EventRow, sort: readonly FieldSortKey[]): Condition {
-  if (sort[0]?.field === "id") return behindId(event, sort[0].direction);
+export function afterEvent(event: EventRow, sort: readonly FieldSortKey[]): Condition {
+  if (sort[0]?.field === "id") return afterId(event, sort[0].direction);
   const keys: readonly FieldSortKey[] = sort.at(-1)?.field === "created" ? sort : [...sort, tieBreaker(sort)];
   return or(
-    keys.map((key, i) => and([...keys.slice(0, i).map((earlier) => sameAs(event, earlier.field)), beyond(event, key)])),
+    keys.map((key, i) =>
+      and([...keys.slice(0, i).map((earlier) => sameAs(event, earlier.field)), afterInKey(event, key)]),
+    ),
   );
 }
 
@@ -29,12 +31,12 @@ function tieBreaker(sort: readonly FieldSortKey[]): FieldSortKey {
   return { field: "created", direction: sort.at(-1)?.direction ?? "asc" };
 }
 
-function behindId({ id }: EventRow, direction: Direction): Condition {
+function afterId({ id }: EventRow, direction: Direction): Condition {
   return direction === "asc" ? { kind: "accepted-after", id } : { kind: "text", field: "id", op: "<", value: id };
 }
 
-function beyond(event: EventRow, { field, direction }: FieldSortKey): Condition {
-  if (field === "created") return beyondTime(event, direction);
+function afterInKey(event: EventRow, { field, direction }: FieldSortKey): Condition {
+  if (field === "created") return afterTime(event, direction);
   const value = valueOf(event, field);
   const absent: Condition = { kind: "absent", field };
   if (value === null) return direction === "asc" ? { kind: "not", condition: absent } : NOTHING;
@@ -44,7 +46,7 @@ function beyond(event: EventRow, { field, direction }: FieldSortKey): Condition 
 }
 
 /** The separate bound on the time comes first, because stores can skip by it. */
-function beyondTime({ created, id }: EventRow, direction: Direction): Condition {
+function afterTime({ created, id }: EventRow, direction: Direction): Condition {
   const op = direction === "asc" ? ">" : "<";
   const moment = (relation: ComparisonOp): Condition => ({
     kind: "number",

@@ -2,48 +2,48 @@ import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { canonical } from "./fields.ts";
 import type { Token } from "./lexer.ts";
 import { isField, readList, readLiteral, readName, readNumber, readString } from "./parse-values.ts";
-import { acceptSymbol, acceptWord, expectSymbol, isSymbol, isWord, peek, unexpected } from "./reader.ts";
-import type { Reader } from "./reader.ts";
+import { acceptSymbol, acceptWord, expectSymbol, isSymbol, isWord, peek, unexpected } from "./token-cursor.ts";
+import type { TokenCursor } from "./token-cursor.ts";
 import type { CompareOp, Expression, FieldTest, Logic, Name, NumberLiteral } from "./syntax.ts";
 
 /** Deepest nesting of parentheses and NOT. */
 export const NESTING_LIMIT = 64;
 
 /** `condition = conjunction ( "OR" conjunction )*` */
-export function readCondition(reader: Reader): Expression {
-  return readLogic(reader, readComparison);
+export function readCondition(cursor: TokenCursor): Expression {
+  return readLogic(cursor, readComparison);
 }
 
 /** Reads tests combined by AND, OR, NOT and parentheses. */
-export function readLogic<Test>(reader: Reader, readTest: (reader: Reader) => Logic<Test>): Logic<Test> {
-  const parts = [readConjunction(reader, readTest)];
-  while (acceptWord(reader, "OR")) parts.push(readConjunction(reader, readTest));
+export function readLogic<Test>(cursor: TokenCursor, readTest: (cursor: TokenCursor) => Logic<Test>): Logic<Test> {
+  const parts = [readConjunction(cursor, readTest)];
+  while (acceptWord(cursor, "OR")) parts.push(readConjunction(cursor, readTest));
   return parts.length === 1 ? parts[0]! : { kind: "or", parts };
 }
 
 /** `conjunction = negation ( "AND" negation )*` */
-function readConjunction<Test>(reader: Reader, readTest: (reader: Reader) => Logic<Test>): Logic<Test> {
-  const parts = [readNegation(reader, readTest)];
-  while (acceptWord(reader, "AND")) parts.push(readNegation(reader, readTest));
+function readConjunction<Test>(cursor: TokenCursor, readTest: (cursor: TokenCursor) => Logic<Test>): Logic<Test> {
+  const parts = [readNegation(cursor, readTest)];
+  while (acceptWord(cursor, "AND")) parts.push(readNegation(cursor, readTest));
   return parts.length === 1 ? parts[0]! : { kind: "and", parts };
 }
 
 /** `negation = "NOT" negation | "(" condition ")" | comparison` */
-function readNegation<Test>(reader: Reader, readTest: (reader: Reader) => Logic<Test>): Logic<Test> {
-  const token = peek(reader);
+function readNegation<Test>(cursor: TokenCursor, readTest: (cursor: TokenCursor) => Logic<Test>): Logic<Test> {
+  const token = peek(cursor);
   const nests = isWord(token, "NOT") || isSymbol(token, "(");
-  if (!nests) return readTest(reader);
-  if (reader.depth === NESTING_LIMIT) {
-    throw queryFault(reader.text, token.span, `conditions nest more than ${NESTING_LIMIT} deep`);
+  if (!nests) return readTest(cursor);
+  if (cursor.depth === NESTING_LIMIT) {
+    throw queryFault(cursor.text, token.span, `conditions nest more than ${NESTING_LIMIT} deep`);
   }
-  reader.at += 1;
-  reader.depth += 1;
+  cursor.at += 1;
+  cursor.depth += 1;
   const inner: Logic<Test> = isWord(token, "NOT")
-    ? { kind: "not", part: readNegation(reader, readTest) }
-    : readLogic(reader, readTest);
-  if (isSymbol(token, "(") && !acceptSymbol(reader, ")"))
-    throw unexpected(reader, 'AND, OR or ")"', didYouMean(peek(reader).text, ["AND", "OR"]));
-  reader.depth -= 1;
+    ? { kind: "not", part: readNegation(cursor, readTest) }
+    : readLogic(cursor, readTest);
+  if (isSymbol(token, "(") && !acceptSymbol(cursor, ")"))
+    throw unexpected(cursor, 'AND, OR or ")"', didYouMean(peek(cursor).text, ["AND", "OR"]));
+  cursor.depth -= 1;
   return inner;
 }
 
@@ -51,21 +51,21 @@ function readNegation<Test>(reader: Reader, readTest: (reader: Reader) => Logic<
  * `comparison = field ( relation | nullity | test )`,
  * `test = [ "NOT" ] ( containing | matching | membership | within | near )`
  */
-function readComparison(reader: Reader): Expression {
+function readComparison(cursor: TokenCursor): Expression {
   const expected = 'a field, NOT or "("';
-  const slip = isField(peek(reader)) ? null : didYouMean(peek(reader).text, ["NOT"]);
-  if (slip !== null && (isField(peek(reader, 1)) || isSymbol(peek(reader, 1), "("))) {
-    throw unexpected(reader, expected, slip);
+  const slip = isField(peek(cursor)) ? null : didYouMean(peek(cursor).text, ["NOT"]);
+  if (slip !== null && (isField(peek(cursor, 1)) || isSymbol(peek(cursor, 1), "("))) {
+    throw unexpected(cursor, expected, slip);
   }
-  const field = readName(reader, expected);
-  const op = compareOp(peek(reader));
+  const field = readName(cursor, expected);
+  const op = compareOp(peek(cursor));
   if (op !== null) {
-    reader.at += 1;
-    return { kind: "compare", field, op, value: readLiteral(reader, field) };
+    cursor.at += 1;
+    return { kind: "compare", field, op, value: readLiteral(cursor, field) };
   }
-  if (acceptWord(reader, "IS")) return readNullity(reader, { kind: "null", field });
-  const negated = acceptWord(reader, "NOT");
-  const test = readTest(reader, field, negated);
+  if (acceptWord(cursor, "IS")) return readNullity(cursor, { kind: "null", field });
+  const negated = acceptWord(cursor, "NOT");
+  const test = readTest(cursor, field, negated);
   return negated ? { kind: "not", part: test } : test;
 }
 
@@ -73,47 +73,47 @@ function readComparison(reader: Reader): Expression {
  * `containing = "CONTAINS" string`, `matching = "MATCHES" string`,
  * `membership = "IN" "(" literal ( "," literal )* ")"`
  */
-function readTest(reader: Reader, field: Name, negated: boolean): FieldTest {
-  if (acceptWord(reader, "CONTAINS")) return { kind: "contains", field, value: readString(reader) };
-  if (acceptWord(reader, "MATCHES")) return { kind: "matches", field, value: readString(reader) };
-  if (acceptWord(reader, "IN"))
-    return { kind: "in", field, values: readList(reader, (inner) => readLiteral(inner, field)) };
-  if (acceptWord(reader, "WITHIN")) return readWithin(reader, field);
-  if (acceptWord(reader, "NEAR")) return readNear(reader, field);
+function readTest(cursor: TokenCursor, field: Name, negated: boolean): FieldTest {
+  if (acceptWord(cursor, "CONTAINS")) return { kind: "contains", field, value: readString(cursor) };
+  if (acceptWord(cursor, "MATCHES")) return { kind: "matches", field, value: readString(cursor) };
+  if (acceptWord(cursor, "IN"))
+    return { kind: "in", field, values: readList(cursor, (inner) => readLiteral(inner, field)) };
+  if (acceptWord(cursor, "WITHIN")) return readWithin(cursor, field);
+  if (acceptWord(cursor, "NEAR")) return readNear(cursor, field);
   const words = canonical(field.text) === "geo" ? ["WITHIN", "NEAR"] : ["CONTAINS", "MATCHES", "IN"];
   const relations = canonical(field.text) === "geo" ? [] : ["=", "!=", "<>", "<", "<=", ">", ">="];
   const expected = negated ? oneOf(words) : oneOf([...relations, "NOT", ...words, "IS"]);
-  throw unexpected(reader, expected, didYouMean(peek(reader).text, [...words, "IS"]));
+  throw unexpected(cursor, expected, didYouMean(peek(cursor).text, [...words, "IS"]));
 }
 
 /** `within = "WITHIN" "(" number "," number "," number "," number ")"`: south, west, north, east */
-function readWithin(reader: Reader, field: Name): FieldTest {
-  const [south, west, north, east] = readNumbers(reader, 4);
+function readWithin(cursor: TokenCursor, field: Name): FieldTest {
+  const [south, west, north, east] = readNumbers(cursor, 4);
   return { kind: "within", field, edges: [south!, west!, north!, east!] };
 }
 
 /** `near = "NEAR" "(" number "," number "," number ")"`: latitude, longitude, kilometres */
-function readNear(reader: Reader, field: Name): FieldTest {
-  const [lat, lon, km] = readNumbers(reader, 3);
+function readNear(cursor: TokenCursor, field: Name): FieldTest {
+  const [lat, lon, km] = readNumbers(cursor, 3);
   return { kind: "near", field, circle: [lat!, lon!, km!] };
 }
 
-function readNumbers(reader: Reader, count: number): NumberLiteral[] {
+function readNumbers(cursor: TokenCursor, count: number): NumberLiteral[] {
   const numbers: NumberLiteral[] = [];
   for (let i = 0; i < count; i++) {
-    expectSymbol(reader, i === 0 ? "(" : ",");
-    numbers.push(readNumber(reader));
+    expectSymbol(cursor, i === 0 ? "(" : ",");
+    numbers.push(readNumber(cursor));
   }
-  expectSymbol(reader, ")");
+  expectSymbol(cursor, ")");
   return numbers;
 }
 
 /** `nullity = "IS" [ "NOT" ] "NULL"` */
-export function readNullity<Test extends { readonly kind: "null" }>(reader: Reader, test: Test): Logic<Test> {
-  const negated = acceptWord(reader, "NOT");
-  if (!acceptWord(reader, "NULL")) {
-    const hint = didYouMean(peek(reader).text, negated ? ["NULL"] : ["NULL", "NOT"]);
-    throw unexpected(reader, negated ? "NULL" : "NULL or NOT NULL", hint);
+export function readNullity<Test extends { readonly kind: "null" }>(cursor: TokenCursor, test: Test): Logic<Test> {
+  const negated = acceptWord(cursor, "NOT");
+  if (!acceptWord(cursor, "NULL")) {
+    const hint = didYouMean(peek(cursor).text, negated ? ["NULL"] : ["NULL", "NOT"]);
+    throw unexpected(cursor, negated ? "NULL" : "NULL or NOT NULL", hint);
   }
   return negated ? { kind: "not", part: test } : test;
 }

@@ -3,8 +3,8 @@ import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, USERS, canonical } from "./fields.ts";
 import type { Token } from "./lexer.ts";
 import { isAttribute } from "./plan.ts";
-import { acceptSymbol, expectSymbol, isSymbol, isWord, lastEnd, peek, take, unexpected } from "./reader.ts";
-import type { Reader } from "./reader.ts";
+import { acceptSymbol, expectSymbol, isSymbol, isWord, lastEnd, peek, take, unexpected } from "./token-cursor.ts";
+import type { TokenCursor } from "./token-cursor.ts";
 import { UNITS } from "./syntax.ts";
 import type { Count, Literal, Name, NumberLiteral, Step, StringLiteral, Unit, When } from "./syntax.ts";
 
@@ -40,11 +40,11 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** `field = name | "@" attribute` */
-export function readName(reader: Reader, expected: string): Name {
-  const token = peek(reader);
+export function readName(cursor: TokenCursor, expected: string): Name {
+  const token = peek(cursor);
   const isName = token.kind === "word" && !KEYWORDS.has(token.text.toUpperCase());
-  if (!isName && token.kind !== "attribute") throw unexpected(reader, expected);
-  reader.at += 1;
+  if (!isName && token.kind !== "attribute") throw unexpected(cursor, expected);
+  cursor.at += 1;
   return { text: token.value, span: token.span };
 }
 
@@ -56,18 +56,18 @@ export function isField(token: Token): boolean {
 }
 
 /** `literal = string | [ "+" | "-" ] number | when`; a string followed by steps is a date */
-export function readLiteral(reader: Reader, field: Name): Literal {
-  const token = peek(reader);
-  if (token.kind === "number" || isSymbol(token, "-") || isSymbol(token, "+")) return readNumber(reader);
-  const next = peek(reader, 1);
+export function readLiteral(cursor: TokenCursor, field: Name): Literal {
+  const token = peek(cursor);
+  if (token.kind === "number" || isSymbol(token, "-") || isSymbol(token, "+")) return readNumber(cursor);
+  const next = peek(cursor, 1);
   const hasSteps = isSymbol(next, "+") || isSymbol(next, "-");
-  if (token.kind === "string" && !hasSteps) return readString(reader);
-  if (isAttribute(field.text) && (isWord(token, "TRUE") || isWord(token, "FALSE"))) return readTruth(reader);
-  if (whenBase(token) !== null) return readWhen(reader);
+  if (token.kind === "string" && !hasSteps) return readString(cursor);
+  if (isAttribute(field.text) && (isWord(token, "TRUE") || isWord(token, "FALSE"))) return readTruth(cursor);
+  if (whenBase(token) !== null) return readWhen(cursor);
   const quoted = token.kind === "word" ? `Put strings in quotes: '${shorten(token.text)}'.` : null;
-  if (isWord(token, "NULL")) throw unexpected(reader, "a string, a number or a date", "Write IS NULL or IS NOT NULL.");
+  if (isWord(token, "NULL")) throw unexpected(cursor, "a string, a number or a date", "Write IS NULL or IS NOT NULL.");
   const moment = holdsDate(field) ? didYouMean(token.text, ["TODAY", "NOW"]) : null;
-  throw unexpected(reader, "a string, a number or a date", moment ?? quoted);
+  throw unexpected(cursor, "a string, a number or a date", moment ?? quoted);
 }
 
 function holdsDate(field: Name): boolean {
@@ -75,46 +75,46 @@ function holdsDate(field: Name): boolean {
 }
 
 /** Reads TRUE or FALSE. Attributes posted as booleans compare as text. */
-function readTruth(reader: Reader): StringLiteral {
-  const { text, span } = take(reader);
+function readTruth(cursor: TokenCursor): StringLiteral {
+  const { text, span } = take(cursor);
   return { kind: "string", value: text.toLowerCase(), span };
 }
 
-export function readNumber(reader: Reader): NumberLiteral {
-  const { start } = peek(reader).span;
-  const negative = isSymbol(peek(reader), "-");
-  if (negative || isSymbol(peek(reader), "+")) reader.at += 1;
-  if (peek(reader).kind !== "number") throw unexpected(reader, "a number");
-  const magnitude = Number(take(reader).text);
-  const span = { start, end: lastEnd(reader) };
-  if (!Number.isFinite(magnitude)) throw queryFault(reader.text, span, "the number is too large");
+export function readNumber(cursor: TokenCursor): NumberLiteral {
+  const { start } = peek(cursor).span;
+  const negative = isSymbol(peek(cursor), "-");
+  if (negative || isSymbol(peek(cursor), "+")) cursor.at += 1;
+  if (peek(cursor).kind !== "number") throw unexpected(cursor, "a number");
+  const magnitude = Number(take(cursor).text);
+  const span = { start, end: lastEnd(cursor) };
+  if (!Number.isFinite(magnitude)) throw queryFault(cursor.text, span, "the number is too large");
   return { kind: "number", value: negative && magnitude !== 0 ? -magnitude : magnitude, span };
 }
 
-export function readString(reader: Reader): StringLiteral {
-  const token = peek(reader);
+export function readString(cursor: TokenCursor): StringLiteral {
+  const token = peek(cursor);
   if (token.kind !== "string") {
     const hint =
       token.kind === "end" || token.kind === "symbol" ? null : `Put strings in quotes: '${shorten(token.text)}'.`;
-    throw unexpected(reader, "a string", hint);
+    throw unexpected(cursor, "a string", hint);
   }
-  reader.at += 1;
+  cursor.at += 1;
   return { kind: "string", value: token.value, span: token.span };
 }
 
 /** `when = ( "TODAY" | "NOW" | date ) ( ( "+" | "-" ) step )*` */
-export function readWhen(reader: Reader): When {
-  const token = peek(reader);
+export function readWhen(cursor: TokenCursor): When {
+  const token = peek(cursor);
   const base = whenBase(token);
-  if (base === null) throw unexpected(reader, "TODAY, NOW or a date", didYouMean(token.text, ["TODAY", "NOW"]));
-  reader.at += 1;
+  if (base === null) throw unexpected(cursor, "TODAY, NOW or a date", didYouMean(token.text, ["TODAY", "NOW"]));
+  cursor.at += 1;
   const steps: Step[] = [];
-  while (isSymbol(peek(reader), "+") || isSymbol(peek(reader), "-")) {
-    const back = take(reader).text === "-";
-    const { unit, count } = readStep(reader, 0);
+  while (isSymbol(peek(cursor), "+") || isSymbol(peek(cursor), "-")) {
+    const back = take(cursor).text === "-";
+    const { unit, count } = readStep(cursor, 0);
     steps.push({ unit, count: back && count !== 0 ? -count : count });
   }
-  return { kind: "when", base, steps, span: { start: token.span.start, end: lastEnd(reader) } };
+  return { kind: "when", base, steps, span: { start: token.span.start, end: lastEnd(cursor) } };
 }
 
 export function whenBase(token: Token): When["base"] | null {
@@ -124,32 +124,32 @@ export function whenBase(token: Token): When["base"] | null {
 }
 
 /** `step = ( "MINUTES" | "HOURS" | "DAYS" | "WEEKS" | "MONTHS" ) "(" n ")"` */
-export function readStep(reader: Reader, least: 0 | 1): Step {
-  const token = peek(reader);
+export function readStep(cursor: TokenCursor, least: 0 | 1): Step {
+  const token = peek(cursor);
   const unit: Unit | undefined = UNITS.find((name) => isWord(token, name));
-  if (unit === undefined) throw unexpected(reader, oneOf(UNITS), didYouMean(token.text, UNITS));
-  reader.at += 1;
-  expectSymbol(reader, "(");
-  const { value } = readCount(reader, least, STEP_LIMIT);
-  expectSymbol(reader, ")");
+  if (unit === undefined) throw unexpected(cursor, oneOf(UNITS), didYouMean(token.text, UNITS));
+  cursor.at += 1;
+  expectSymbol(cursor, "(");
+  const { value } = readCount(cursor, least, STEP_LIMIT);
+  expectSymbol(cursor, ")");
   return { unit, count: value };
 }
 
-export function readCount(reader: Reader, min: number, max: number): Count {
-  const token = peek(reader);
+export function readCount(cursor: TokenCursor, min: number, max: number): Count {
+  const token = peek(cursor);
   const value = token.kind === "number" && /^\d+$/.test(token.text) ? Number(token.text) : NaN;
   if (!(value >= min && value <= max)) {
-    throw unexpected(reader, `a whole number from ${min} to ${max.toLocaleString("en-US")}`);
+    throw unexpected(cursor, `a whole number from ${min} to ${max.toLocaleString("en-US")}`);
   }
-  reader.at += 1;
+  cursor.at += 1;
   return { value, span: token.span };
 }
 
 /** `"(" item ( "," item )* ")"` */
-export function readList<Item>(reader: Reader, readItem: (reader: Reader) => Item): Item[] {
-  expectSymbol(reader, "(");
-  const items = [readItem(reader)];
-  while (acceptSymbol(reader, ",")) items.push(readItem(reader));
-  if (!acceptSymbol(reader, ")")) throw unexpected(reader, '"," or ")"');
+export function readList<Item>(cursor: TokenCursor, readItem: (cursor: TokenCursor) => Item): Item[] {
+  expectSymbol(cursor, "(");
+  const items = [readItem(cursor)];
+  while (acceptSymbol(cursor, ",")) items.push(readItem(cursor));
+  if (!acceptSymbol(cursor, ")")) throw unexpected(cursor, '"," or ")"');
   return items;
 }

@@ -4,8 +4,8 @@ import { tokenize } from "./lexer.ts";
 import { readCondition } from "./parse-conditions.ts";
 import { readColumns, readCompare, readFill, readGroupBy, readHaving, readSort } from "./parse-groups.ts";
 import { CLAUSES, isField, readCount, readName, readWhen } from "./parse-values.ts";
-import { acceptSymbol, expectSymbol, expectWord, isSymbol, isWord, peek, unexpected } from "./reader.ts";
-import type { Reader } from "./reader.ts";
+import { acceptSymbol, expectSymbol, expectWord, isSymbol, isWord, peek, unexpected } from "./token-cursor.ts";
+import type { TokenCursor } from "./token-cursor.ts";
 import type { Clauses, Count, Expression, Name, Occurs, Query } from "./syntax.ts";
 
 const TAKE_LIMIT = 500;
@@ -27,29 +27,29 @@ export function parseQuery(text: string, { takeLimit = TAKE_LIMIT }: ParserOptio
 export type ParserOptions = { readonly takeLimit?: number };
 
 /** `query = "GET" table clause*` */
-function readQuery(reader: Reader): Query {
-  expectWord(reader, "GET");
-  const { table, key } = readTable(reader);
+function readQuery(cursor: TokenCursor): Query {
+  expectWord(cursor, "GET");
+  const { table, key } = readTable(cursor);
   const clauses = { ...NO_CLAUSES };
-  while (peek(reader).kind !== "end") readClause(reader, clauses);
+  while (peek(cursor).kind !== "end") readClause(cursor, clauses);
   return { table, class: key, clauses };
 }
 
 /** `table = ( "events" | "users" ) [ "." class ]`, without blanks around the dot */
-function readTable(reader: Reader): { table: Query["table"]; key: Name | null } {
-  const token = peek(reader);
+function readTable(cursor: TokenCursor): { table: Query["table"]; key: Name | null } {
+  const token = peek(cursor);
   const name = TABLES.find((table) => isWord(token, table));
-  if (name === undefined) throw unexpected(reader, "events or users", didYouMean(token.text, TABLES));
-  reader.at += 1;
+  if (name === undefined) throw unexpected(cursor, "events or users", didYouMean(token.text, TABLES));
+  cursor.at += 1;
   const table = { name, span: token.span };
-  const next = peek(reader);
-  if (isSymbol(next, ".")) throw unexpected(reader, "the key of a class right after the dot", null, reader.at + 1);
+  const next = peek(cursor);
+  if (isSymbol(next, ".")) throw unexpected(cursor, "the key of a class right after the dot", null, cursor.at + 1);
   if (next.kind !== "class") return { table, key: null };
   if (!CLASS_KEY.test(next.value)) {
     const what = `"${shorten(next.value)}" is not a valid class key`;
-    throw queryFault(reader.text, next.span, what, "Keys consist of at most 63 letters a to z, digits and hyphens.");
+    throw queryFault(cursor.text, next.span, what, "Keys consist of at most 63 letters a to z, digits and hyphens.");
   }
-  reader.at += 1;
+  cursor.at += 1;
   return { table, key: { text: next.value, span: next.span } };
 }
 
@@ -72,54 +72,54 @@ const NO_CLAUSES: Clauses = {
  * `clause = where | take | skip | sort | groupBy | occurs | columns | having | compare | fill`,
  * each at most once
  */
-function readClause(reader: Reader, clauses: MutableClauses): void {
-  const start = peek(reader);
-  if (isWord(start, "WHERE")) once(reader, clauses, "where", readWhere);
-  else if (isWord(start, "TAKE")) once(reader, clauses, "take", readTake);
-  else if (isWord(start, "SKIP")) once(reader, clauses, "skip", readSkip);
-  else if (isWord(start, "SORT")) once(reader, clauses, "sort", readSort);
-  else if (isWord(start, "GROUPBY") || isWord(start, "GROUP")) once(reader, clauses, "groupBy", readGroupBy);
-  else if (isWord(start, "COLUMNS")) once(reader, clauses, "columns", readColumns);
-  else if (isWord(start, "HAVING")) once(reader, clauses, "having", readHaving);
-  else if (isWord(start, "COMPARE")) once(reader, clauses, "compare", readCompare);
-  else if (isWord(start, "FILL")) once(reader, clauses, "fill", readFill);
+function readClause(cursor: TokenCursor, clauses: MutableClauses): void {
+  const start = peek(cursor);
+  if (isWord(start, "WHERE")) once(cursor, clauses, "where", readWhere);
+  else if (isWord(start, "TAKE")) once(cursor, clauses, "take", readTake);
+  else if (isWord(start, "SKIP")) once(cursor, clauses, "skip", readSkip);
+  else if (isWord(start, "SORT")) once(cursor, clauses, "sort", readSort);
+  else if (isWord(start, "GROUPBY") || isWord(start, "GROUP")) once(cursor, clauses, "groupBy", readGroupBy);
+  else if (isWord(start, "COLUMNS")) once(cursor, clauses, "columns", readColumns);
+  else if (isWord(start, "HAVING")) once(cursor, clauses, "having", readHaving);
+  else if (isWord(start, "COMPARE")) once(cursor, clauses, "compare", readCompare);
+  else if (isWord(start, "FILL")) once(cursor, clauses, "fill", readFill);
   else if (
     isWord(start, "OCCURS") ||
-    ((start.kind === "word" || start.kind === "attribute") && isWord(peek(reader, 1), "OCCURS"))
+    ((start.kind === "word" || start.kind === "attribute") && isWord(peek(cursor, 1), "OCCURS"))
   ) {
-    once(reader, clauses, "occurs", readOccurs);
-  } else throw unexpectedClause(reader, clauses);
+    once(cursor, clauses, "occurs", readOccurs);
+  } else throw unexpectedClause(cursor, clauses);
 }
 
 function once<Key extends keyof Clauses>(
-  reader: Reader,
+  cursor: TokenCursor,
   clauses: MutableClauses,
   key: Key,
-  read: (reader: Reader) => Clauses[Key],
+  read: (cursor: TokenCursor) => Clauses[Key],
 ): void {
   if (clauses[key] !== null) {
     const what = `${key.toUpperCase()} occurs a second time`;
-    throw queryFault(reader.text, peek(reader).span, what, "Each clause may occur only once.");
+    throw queryFault(cursor.text, peek(cursor).span, what, "Each clause may occur only once.");
   }
-  clauses[key] = read(reader);
+  clauses[key] = read(cursor);
 }
 
-function unexpectedClause(reader: Reader, clauses: Clauses): Error {
-  const start = peek(reader);
-  const slip = isField(start) ? didYouMean(peek(reader, 1).text, ["OCCURS"]) : null;
-  if (slip !== null) throw unexpected(reader, "OCCURS", slip, reader.at + 1);
+function unexpectedClause(cursor: TokenCursor, clauses: Clauses): Error {
+  const start = peek(cursor);
+  const slip = isField(start) ? didYouMean(peek(cursor, 1).text, ["OCCURS"]) : null;
+  if (slip !== null) throw unexpected(cursor, "OCCURS", slip, cursor.at + 1);
   const open = CLAUSES.filter((name) => clauses[clauseKey(name)] === null);
-  const previous = reader.tokens[reader.at - 1]!;
+  const previous = cursor.tokens[cursor.at - 1]!;
   const joins = clauses.where !== null && previous.kind !== "class" ? ["AND", "OR"] : [];
-  const directions = lacksDirection(reader) ? ["ASC", "DESC"] : [];
+  const directions = lacksDirection(cursor) ? ["ASC", "DESC"] : [];
   const hint = didYouMean(start.text, [...directions, ...CLAUSES, "AND", "OR"]);
   const expected = [...directions, ...joins, ...open];
-  return unexpected(reader, expected.length === 0 ? "the end of the query" : oneOf(expected), hint);
+  return unexpected(cursor, expected.length === 0 ? "the end of the query" : oneOf(expected), hint);
 }
 
 /** Returns whether the last tokens are a SORT without a direction. */
-function lacksDirection(reader: Reader): boolean {
-  return reader.at >= 2 && isWord(reader.tokens[reader.at - 2]!, "SORT");
+function lacksDirection(cursor: TokenCursor): boolean {
+  return cursor.at >= 2 && isWord(cursor.tokens[cursor.at - 2]!, "SORT");
 }
 
 function clauseKey(name: (typeof CLAUSES)[number]): keyof Clauses {
@@ -127,30 +127,30 @@ function clauseKey(name: (typeof CLAUSES)[number]): keyof Clauses {
 }
 
 /** `where = "WHERE" condition` */
-function readWhere(reader: Reader): Expression {
-  expectWord(reader, "WHERE");
-  return readCondition(reader);
+function readWhere(cursor: TokenCursor): Expression {
+  expectWord(cursor, "WHERE");
+  return readCondition(cursor);
 }
 
 /** `take = "TAKE" n`, from 1 to 500; unlimited in exports */
-function readTake(reader: Reader): Count {
-  expectWord(reader, "TAKE");
-  return readCount(reader, 1, reader.takeLimit);
+function readTake(cursor: TokenCursor): Count {
+  expectWord(cursor, "TAKE");
+  return readCount(cursor, 1, cursor.takeLimit);
 }
 
 /** `skip = "SKIP" n` */
-function readSkip(reader: Reader): Count {
-  expectWord(reader, "SKIP");
-  return readCount(reader, 0, SKIP_LIMIT);
+function readSkip(cursor: TokenCursor): Count {
+  expectWord(cursor, "SKIP");
+  return readCount(cursor, 0, SKIP_LIMIT);
 }
 
 /** `occurs = [ field ] "OCCURS" "(" when [ "," when ] ")"` */
-function readOccurs(reader: Reader): Occurs {
-  const field = isWord(peek(reader), "OCCURS") ? null : readName(reader, "a field");
-  expectWord(reader, "OCCURS");
-  expectSymbol(reader, "(");
-  const from = readWhen(reader);
-  const to = acceptSymbol(reader, ",") ? readWhen(reader) : null;
-  if (!acceptSymbol(reader, ")")) throw unexpected(reader, to === null ? '",", "+", "-" or ")"' : '"+", "-" or ")"');
+function readOccurs(cursor: TokenCursor): Occurs {
+  const field = isWord(peek(cursor), "OCCURS") ? null : readName(cursor, "a field");
+  expectWord(cursor, "OCCURS");
+  expectSymbol(cursor, "(");
+  const from = readWhen(cursor);
+  const to = acceptSymbol(cursor, ",") ? readWhen(cursor) : null;
+  if (!acceptSymbol(cursor, ")")) throw unexpected(cursor, to === null ? '",", "+", "-" or ")"' : '"+", "-" or ")"');
   return { field, from, to };
 }

@@ -4,11 +4,19 @@ import type { Context } from "./conditions.ts";
 import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
-import type { EventConditionField } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
 import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
-import type { Aggregate, ComparisonOp, Grouping, HavingCondition, NumberSource, Period, PeriodUnit } from "./plan.ts";
-import type { GroupColumn, Rate } from "./question.ts";
+import type {
+  Aggregate,
+  ComparisonOp,
+  ConditionField,
+  Grouping,
+  HavingCondition,
+  NumberSource,
+  Period,
+  PeriodUnit,
+} from "./plan.ts";
+import type { GroupColumn, Rate } from "./planned-query.ts";
 import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
 import { endOf, firstMoment, readWhen } from "./when.ts";
@@ -49,7 +57,7 @@ const KEYS = [
 /** Column names that an aggregate may not take. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
 
-type EventContext = Context<EventConditionField>;
+type EventContext = Context<ConditionField>;
 
 /** @throws LoggiaError `bad_query` */
 export function planGroupings(context: EventContext, keys: readonly Key[]): Grouping[] {
@@ -121,14 +129,14 @@ export class Terms {
     for (const { of, as } of columns ?? []) if (as !== null) this.#named.set(as.text.toLowerCase(), of);
   }
 
-  /** The rates; complete once all terms are planned, see {@link settled}. */
+  /** The rates; complete once all terms are planned, see {@link finalIndex}. */
   get rates(): readonly Rate[] {
     return this.#rates;
   }
 
   /**
    * Returns the index of a term of SORT or HAVING; names of columns take precedence. The index of a
-   * rate is negative and must be converted by {@link settled}.
+   * rate is negative and must be converted by {@link finalIndex}.
    */
   indexOf(term: Term): "key" | number {
     const named = term.kind === "name" ? this.#named.get(term.name.text.toLowerCase()) : undefined;
@@ -136,7 +144,7 @@ export class Terms {
   }
 
   /** Converts an index once all terms are planned: rates follow all aggregates. */
-  settled(index: number): number {
+  finalIndex(index: number): number {
     return index >= 0 ? index : this.aggregates.length - 1 - index;
   }
 
@@ -260,7 +268,7 @@ function lengthOfStep({ unit, count }: Step): number | null {
   return minutes === null ? null : minutes * MINUTE_MS * count;
 }
 
-/** Plans the columns of a grouped query, those of fixed name first. Indices are not settled yet. */
+/** Plans the columns of a grouped query, those of fixed name first. Indices are not final yet. */
 export function planColumns(text: string, terms: Terms, columns: readonly Column[] | null): GroupColumn[] {
   if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOfColumn(usualTerm(name)) }));
   const shown = columns.map(({ of, as }) => ({
@@ -354,17 +362,17 @@ function valueIn(text: string, terms: Terms, term: Term, isCompared: boolean): n
   throw queryFault(text, name.span, `HAVING compares numbers, and ${aggregate.kind.toUpperCase()} gives a text`);
 }
 
-/** Returns a condition with all indices settled. */
-export function settledHaving(terms: Terms, having: HavingCondition): HavingCondition {
+/** Returns a condition with final indices. */
+export function finalHaving(terms: Terms, having: HavingCondition): HavingCondition {
   switch (having.kind) {
     case "and":
     case "or":
-      return { ...having, conditions: having.conditions.map((part) => settledHaving(terms, part)) };
+      return { ...having, conditions: having.conditions.map((part) => finalHaving(terms, part)) };
     case "not":
-      return { kind: "not", condition: settledHaving(terms, having.condition) };
+      return { kind: "not", condition: finalHaving(terms, having.condition) };
     case "compare":
     case "absent":
-      return { ...having, aggregate: terms.settled(having.aggregate) };
+      return { ...having, aggregate: terms.finalIndex(having.aggregate) };
   }
   throw having satisfies never;
 }
@@ -383,6 +391,6 @@ export function filledKey(text: string, by: readonly Grouping[], span: Name["spa
 }
 
 /** Returns whether a grouping of time cannot be aligned with one some months earlier. */
-export function isOutOfStep(by: Grouping, { unit }: Step): by is Period {
+export function isMisaligned(by: Grouping, { unit }: Step): by is Period {
   return unit === "MONTHS" && by.kind === "period" && (by.unit === "weeks" || (by.unit === "days" && by.count > 1));
 }

@@ -6,14 +6,14 @@ import { eventColumns, sortField } from "./event-fields.ts";
 import { QueryFault, queryFault } from "./fault.ts";
 import { EVENTS, USERS, unknownField } from "./fields.ts";
 import { asksForGroups } from "./grouped.ts";
-import { withHabit } from "./habits.ts";
+import { withForeignSyntaxHint } from "./foreign-syntax-hints.ts";
 import { parseQuery } from "./parser.ts";
 import type { ParserOptions } from "./parser.ts";
 import { EVERYTHING, USER_FIELDS, deepFreeze, freezePlan } from "./plan.ts";
 import type { Aggregate, Condition, Grouping, HavingCondition, ListPlan, UserField, UsersPlan } from "./plan.ts";
-import { Terms, filledKey, isOutOfStep, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
-import { settledHaving, spanOfKey } from "./plan-groups.ts";
-import type { AfterStore, GroupQuestion, Question } from "./question.ts";
+import { Terms, filledKey, isMisaligned, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
+import { finalHaving, spanOfKey } from "./plan-groups.ts";
+import type { AfterStore, PlannedGroups, PlannedQuery } from "./planned-query.ts";
 import { timeRangeOf } from "./time-range.ts";
 import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
@@ -41,7 +41,7 @@ export const WHOLE = 1_000_000_000;
  *
  * @throws LoggiaError `bad_query`, with line, column and what was expected there
  */
-export function planQuery(text: string, asked: QueryContext): Question {
+export function planQuery(text: string, asked: QueryContext): PlannedQuery {
   const context = { ...asked, expressions: { size: 0, ranges: 0 } };
   const source = wellFormed(text);
   const query = parsed(source, context.whole === true ? { takeLimit: WHOLE } : {});
@@ -55,7 +55,7 @@ function parsed(text: string, options: ParserOptions): Query {
   try {
     return parseQuery(text, options);
   } catch (error) {
-    throw error instanceof QueryFault ? withHabit(text, error) : error;
+    throw error instanceof QueryFault ? withForeignSyntaxHint(text, error) : error;
   }
 }
 
@@ -73,7 +73,7 @@ function planList(text: string, query: Query, context: PlanContext): ListPlan {
   };
 }
 
-function planGroups(text: string, query: Query, context: PlanContext): GroupQuestion {
+function planGroups(text: string, query: Query, context: PlanContext): PlannedGroups {
   const { sort, skip, take, columns, groupBy, having, compare, fill } = query.clauses;
   const conditionContext = { text, table: EVENTS, ...context };
   const by = planGroupings(conditionContext, groupBy ?? []);
@@ -81,16 +81,16 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
   const shown = planColumns(text, terms, columns);
   const sorted = sort === null ? "key" : terms.indexOf(sort.key);
   const condition = having === null ? null : planHaving(conditionContext, terms, having);
-  const settled = (index: "key" | number): "key" | number => (index === "key" ? index : terms.settled(index));
+  const finalIndexOf = (index: "key" | number): "key" | number => (index === "key" ? index : terms.finalIndex(index));
   const order: AfterStore = {
-    having: condition === null ? null : settledHaving(terms, condition),
-    sort: { by: settled(sorted), direction: sort?.direction ?? "asc" },
+    having: condition === null ? null : finalHaving(terms, condition),
+    sort: { by: finalIndexOf(sorted), direction: sort?.direction ?? "asc" },
     skip: skip?.value ?? 0,
     take: take?.value ?? null,
   };
   const filled = fill === null ? null : filledKey(text, by, fill.span);
-  const outOfStep = compare === null ? -1 : by.findIndex((grouping) => isOutOfStep(grouping, compare.step));
-  if (compare !== null && outOfStep !== -1) {
+  const misaligned = compare === null ? -1 : by.findIndex((grouping) => isMisaligned(grouping, compare.step));
+  if (compare !== null && misaligned !== -1) {
     throw queryFault(text, compare.span, "these periods cannot be aligned with months", "Use WEEKS(n) or DAYS(n).");
   }
   const where = planEventConditions(text, query, context);
@@ -108,7 +108,7 @@ function planGroups(text: string, query: Query, context: PlanContext): GroupQues
     fill: filled,
     after: isAfter ? order : null,
     compare: compare?.step ?? null,
-    columns: shown.map(({ name, shows }) => ({ name, shows: settled(shows) })),
+    columns: shown.map(({ name, shows }) => ({ name, shows: finalIndexOf(shows) })),
     now_ms: context.now_ms,
     zone: context.zone,
   };

@@ -1,6 +1,6 @@
 import { fold } from "../events/text.ts";
 import { requirementOf, treeUnlessTooLarge } from "./requirements.ts";
-import type { Found, Reader, Requirement } from "./requirements.ts";
+import type { WeightedRequirement, SequenceReader, Requirement } from "./requirements.ts";
 
 /** The folded text contains this text. */
 export type RequiredText = { readonly kind: "contains"; readonly text: string };
@@ -21,7 +21,7 @@ export function requiredTexts(pattern: string, least: number): Requirement<Requi
 }
 
 /** Reads runs of characters that are known except for case. */
-function readTexts(push: (found: Found<RequiredText>) => void, least: number): Reader {
+function readTexts(push: (found: WeightedRequirement<RequiredText>) => void, least: number): SequenceReader {
   let text = "";
   function end(): void {
     if (text.length >= least) {

@@ -11,14 +11,14 @@ export type Requirement<Leaf> = { readonly kind: "all" | "any"; readonly parts: 
  * A condition found, with its weight; those of the greatest weight are kept. `weak`: expensive to
  * look up, but better than none.
  */
-export type Found<Leaf> = {
+export type WeightedRequirement<Leaf> = {
   readonly condition: Requirement<Leaf>;
   readonly weight: number;
   readonly weak: boolean;
 };
 
 /** Reads the parts of a sequence in order, and pushes the conditions that it finds. */
-export type Reader = {
+export type SequenceReader = {
   /** One of these code points, `min` to `max` times. Ranges are those of a tree. */
   readonly take: (ranges: readonly number[], min: number, max: number | null) => void;
   readonly assert: (what: AssertionKind) => void;
@@ -26,7 +26,7 @@ export type Reader = {
   readonly end: () => void;
 };
 
-export type NewReader<Leaf> = (push: (found: Found<Leaf>) => void) => Reader;
+export type NewSequenceReader<Leaf> = (push: (found: WeightedRequirement<Leaf>) => void) => SequenceReader;
 
 /** Limits of the alternatives and the depth examined. */
 const MAX_ALTERNATIVES = 64;
@@ -37,17 +37,17 @@ const MAX_LEAVES = 4;
 const INNER_WEIGHT = 3;
 
 /**
- * Numbers of known characters: a sum up to LITTLE is unselective, a weak condition from MUCH on is
+ * Numbers of known characters: a sum up to UNSELECTIVE_CHARACTERS is unselective, a weak condition from SELECTIVE_CHARACTERS on is
  * selective.
  */
-const LITTLE = 4;
-const MUCH = 5;
+const UNSELECTIVE_CHARACTERS = 4;
+const SELECTIVE_CHARACTERS = 5;
 
 type Budget = { alternatives: number };
 
 /** Returns a condition met by each text with a match of `tree`; null if none is worth checking. */
-export function requirementOf<Leaf>(tree: Tree, newReader: NewReader<Leaf>): Requirement<Leaf> | null {
-  return derive(tree, newReader, { alternatives: MAX_ALTERNATIVES }, 0);
+export function requirementOf<Leaf>(tree: Tree, newSequenceReader: NewSequenceReader<Leaf>): Requirement<Leaf> | null {
+  return derive(tree, newSequenceReader, { alternatives: MAX_ALTERNATIVES }, 0);
 }
 
 /**
@@ -63,16 +63,21 @@ export function treeUnlessTooLarge(pattern: string): Tree | null {
   }
 }
 
-function derive<Leaf>(tree: Tree, newReader: NewReader<Leaf>, budget: Budget, depth: number): Requirement<Leaf> | null {
-  const found: Found<Leaf>[] = [];
-  const reader = newReader((one) => found.push(one));
+function derive<Leaf>(
+  tree: Tree,
+  newSequenceReader: NewSequenceReader<Leaf>,
+  budget: Budget,
+  depth: number,
+): Requirement<Leaf> | null {
+  const found: WeightedRequirement<Leaf>[] = [];
+  const reader = newSequenceReader((one) => found.push(one));
   for (const part of tree.kind === "concat" ? tree.parts : [tree]) {
     if (part.kind === "set") reader.take(part.ranges, 1, 1);
     else if (part.kind === "repeat" && part.part.kind === "set") reader.take(part.part.ranges, part.min, part.max);
     else if (part.kind === "assert") reader.assert(part.what);
     else {
       reader.end();
-      const within = inner(part, newReader, budget, depth);
+      const within = inner(part, newSequenceReader, budget, depth);
       if (within !== null) found.push(within);
     }
   }
@@ -81,10 +86,15 @@ function derive<Leaf>(tree: Tree, newReader: NewReader<Leaf>, budget: Budget, de
 }
 
 /** Returns the condition of a part, independent of its neighbours. */
-function inner<Leaf>(part: Tree, newReader: NewReader<Leaf>, budget: Budget, depth: number): Found<Leaf> | null {
+function inner<Leaf>(
+  part: Tree,
+  newSequenceReader: NewSequenceReader<Leaf>,
+  budget: Budget,
+  depth: number,
+): WeightedRequirement<Leaf> | null {
   if (depth >= MAX_DEPTH) return null;
   if (part.kind === "repeat") {
-    const condition = part.min === 0 ? null : derive(part.part, newReader, budget, depth + 1);
+    const condition = part.min === 0 ? null : derive(part.part, newSequenceReader, budget, depth + 1);
     return condition === null ? null : { condition, weight: INNER_WEIGHT, weak: false };
   }
   if (part.kind !== "union") return null;
@@ -92,28 +102,33 @@ function inner<Leaf>(part: Tree, newReader: NewReader<Leaf>, budget: Budget, dep
   if (budget.alternatives < 0) return null;
   const parts: Requirement<Leaf>[] = [];
   for (const alternative of part.parts) {
-    const condition = derive(alternative, newReader, budget, depth + 1);
+    const condition = derive(alternative, newSequenceReader, budget, depth + 1);
     if (condition === null) return null;
     parts.push(condition);
   }
   return { condition: { kind: "any", parts }, weight: INNER_WEIGHT, weak: false };
 }
 
-function choose<Leaf>(found: readonly Found<Leaf>[]): Requirement<Leaf> | null {
+function choose<Leaf>(found: readonly WeightedRequirement<Leaf>[]): Requirement<Leaf> | null {
   const byWeight = withoutRepeats(found).toSorted((a, b) => b.weight - a.weight);
   const chosen = byWeight.filter(({ weak }) => !weak).slice(0, MAX_LEAVES);
   const weak = byWeight.find((each) => each.weak);
-  if (weak !== undefined && (chosen.length === 0 || sayLittleBeside(chosen, weak))) chosen.push(weak);
+  if (weak !== undefined && (chosen.length === 0 || isWorthAdding(chosen, weak))) chosen.push(weak);
   const conditions = chosen.map(({ condition }) => condition);
   return conditions.length > 1 ? { kind: "all", parts: conditions } : (conditions[0] ?? null);
 }
 
 /** Removes duplicates: `a1a2a` requires the letter `a` twice. */
-function withoutRepeats<Leaf>(found: readonly Found<Leaf>[]): Found<Leaf>[] {
+function withoutRepeats<Leaf>(found: readonly WeightedRequirement<Leaf>[]): WeightedRequirement<Leaf>[] {
   return [...new Map(found.map((each) => [JSON.stringify(each.condition), each])).values()];
 }
 
 /** Returns whether looking up a weak condition costs less than reading what the others find. */
-function sayLittleBeside(some: readonly Found<unknown>[], { weight }: Found<unknown>): boolean {
-  return weight >= MUCH && some.reduce((sum, each) => sum + each.weight - 1, 0) <= LITTLE;
+function isWorthAdding(
+  some: readonly WeightedRequirement<unknown>[],
+  { weight }: WeightedRequirement<unknown>,
+): boolean {
+  return (
+    weight >= SELECTIVE_CHARACTERS && some.reduce((sum, each) => sum + each.weight - 1, 0) <= UNSELECTIVE_CHARACTERS
+  );
 }

@@ -16,7 +16,7 @@ import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { writeLong } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
-import type { GroupQuestion } from "../../src/query/question.ts";
+import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import { UTC } from "../../src/query/zone.ts";
 import { AUTHORIZATION, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -49,7 +49,7 @@ const BY_SOURCE = planQuery("GET events GROUPBY source", {
   logs: ["shop" as LogKey],
   now_ms: 0,
   zone: UTC,
-}) as GroupQuestion;
+}) as PlannedGroups;
 
 for (const format of FORMATS) {
   test(`the memory counted for a page as ${format.kind} covers its rows and their output`, (t) => {

@@ -5,7 +5,7 @@ import { inspect, isDeepStrictEqual } from "node:util";
 
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import { behind, isWalkable } from "../../src/query/keyset.ts";
+import { afterEvent, supportsKeyset } from "../../src/query/keyset.ts";
 import type { Condition, Source } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { listPlans, storedEvents } from "../reference/arbitrary.ts";
@@ -122,14 +122,14 @@ async function agreesOnList(store: Store, ...args: Parameters<typeof evaluateLis
  */
 async function agreesOnWalk(store: Store, ...[plan, events, marks]: Parameters<typeof evaluateList>): Promise<void> {
   const { sort } = plan;
-  if (!isWalkable(sort)) return;
+  if (!supportsKeyset(sort)) return;
   const whole = { ...plan, skip: 0, take: WALKED };
   const expected = evaluateList(whole, events, marks).rows;
   const walked: EventRow[] = [];
   while (walked.length < WALKED) {
     const last = walked.at(-1);
     const where: Condition =
-      last === undefined ? plan.where : { kind: "and", conditions: [plan.where, behind(last, sort)] };
+      last === undefined ? plan.where : { kind: "and", conditions: [plan.where, afterEvent(last, sort)] };
     const take = Math.min(WALKED_PAGE, WALKED - walked.length);
     const rows = await store.rows({ ...whole, where, take });
     walked.push(...rows);

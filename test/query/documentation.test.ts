@@ -6,7 +6,7 @@ import type { LogKey } from "../../src/events/event.ts";
 import { CLAUSES } from "../../src/query/parse-values.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { checkExpression } from "../../src/query/regex/regex.ts";
-import type { Question } from "../../src/query/question.ts";
+import type { PlannedQuery } from "../../src/query/planned-query.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { blocksOf, examples, readPage } from "./examples.ts";
 
@@ -15,7 +15,7 @@ const PARSER = ["parser", "parse-values", "parse-conditions", "parse-groups"]
   .map((name) => readFileSync(new URL(`../../src/query/${name}.ts`, import.meta.url), "utf8"))
   .join("\n");
 
-function plan(text: string): Question {
+function plan(text: string): PlannedQuery {
   return planQuery(text, { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(120) });
 }
 

@@ -3,7 +3,7 @@ import test from "ava";
 import type { LogKey } from "../../src/events/event.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { Condition, GroupPlan, ListPlan, UsersPlan } from "../../src/query/plan.ts";
-import type { GroupColumn, GroupQuestion, Question } from "../../src/query/question.ts";
+import type { GroupColumn, PlannedGroups, PlannedQuery } from "../../src/query/planned-query.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { COUNT, MAX, USUAL, day as daily, hour as hourly } from "../support/groups.ts";
@@ -20,7 +20,7 @@ const DAY = 24 * HOUR;
 /** Returns midnight of a day in the time zone of the tests. */
 const day = (month: number, day: number, year = 2011): number => Date.UTC(year, month - 1, day) - 2 * HOUR;
 
-function plan(text: string): Question {
+function plan(text: string): PlannedQuery {
   return planQuery(text, { logs: [SHOP], now_ms: NOW, zone: fixedZone(OFFSET_MIN) });
 }
 
@@ -54,7 +54,7 @@ const COLUMNS: readonly GroupColumn[] = [
   { name: "min", shows: 3 },
   { name: "max", shows: 4 },
 ];
-function groups(changes: Partial<GroupPlan> = {}, columns = COLUMNS): GroupQuestion {
+function groups(changes: Partial<GroupPlan> = {}, columns = COLUMNS): PlannedGroups {
   const plan = { ...GROUP, ...changes };
   const zone = fixedZone(OFFSET_MIN);
   return { kind: "groups", plan, rates: [], fill: null, after: null, compare: null, columns, now_ms: NOW, zone };
@@ -72,7 +72,7 @@ const USERS: UsersPlan = {
   columns: null,
 };
 
-const PLANS: readonly (readonly [string, Question])[] = [
+const PLANS: readonly (readonly [string, PlannedQuery])[] = [
   ["GET events", LIST],
   ["get Events", LIST],
   ["GET events // all of them", LIST],
@@ -206,7 +206,7 @@ test("queries become plans", (t) => {
 });
 
 test("plans are frozen and survive JSON", (t) => {
-  const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as GroupQuestion;
+  const made = plan("GET events.x WHERE NOT (tag IN ('a') OR value = 1) GROUPBY DAY COLUMNS(key)") as PlannedGroups;
   t.deepEqual(JSON.parse(JSON.stringify(made)), made);
   t.true(
     Object.isFrozen(made) &&

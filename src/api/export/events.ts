@@ -2,7 +2,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { EventRow, Geo } from "../../events/event.ts";
 import { firstIdAt } from "../../events/id.ts";
 import { momentAsIso } from "../../http/moment.ts";
-import { behind, isWalkable } from "../../query/keyset.ts";
+import { afterEvent, supportsKeyset } from "../../query/keyset.ts";
 import type { FieldSortKey } from "../../query/keyset.ts";
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
@@ -76,7 +76,7 @@ export function pagesOfEvents(
   { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const { sort } = plan;
-  return isWalkable(sort) ? keysetPages(store, { ...plan, sort }, ask) : offsetPages(store, plan, { ask, now_ms });
+  return supportsKeyset(sort) ? keysetPages(store, { ...plan, sort }, ask) : offsetPages(store, plan, { ask, now_ms });
 }
 
 type KeysetPlan = ListPlan & { readonly sort: readonly FieldSortKey[] };
@@ -110,7 +110,7 @@ async function readPage(
   ask: Ask,
 ): Promise<{ readonly rows: readonly EventRow[]; readonly next: PagePosition | null }> {
   const where: Condition =
-    last === null ? plan.where : { kind: "and", conditions: [plan.where, behind(last, plan.sort)] };
+    last === null ? plan.where : { kind: "and", conditions: [plan.where, afterEvent(last, plan.sort)] };
   const size = Math.min(page, skip + take);
   const found = await ask(() => store.rows({ ...plan, where, skip: 0, take: size }));
   const rows = found.slice(skip);

@@ -9,7 +9,7 @@ import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
 import type { UsersPlan } from "../../query/plan.ts";
 import { planQuery, WHOLE } from "../../query/planner.ts";
-import type { GroupQuestion, Question } from "../../query/question.ts";
+import type { PlannedGroups, PlannedQuery } from "../../query/planned-query.ts";
 import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
 import { readQueryOrFilters } from "../requested-query.ts";
@@ -48,7 +48,7 @@ export function exportRoute(context: Context): Route {
   return authenticated(context, "GET", "/1/logs/:log/export", answer, { formats: "files" });
 }
 
-function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
+function readQuestion(context: Context, call: ApiCall, log: LogKey): PlannedQuery {
   const asked = readQueryOrFilters(context, call, log);
   if (asked === null) {
     const plan = planFilters(call.query, { from: { kind: "events" }, logs: [log] });
@@ -57,7 +57,7 @@ function readQuestion(context: Context, call: ApiCall, log: LogKey): Question {
   return planQuery(asked.text, { logs: [log], now_ms: context.now(), zone: parseZone(asked.tz), whole: true });
 }
 
-type Export = { readonly question: Question; readonly format: ExportFormat; readonly trailer: boolean };
+type Export = { readonly question: PlannedQuery; readonly format: ExportFormat; readonly trailer: boolean };
 
 async function streamOf(context: Context, call: ApiCall, { question, format, trailer }: Export): Promise<Streamed> {
   const { store, limiter, catalog } = context;
@@ -114,7 +114,7 @@ function stream<Item>(
   };
 }
 
-async function readGroups({ store }: Context, { memory }: ApiCall, question: GroupQuestion): Promise<LongList> {
+async function readGroups({ store }: Context, { memory }: ApiCall, question: PlannedGroups): Promise<LongList> {
   await memory.take(roomForGroups(question));
   const found = await answerGroups(store, question);
   memory.resize(sizeOfGroups(found, { kind: "json" }));
@@ -122,7 +122,7 @@ async function readGroups({ store }: Context, { memory }: ApiCall, question: Gro
 }
 
 /** Returns the field names of groups, which are the same in all groups. */
-function headerOf(groups: LongList, { plan, columns, compare }: GroupQuestion): string[] {
+function headerOf(groups: LongList, { plan, columns, compare }: PlannedGroups): string[] {
   const [first] = groups.show(0, Math.min(1, groups.length));
   if (first !== undefined) return Object.keys(first);
   const names = columns.flatMap(({ name, shows }) => (shows === "key" && plan.by.length > 1 ? [name, "keys"] : [name]));

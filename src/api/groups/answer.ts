@@ -1,6 +1,6 @@
 import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
-import type { AfterStore, GroupQuestion } from "../../query/question.ts";
+import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
 import { mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
@@ -20,7 +20,7 @@ export type AnsweredGroup = Group & {
  *
  * @throws LoggiaError `unsupported` if there are too many groups
  */
-export async function answerGroups(store: Pick<Store, "group">, question: GroupQuestion): Promise<AnsweredGroup[]> {
+export async function answerGroups(store: Pick<Store, "group">, question: PlannedGroups): Promise<AnsweredGroup[]> {
   const { plan, fill, after, now_ms } = question;
   const found = await store.group(plan);
   const all = fill === null ? found : await filled(found, plan, fill, now_ms);
@@ -29,14 +29,14 @@ export async function answerGroups(store: Pick<Store, "group">, question: GroupQ
   return await withPrevious(store, question, groups);
 }
 
-function lengthOfRange({ where }: Pick<GroupQuestion["plan"], "where">, now_ms: number): number {
+function lengthOfRange({ where }: Pick<PlannedGroups["plan"], "where">, now_ms: number): number {
   const { from_ms, to_ms } = timeRangeOf(where);
   return (to_ms === Infinity ? now_ms : to_ms) - from_ms;
 }
 
 async function arranged(
   groups: readonly Group[],
-  { by }: GroupQuestion["plan"],
+  { by }: PlannedGroups["plan"],
   { having, sort, skip, take }: AfterStore,
 ): Promise<Group[]> {
   const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
@@ -47,7 +47,7 @@ async function arranged(
 
 async function withPrevious(
   store: Pick<Store, "group">,
-  question: GroupQuestion,
+  question: PlannedGroups,
   groups: readonly Group[],
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;

@@ -1,6 +1,6 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
-import type { GroupQuestion } from "../../query/question.ts";
+import type { PlannedGroups } from "../../query/planned-query.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group } from "../../store/store.ts";
 
@@ -12,7 +12,7 @@ import type { Group } from "../../store/store.ts";
  */
 export async function withRates(
   groups: readonly Group[],
-  { plan, rates }: GroupQuestion,
+  { plan, rates }: PlannedGroups,
   range_ms: number,
 ): Promise<readonly Group[]> {
   if (rates.length === 0) return groups;

@@ -3,7 +3,7 @@ import type { LongList } from "../../http/streamed-list.ts";
 import type { XmlValue } from "../../http/xml.ts";
 import { periodKeyFormat } from "../../query/calendar.ts";
 import type { Aggregate, Bands, Grouping } from "../../query/plan.ts";
-import type { GroupQuestion } from "../../query/question.ts";
+import type { PlannedGroups } from "../../query/planned-query.ts";
 import type { GroupValue } from "../../store/store.ts";
 import { formatNumber } from "../view.ts";
 import type { AnsweredGroup } from "./answer.ts";
@@ -11,7 +11,7 @@ import type { AnsweredGroup } from "./answer.ts";
 type Fields = { readonly [field: string]: XmlValue };
 
 /** Formats the groups of a query, of which there may be many. All values are strings. */
-export function showGroups(groups: readonly AnsweredGroup[], { plan, columns }: GroupQuestion): LongList {
+export function showGroups(groups: readonly AnsweredGroup[], { plan, columns }: PlannedGroups): LongList {
   const keyFormats = plan.by.map(keyFormat);
   const formats = columns.map(({ shows }) => (shows === "key" ? showNumber : valueFormat(plan.aggregates[shows])));
   const values = (of: readonly GroupValue[]): [string, XmlValue][] =>

@@ -38,17 +38,17 @@ export function* piecesOf(source: string): Generator<Piece> {
  * Rewrites an expression such that re2js reads it as RE2 does. For RE2, `\pC` contains controls,
  * formats, surrogates and private use; for re2js also unassigned code points.
  */
-export function meantByRe2(source: string): string {
+export function toRe2Semantics(source: string): string {
   if (!/\\[pP]\{?\^?C/.test(source)) return source;
-  let spelt = "";
+  let rewritten = "";
   for (const { text, inClass, property } of piecesOf(source)) {
-    if (property?.name !== "C") spelt += text;
+    if (property?.name !== "C") rewritten += text;
     else {
       const ranges = property.negated ? String.raw`\PC\p{Cn}` : String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Co}`;
-      spelt += inClass ? ranges : `[${ranges}]`;
+      rewritten += inClass ? ranges : `[${ranges}]`;
     }
   }
-  return spelt;
+  return rewritten;
 }
 
 function firstMatch(

@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
 
-import { compileAnew } from "./tree.ts";
+import { compileUnshared } from "./tree.ts";
 
 /** Instructions executed between two pauses; a fraction of a millisecond. */
 const STEP = 20_000;
@@ -27,7 +27,7 @@ export class ExpressionSearch {
 
   /** @param sharers number of expressions of the query */
   constructor(pattern: string, sharers = 1) {
-    this.#expression = compileAnew(pattern);
+    this.#expression = compileUnshared(pattern);
     const compiled = this.#expression.re2() as unknown as Compiled;
     this.#program = compiled.prog;
     const { dfa } = compiled;

@@ -1,6 +1,6 @@
 import { RE2JS, RE2Set } from "re2js";
 
-import { meantByRe2 } from "./pieces.ts";
+import { toRe2Semantics } from "./pieces.ts";
 
 /**
  * A regular expression as sets of characters, without flags, groups and greediness: only what
@@ -51,9 +51,9 @@ export class TreeTooLargeError extends Error {
  * Parses an RE2 expression, ignoring case.
  * @throws RE2JSSyntaxException if it is invalid; TreeTooLargeError
  */
-export const parseTree = rememberLatest((pattern: string): Tree => {
+export const parseTree = cacheLatest((pattern: string): Tree => {
   const set = new RE2Set(RE2Set.UNANCHORED, RE2JS.CASE_INSENSITIVE);
-  set.add(meantByRe2(pattern));
+  set.add(toRe2Semantics(pattern));
   return convert(set.regexps[0] as Re2Node, { nodes: 0 }, 0);
 });
 
@@ -62,28 +62,28 @@ export const parseTree = rememberLatest((pattern: string): Tree => {
  * @throws RE2JSSyntaxException if it is invalid
  */
 export function compileExpression(pattern: string): RE2JS {
-  return compileAsIs(meantByRe2(pattern));
+  return compileAsIs(toRe2Semantics(pattern));
 }
 
 /**
  * Compiles an expression without adapting it to RE2.
  * @throws RE2JSException if it is invalid
  */
-export const compileAsIs = rememberLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
+export const compileAsIs = cacheLatest((pattern: string) => RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE));
 
 /**
  * Compiles as {@link compileExpression} does, but without sharing the result.
  * @throws RE2JSSyntaxException if it is invalid
  */
-export function compileAnew(pattern: string): RE2JS {
-  return RE2JS.compile(meantByRe2(pattern), RE2JS.CASE_INSENSITIVE);
+export function compileUnshared(pattern: string): RE2JS {
+  return RE2JS.compile(toRe2Semantics(pattern), RE2JS.CASE_INSENSITIVE);
 }
 
 /**
  * Caches the latest result: the expression of a query is checked, translated and searched for in
  * turn. Queries with several expressions do not benefit.
  */
-function rememberLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
+function cacheLatest<Answer>(make: (pattern: string) => Answer): (pattern: string) => Answer {
   let latest: { readonly pattern: string; readonly answer: Answer } | null = null;
   return (pattern) => (latest?.pattern === pattern ? latest : (latest = { pattern, answer: make(pattern) })).answer;
 }

@@ -3,7 +3,7 @@ import type { Token } from "../../query/lexer.ts";
 import { CLAUSES } from "../../query/parse-values.ts";
 import { compareOp } from "../../query/parse-conditions.ts";
 import { FUNCTIONS, percentOf } from "../../query/parse-groups.ts";
-import { isSymbol, isWord } from "../../query/reader.ts";
+import { isSymbol, isWord } from "../../query/token-cursor.ts";
 import { UNITS } from "../../query/syntax.ts";
 import type { Span } from "../../query/syntax.ts";
 import { fieldName } from "../ask/print.ts";

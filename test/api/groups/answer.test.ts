@@ -6,7 +6,7 @@ import { answerGroups } from "../../../src/api/groups/answer.ts";
 import { showGroups } from "../../../src/api/groups/view.ts";
 import { writeLong } from "../../../src/http/streamed-list.ts";
 import { planQuery } from "../../../src/query/planner.ts";
-import type { GroupQuestion } from "../../../src/query/question.ts";
+import type { PlannedGroups } from "../../../src/query/planned-query.ts";
 import { parseZone } from "../../../src/query/zone.ts";
 import { event } from "../../contract/store-fixture.ts";
 import { evaluateGroup } from "../../reference/groups.ts";
@@ -21,7 +21,7 @@ function eventsOf(given: readonly Given[]): StoredEvent[] {
   return given.map(([created, fields]) => event(SHOP, { created: Date.parse(created), ...fields }));
 }
 
-function ask(query: string, tz = "UTC"): GroupQuestion {
+function ask(query: string, tz = "UTC"): PlannedGroups {
   const question = planQuery(query, { logs: [SHOP], now_ms: NOW, zone: parseZone(tz) });
   if (question.kind !== "groups") throw new Error(`${query} asks for no groups`);
   return question;
@@ -252,7 +252,7 @@ test("COMPARE selects the earlier groups by the keys of the present ones", async
   const plans: unknown[] = [];
   const question = ask("GET events OCCURS(TODAY) GROUPBY source SORT COUNT DESC TAKE 5 COMPARE(DAYS(7))");
   const events = eventsOf(given);
-  const group = async (plan: GroupQuestion["plan"]): Promise<ReturnType<typeof evaluateGroup>> => {
+  const group = async (plan: PlannedGroups["plan"]): Promise<ReturnType<typeof evaluateGroup>> => {
     plans.push(plan);
     return evaluateGroup(plan, events);
   };

@@ -125,9 +125,9 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
   };
   if (others === null) return { ...key, several: null };
   // A number whose text has an exponent is grouped by that text, which does not spell a number.
-  const spelt = "if(contains(each.t, 'e'), null, each.d)";
+  const plainNumber = "if(contains(each.t, 'e'), null, each.d)";
   const has = hasOthers(field, bind);
-  const list = `list_distinct(list_transform(${others}, lambda each: {k: each.t, d: ${spelt}, f: each.f}))`;
+  const list = `list_distinct(list_transform(${others}, lambda each: {k: each.t, d: ${plainNumber}, f: each.f}))`;
   return {
     ...key,
     several: {

@@ -2,7 +2,7 @@ import { fold } from "../../../events/text.ts";
 import { intersect } from "../../../query/regex/tree.ts";
 import type { Assertion, Tree } from "../../../query/regex/tree.ts";
 import { requirementOf, treeUnlessTooLarge } from "../../../query/requirements.ts";
-import type { Found, Reader, Requirement } from "../../../query/requirements.ts";
+import type { WeightedRequirement, SequenceReader, Requirement } from "../../../query/requirements.ts";
 
 /**
  * Conditions on the index of words, which finds the events that an expression may match without
@@ -176,7 +176,7 @@ const MAX_LENGTH = 64;
 const MIN_LENGTH = 3;
 
 /** Creates a reader that collects the runs of a sequence. */
-function readWords(push: (found: Found<Word>) => void): Reader {
+function readWords(push: (found: WeightedRequirement<Word>) => void): SequenceReader {
   let run: Run | null = null;
   /** The possible values of the character before the next part, outside a run. */
   let before = UNKNOWN;
@@ -228,13 +228,13 @@ function lastOf({ of, items }: Run): Kind {
 }
 
 /** @param after possible values of the character after the run's last item */
-function wordOf(run: Run, after: Kind): Found<Word> | null {
+function wordOf(run: Run, after: Kind): WeightedRequirement<Word> | null {
   const isWhole = after[run.of] === "" && !(run.of === "letters" && after.beyond);
   return wordFromStart(run, isWhole) ?? wordAround(run, isWhole);
 }
 
 /** Returns a condition on the start of a run, or null if the expression does not determine it. */
-function wordFromStart({ of, before, items }: Run, isWhole: boolean): Found<Word> | null {
+function wordFromStart({ of, before, items }: Run, isWhole: boolean): WeightedRequirement<Word> | null {
   const start = of === "letters" ? startOfLetters(before) : startOfDigits(before);
   if (start === null) return null;
   let expression = start;
@@ -281,7 +281,7 @@ function startOfDigits({ letters, digits, signs, blank, beyond }: Kind): string 
 }
 
 /** Returns a condition on the longest known text inside a run, or null if that is too short. */
-function wordAround({ of, items }: Run, isWhole: boolean): Found<Word> | null {
+function wordAround({ of, items }: Run, isWhole: boolean): WeightedRequirement<Word> | null {
   let longest = "";
   let current = "";
   for (const { characters, min, max } of items) {

@@ -5,8 +5,8 @@ import type { Span } from "./syntax.ts";
 /** Hints about words of other query languages, which name the equivalent in LQL. */
 
 /** Adds a hint to a fault if its word belongs to another query language. */
-export function withHabit(text: string, fault: QueryFault): QueryFault {
-  const hint = habitHint(text, fault.span);
+export function withForeignSyntaxHint(text: string, fault: QueryFault): QueryFault {
+  const hint = foreignSyntaxHint(text, fault.span);
   return hint === null ? fault : queryFault(text, fault.span, fault.what, hint);
 }
 
@@ -22,7 +22,7 @@ const FIELD_BEFORE = /(@(?:'[^']*'|[^\s'"(),]+)|[\p{L}_][\p{L}\p{N}_]*)\s+(NOT\s
 const BOUNDS_BEHIND = /^\s*('[^']*'|[\w.@-]+)\s+AND\s+('[^']*'|[\w.-]+)/i;
 
 /** @param span of the unexpected text */
-function habitHint(text: string, { start, end }: Span): string | null {
+function foreignSyntaxHint(text: string, { start, end }: Span): string | null {
   const word = text.slice(start, end).toUpperCase();
   const [before, behind] = [text.slice(0, start), text.slice(end)];
   if (word === "=" && before.endsWith("=")) return "Equality is a single =.";

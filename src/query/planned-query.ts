@@ -3,9 +3,9 @@ import type { Step } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
 /** A parsed and planned query. Groups also have steps that run above the store. */
-export type Question = ListPlan | GroupQuestion | UsersPlan;
+export type PlannedQuery = ListPlan | PlannedGroups | UsersPlan;
 
-export type GroupQuestion = {
+export type PlannedGroups = {
   readonly kind: "groups";
   /** The plan for the store. */
   readonly plan: GroupPlan;
