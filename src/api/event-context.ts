@@ -9,7 +9,7 @@ import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
-import { hintsAhead, withHints } from "./hints.ts";
+import { hintsBeforeResults, withHints } from "./hints.ts";
 import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
@@ -27,7 +27,7 @@ export function eventContextRoute(context: Context): Route {
     const { where } = planFilters(call.query, { from: { kind: "events" }, logs: [key] });
     const event = id === null ? null : await store.find({ kind: "events" }, key, id);
     if (event === null) throw eventNotFound(call);
-    const hints = await hintsAhead(context, { logs: [key], where });
+    const hints = await hintsBeforeResults(context, { logs: [key], where });
     await call.memory.take((before + 1 + after) * EVENT_BYTES);
     const earlier = await neighbours(context, event, { where, direction: "desc", take: before });
     const later = await neighbours(context, event, { where, direction: "asc", take: after });

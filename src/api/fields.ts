@@ -9,7 +9,7 @@ import { badParameter } from "../query/parameters.ts";
 import type { FieldFacts } from "../store/store.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { roomForFields, sizeOfFields } from "./memory.ts";
+import { estimateFieldsSize, sizeOfFields } from "./memory.ts";
 
 const VALUES = { default: 10, limit: 100 };
 const PREFIX_LIMIT = 1_000;
@@ -22,7 +22,7 @@ export function fieldRoutes(context: Context): Route[] {
       const { key: log } = requireReadable(catalog, call.caller, logKeyOf(call));
       const { query, memory, format, request } = call;
       const question = { log, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
-      await memory.take(roomForFields(question));
+      await memory.take(estimateFieldsSize(question));
       const fields = await store.fields(question);
       memory.resize(sizeOfFields(fields, format));
       return { status: 200, body: await writeLong(format, showFields(fields), () => !request.socket.destroyed) };

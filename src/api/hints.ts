@@ -45,7 +45,7 @@ export async function classHints(
 }
 
 /** Returns hints for a streamed response, before its results are known. */
-export async function hintsAhead(
+export async function hintsBeforeResults(
   context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<KnownAttributes, "hints"> },
   plan: Pick<ListPlan, "logs" | "where"> & Partial<Pick<ListPlan, "columns">>,
 ): Promise<string[]> {

@@ -73,7 +73,7 @@ const COLUMN_BYTES = 60;
 const USUAL_PERIODS = 10_000;
 
 /** Estimates the size of fields and attributes before they are known. */
-export function roomForFields({ values }: Pick<FieldsQuestion, "values">): number {
+export function estimateFieldsSize({ values }: Pick<FieldsQuestion, "values">): number {
   return USUAL_FIELDS * (FIELD_BYTES + values * FIELD_VALUE_BYTES);
 }
 
@@ -110,7 +110,7 @@ export function sizeOfEvents(
 }
 
 /** Estimates the size of groups before they are known. {@link sizeOfGroups} adds longer keys. */
-export function roomForGroups({ plan, compare }: PlannedGroups): number {
+export function estimateGroupsSize({ plan, compare }: PlannedGroups): number {
   const { by, take, aggregates } = plan;
   const isPeriod = by.length === 1 && by[0]!.kind === "period";
   const most = by.length === 0 ? 1 : isPeriod ? USUAL_PERIODS : MAX_GROUPS;

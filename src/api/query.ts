@@ -9,7 +9,7 @@ import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
-import { roomForGroups, sizeOfGroups } from "./memory.ts";
+import { estimateGroupsSize, sizeOfGroups } from "./memory.ts";
 import { readRequestedQuery } from "./requested-query.ts";
 import { runUsers } from "./users.ts";
 import { answerGroups } from "./groups/answer.ts";
@@ -46,7 +46,7 @@ export function queryRoutes(context: Context): Route[] {
 /** Writes the groups here, so that a long list counts as a running query until it is written. */
 async function runGroups(context: Context, question: PlannedGroups, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
-  await memory.take(roomForGroups(question));
+  await memory.take(estimateGroupsSize(question));
   const hinting = context.attributes.hints(question.plan);
   const found = await answerGroups(context.store, question);
   memory.resize(sizeOfGroups(found, format));

@@ -23,7 +23,7 @@ import type { ApiCall, Context } from "./context.ts";
 import { showsAttributes } from "./event-view.ts";
 import { EVENT_BYTES } from "./memory.ts";
 import { readQueryOrFilters } from "./requested-query.ts";
-import { hintsAhead, withHints } from "./hints.ts";
+import { hintsBeforeResults, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
 import type { TailFormat } from "./tail-formats.ts";
 
@@ -60,7 +60,7 @@ export function tailRoute(context: Context): Route {
     const tail = new Tail(context, call, { log: key, where });
     await call.memory.take(PAGE * EVENT_BYTES);
     call.memory.releaseWith(await open.take(personOfCaller(context.catalog, call.caller), 1));
-    const hints = await hintsAhead(context, { logs: [key], where, columns });
+    const hints = await hintsBeforeResults(context, { logs: [key], where, columns });
     const body = streamed(context, tail, { format, start });
     // Keeps nginx from buffering.
     return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);

@@ -19,9 +19,9 @@ import type { ApiCall, Context } from "../context.ts";
 import { showsAttributes } from "../event-view.ts";
 import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
-import { hintsAhead, withHints } from "../hints.ts";
+import { hintsBeforeResults, withHints } from "../hints.ts";
 import { endAtReadWatermark } from "../list.ts";
-import { roomForGroups, sizeOfGroups, USER_BYTES } from "../memory.ts";
+import { estimateGroupsSize, sizeOfGroups, USER_BYTES } from "../memory.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
@@ -40,7 +40,7 @@ export function exportRoute(context: Context): Route {
     const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
     const plan = question.kind === "groups" ? question.plan : question;
-    const hints = plan.kind === "users" ? [] : await hintsAhead(context, plan);
+    const hints = plan.kind === "users" ? [] : await hintsBeforeResults(context, plan);
     const body = await streamOf(context, call, { question, format, trailer });
     const headers = { "Content-Disposition": `attachment; filename="${key}.${format}"` };
     return withHints({ status: 200, body, headers }, hints);
@@ -115,7 +115,7 @@ function stream<Item>(
 }
 
 async function readGroups({ store }: Context, { memory }: ApiCall, question: PlannedGroups): Promise<LongList> {
-  await memory.take(roomForGroups(question));
+  await memory.take(estimateGroupsSize(question));
   const found = await answerGroups(store, question);
   memory.resize(sizeOfGroups(found, { kind: "json" }));
   return showGroups(found, question);
