@@ -56,12 +56,12 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
     const backlog = createBacklog(count, users);
     inFlight = await appendBacklog(place, backlog);
     await waitUntilIdle();
-    const engineBefore_ms = await engineBusy(place);
+    const engineBefore_ms = await engineCpuTime_ms(place);
     const { perSecond, service_us } = await drainBacklog(place, backlog, before);
     before += backlog.ofFirstLog;
     costs.service.push(service_us);
     await waitUntilIdle();
-    costs.engine.push(((await engineBusy(place)) - engineBefore_ms) / (count / 1000));
+    costs.engine.push(((await engineCpuTime_ms(place)) - engineBefore_ms) / (count / 1000));
     return perSecond;
   };
   const writeBare = async (count: number): Promise<number> => {
@@ -106,7 +106,7 @@ function costOfPatterns_us(events: Backlog["events"]): number {
 }
 
 /** Returns Elasticsearch's processor time so far in milliseconds; 0 if the engine is embedded. */
-async function engineBusy(place: Place): Promise<number> {
+async function engineCpuTime_ms(place: Place): Promise<number> {
   if (place.kind === "embedded") return 0;
   return processorTimeOf(place.cluster);
 }
@@ -134,9 +134,9 @@ export async function drainBacklog(
   for (;;) {
     const done = await progress.read();
     const at_ms = performance.now();
-    if (done > 0) first ??= { at_ms, busy_ms: service.busy(), done };
+    if (done > 0) first ??= { at_ms, busy_ms: service.cpuTime_ms(), done };
     if (done === 1) {
-      const busy_ms = service.busy() - first!.busy_ms;
+      const busy_ms = service.cpuTime_ms() - first!.busy_ms;
       await waitForEvents(service.apiPort, before + backlog.ofFirstLog);
       const count = (1 - first!.done) * backlog.events.length;
       return { perSecond: count / ((at_ms - first!.at_ms) / 1000), service_us: (1000 * busy_ms) / count };

@@ -60,7 +60,7 @@ async function measure({ world, report, quick }: Bench): Promise<void> {
   });
   const posting = poster.run(postJobOf(post!.postPort, duration_ms, null));
   const sampling = setInterval(() => {
-    for (const { process, samples_mb } of roles) samples_mb.push(process.resident() / 2 ** 20);
+    for (const { process, samples_mb } of roles) samples_mb.push(process.residentBytes() / 2 ** 20);
   }, SAMPLE_MS);
   const [posted, read] = await Promise.all([posting, reading]).finally(() => clearInterval(sampling));
   report.line(

@@ -130,7 +130,7 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
     // The last writes are not in their final place yet.
     await waitUntilIdle(2_000);
     for (const question of QUESTIONS) figures.set(question.name, await time(bench, service, question));
-    figures.set(RESIDENT.name, service.resident() / MB);
+    figures.set(RESIDENT.name, service.residentBytes() / MB);
   }
   figures.set(DISK.name, (await sizeOf(place)) / MB);
   await clearPlace(place);

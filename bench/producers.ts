@@ -10,7 +10,7 @@ import { get, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import type { Generator } from "./support/load.ts";
 import { clearPlace, startService } from "./support/places.ts";
-import { busyOfThreads } from "./support/processes.ts";
+import { cpuTimeOfThreads } from "./support/processes.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 import {
   bulkRequest,
@@ -159,11 +159,11 @@ class Load {
     this.costs.set(producer.name, []);
     const run = producer.by === "http" ? this.#byHttp(producer) : this.#byTcp(producer);
     const once = async (): Promise<number> => {
-      const before_ms = busyOfThreads(this.#service.pid).main_ms;
+      const before_ms = cpuTimeOfThreads(this.#service.pid).main_ms;
       const start_ms = performance.now();
       const events = await run();
       const took_s = (performance.now() - start_ms) / 1_000;
-      const cost_us = ((busyOfThreads(this.#service.pid).main_ms - before_ms) * 1_000) / events;
+      const cost_us = ((cpuTimeOfThreads(this.#service.pid).main_ms - before_ms) * 1_000) / events;
       const costs = this.costs.get(producer.name) ?? [];
       costs.push(cost_us);
       this.costs.set(producer.name, costs);

@@ -50,7 +50,7 @@ async function walk(dataset: Dataset, order: Order): Promise<Walk> {
     walked.pages_ms.push(
       await time_ms(async () => ({ body, total } = await ask(service.apiPort, "/events", parameters))),
     );
-    walked.resident_mb.push(service.resident() / 2 ** 20);
+    walked.resident_mb.push(service.residentBytes() / 2 ** 20);
     if (total !== count) throw new Error(`page ${page} has a total of ${total} events, not ${count}`);
     for (const { id, created } of JSON.parse(body) as { id: string; created: string }[]) {
       const next = [Number(/\d+/.exec(created)![0]), id] as const;

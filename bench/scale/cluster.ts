@@ -9,7 +9,7 @@ import type { Cluster } from "../support/engines.ts";
 import { createRandom } from "../support/events.ts";
 import { clearPlace, startService } from "../support/places.ts";
 import type { Place } from "../support/places.ts";
-import { busyOfThreads } from "../support/processes.ts";
+import { cpuTimeOfThreads } from "../support/processes.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import { waitUntilIdle } from "../support/idle.ts";
 import type { Answerer } from "./contender.ts";
@@ -91,12 +91,12 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
       const random = createRandom(count + 1);
       // Elasticsearch's figures are up to a second old.
       await sleep(STATS_MS);
-      const [service_ms, engine_ms] = [service.busy(), await processorTimeOf(cluster)];
+      const [service_ms, engine_ms] = [service.cpuTime_ms(), await processorTimeOf(cluster)];
       let asked = 0;
       const end_ms = performance.now() + (bench.quick ? 0 : COST_MS);
       do await ask(question.draw(random, count));
       while ((asked += 1) < 10 || performance.now() < end_ms);
-      const busy_ms = service.busy() - service_ms;
+      const busy_ms = service.cpuTime_ms() - service_ms;
       await sleep(STATS_MS);
       return {
         service_ms: busy_ms / asked,
@@ -152,10 +152,10 @@ type Filling = {
 /** Loads the service and the index of texts, and reports the processor time per event. */
 async function fill(bench: Bench, { place, service, texts, count, ours, bare }: Filling): Promise<void> {
   const { cluster } = place;
-  const before = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
+  const before = [cpuTimeOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   await load(bench, contenderOf(service), count, ours);
   await waitForMerges(cluster, [`${place.namespace}-events`]);
-  const after = [busyOfThreads(service.pid), await processorTimeOf(cluster)] as const;
+  const after = [cpuTimeOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   const { total } = await ask(service.apiPort, "/events", { pagesize: "1", total: "exact" });
   if (total !== count) throw new Error(`the service has ${total} events, not the ${count} that were posted`);
   const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;

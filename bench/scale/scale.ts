@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { show } from "../frame.ts";
 import type { Bench, Benchmark } from "../frame.ts";
-import { busyOfThreads } from "../support/processes.ts";
+import { cpuTimeOfThreads } from "../support/processes.ts";
 import { waitUntilIdle } from "../support/idle.ts";
 import type { Contender } from "./contender.ts";
 import { startLoggia } from "./loggia.ts";
@@ -66,9 +66,9 @@ async function measure(bench: Bench, contender: Contender, count: number): Promi
   using memory = watchMemory(contender.pid);
   const figures = new Map<string, number>();
   const records = new Map<string, number>();
-  const before = busyOfThreads(contender.pid);
+  const before = cpuTimeOfThreads(contender.pid);
   await load(bench, contender, count, figures);
-  const after = busyOfThreads(contender.pid);
+  const after = cpuTimeOfThreads(contender.pid);
   const perEvent = (ms: number): string => `${((ms * 1000) / count).toFixed(2)} µs`;
   bench.report.line(
     `  ${contender.name}: CPU time per event while loading: ` +

@@ -55,7 +55,8 @@ async function measureThroughput({ world, quick }: Bench, each: number): Promise
     posts.push(await start("post"));
     pipelines.push(await start("pipeline"));
   }
-  const busy = (some: readonly ServiceProcess[]): number => some.reduce((sum, process) => sum + process.busy(), 0);
+  const busy = (some: readonly ServiceProcess[]): number =>
+    some.reduce((sum, process) => sum + process.cpuTime_ms(), 0);
   const warm = await postAndRead(api, posts, quick ? 12_000 : 60_000, new Map());
   await waitUntilIdle();
   const before = [busy(posts), busy(pipelines)] as const;

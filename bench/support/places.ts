@@ -30,7 +30,7 @@ export const ACCOUNT = { email: "bench@localhost", password: "a long password" }
 /** The environment may say what the embedded bus keeps, so that it can be measured with less. */
 const { LOGGIA_BUS_KEEP = "" } = process.env;
 const KEEP = LOGGIA_BUS_KEEP === "" ? {} : { LOGGIA_BUS_KEEP };
-const FIRST = { LOGGIA_ADMIN: `${ACCOUNT.email}:${ACCOUNT.password}`, LOGGIA_LOG: `${LOG}:${API_KEY}` };
+const BOOTSTRAP_SETTINGS = { LOGGIA_ADMIN: `${ACCOUNT.email}:${ACCOUNT.password}`, LOGGIA_LOG: `${LOG}:${API_KEY}` };
 
 /** Removes the content of a place. Nothing may be running there. */
 export async function clearPlace(place: Place): Promise<void> {
@@ -40,10 +40,10 @@ export async function clearPlace(place: Place): Promise<void> {
 
 /** Returns a service's settings. Its first start creates {@link LOG} with {@link API_KEY}. */
 function environmentOf(place: Place): Record<string, string> {
-  if (place.kind === "embedded") return { ...FIRST, ...KEEP, LOGGIA_DATA: place.folder };
+  if (place.kind === "embedded") return { ...BOOTSTRAP_SETTINGS, ...KEEP, LOGGIA_DATA: place.folder };
   const { cluster, namespace } = place;
   return {
-    ...FIRST,
+    ...BOOTSTRAP_SETTINGS,
     KAFKA_BROKERS: cluster.brokers.join(","),
     ELASTICSEARCH_URL: cluster.url,
     LOGGIA_NAMESPACE: namespace,

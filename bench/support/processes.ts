@@ -18,9 +18,9 @@ export type ServiceProcess = AsyncDisposable & {
   /** Returns the ports of other listeners by `protocol transport`, in the order of the settings. */
   listenerPorts(): ReadonlyMap<string, number>;
   /** Returns the resident memory in bytes. */
-  resident(): number;
+  residentBytes(): number;
   /** Returns the processor time of all threads so far, in milliseconds. */
-  busy(): number;
+  cpuTime_ms(): number;
   /** Stops it gracefully. */
   stop(): Promise<void>;
 };
@@ -69,8 +69,8 @@ export async function startServiceProcess(
           ([, protocol, transport, at]) => [`${protocol} ${transport}`, Number(at)],
         ),
       ),
-    resident: () => residentOf(child.pid!),
-    busy: () => busyOf(child.pid!),
+    residentBytes: () => residentOf(child.pid!),
+    cpuTime_ms: () => cpuTimeOf_ms(child.pid!),
     stop,
     [Symbol.asyncDispose]: stop,
   };
@@ -111,13 +111,13 @@ export function residentOf(pid: number): number {
 }
 
 /** Returns a process's processor time so far: main thread, and all others, ended ones included. */
-export function busyOfThreads(pid: number): { readonly main_ms: number; readonly others_ms: number } {
-  const main_ms = busyOf(`${pid}/task/${pid}`);
-  return { main_ms, others_ms: busyOf(pid) - main_ms };
+export function cpuTimeOfThreads(pid: number): { readonly main_ms: number; readonly others_ms: number } {
+  const main_ms = cpuTimeOf_ms(`${pid}/task/${pid}`);
+  return { main_ms, others_ms: cpuTimeOf_ms(pid) - main_ms };
 }
 
 /** Returns the processor time of a task, which Linux counts in hundredths of a second. */
-function busyOf(task: number | string): number {
+function cpuTimeOf_ms(task: number | string): number {
   const [, fields = ""] = readFileSync(`/proc/${task}/stat`, "utf8").split(") ");
   const [user, system] = fields.split(" ").slice(11, 13).map(Number);
   return (user! + system!) * 10;

@@ -46,12 +46,12 @@ async function list(
     const redriven = marks.times.get(id) ?? null;
     if (state === "open" && redriven !== null) continue;
     if (letters.length === limit) return { letters, next: letters.at(-1)!.id, open: marks.open, total: marks.total };
-    letters.push(show(id, letter, redriven));
+    letters.push(toLetter(id, letter, redriven));
   }
   return { letters, next: null, open: marks.open, total: marks.total };
 }
 
-function show(
+function toLetter(
   id: string,
   { time, stage, reason, origin, key, content }: DeadLetter,
   redriven: number | null,
@@ -113,7 +113,7 @@ async function redrive(
 ): Promise<Redriven> {
   const marks = which === "all" ? await readMarks(bus) : null;
   const asked = which === "all" ? null : new Set(which.map((id) => canonicalId(id)));
-  const wanted = (id: string): boolean => (asked === null ? !marks!.times.has(id) : asked.has(id));
+  const isWanted = (id: string): boolean => (asked === null ? !marks!.times.has(id) : asked.has(id));
   const found = new Set<string>();
   let waiting: { id: string; record: NewRecord }[] = [];
   let size_bytes = 0;
@@ -134,7 +134,7 @@ async function redrive(
   }
 
   for await (const { id, letters } of wholeLetters(bus)) {
-    if (!wanted(id)) continue;
+    if (!isWanted(id)) continue;
     const record = recordOf(letters);
     if (waiting.length >= BATCH.maxRecords || size_bytes + record.value.length > BATCH.maxBytes) await flush();
     waiting.push({ id, record });

@@ -47,7 +47,7 @@ export async function replay(options: ReplayOptions): Promise<BusProgress> {
   let expired = 0;
   let refused = 0;
   let oldest: number | null = null;
-  const replayBus = readingOnce(bus, since, signal, {
+  const replayBus = createReplayBus(bus, since, signal, {
     deadLettered: (letters) => (refused += letters),
     read: (appended) => (oldest = Math.min(oldest ?? appended, appended)),
   });
@@ -84,25 +84,25 @@ type Observer = {
  * Wraps the bus for a replay: a subscription reads the present content once and ends, and appends
  * have no effect.
  */
-function readingOnce(bus: Bus, since: number, signal: AbortSignal, observer: Observer): Bus {
+function createReplayBus(bus: Bus, since: number, signal: AbortSignal, observer: Observer): Bus {
   return {
     append: async (topic, records) => {
       if (topic === "dead-letters") observer.deadLettered(records.length);
     },
     subscribe: async ({ topic, maxRecords, maxBytes }, handler): Promise<Subscription> => {
       const closing = new AbortController();
-      const either = AbortSignal.any([signal, closing.signal]);
+      const stopSignal = AbortSignal.any([signal, closing.signal]);
       const run = async (): Promise<void> => {
-        for await (const records of bus.read({ topic, maxRecords, maxBytes, since, signal: either })) {
+        for await (const records of bus.read({ topic, maxRecords, maxBytes, since, signal: stopSignal })) {
           const start_ms = performance.now();
           observer.read(records[0]!.appended);
-          await deliver(records, handler, either);
+          await deliver(records, handler, stopSignal);
           // Pauses for as long as the batch took, to leave the store to others.
-          await sleep(performance.now() - start_ms, undefined, { signal: either });
+          await sleep(performance.now() - start_ms, undefined, { signal: stopSignal });
         }
       };
       const done = run().catch((error: unknown) => {
-        throw either.aborted ? either.reason : error;
+        throw stopSignal.aborted ? stopSignal.reason : error;
       });
       done.catch(() => {});
       return {

@@ -118,9 +118,9 @@ function addOwner(found: OwnersByEvent, names: Names, { _index: index, _source: 
 }
 
 /** Maximum number of marks that are read together with a page. */
-const FEW_MARKS = 200;
+const MAX_ANNOTATIONS = 200;
 /** Longest wait of a page for its marks. With many copies, a request by ids is faster. */
-const ALONG_MS = 250;
+const LOOKUP_TIMEOUT_MS = 250;
 
 /**
  * Returns the marks of what a query of events finds. A copy has all fields of its event except the
@@ -134,13 +134,13 @@ export async function marksAmong(
 ): Promise<ReadonlyMap<EventId, Annotations> | null> {
   try {
     const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
-    const answer = await inTime(ALONG_MS, () =>
+    const answer = await inTime(LOOKUP_TIMEOUT_MS, () =>
       search({
         query,
-        size: FEW_MARKS,
+        size: MAX_ANNOTATIONS,
         ...WITHOUT_PRE_FILTER,
         sort: [{ owner: "asc" }],
-        track_total_hits: FEW_MARKS + 1,
+        track_total_hits: MAX_ANNOTATIONS + 1,
         _source: { includes: ["id", "owner"] },
       }),
     );

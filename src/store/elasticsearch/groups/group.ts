@@ -34,7 +34,7 @@ import { sortYielding } from "../../../scheduling/yielding.ts";
 /** Number of groups sorted at once. */
 const PAGE = 10_000;
 /** Number of parts requested concurrently. */
-const PARTS_AT_ONCE = 4;
+const MAX_CONCURRENT_PARTS = 4;
 
 /** Answers a group plan. Groups outside the page are dropped as they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan, hints: DistinctHints): Promise<Group[]> {
@@ -181,7 +181,7 @@ async function countedGroups(
       return collector;
     }
   }
-  for (const some of chunks(partsOf(query, slices), PARTS_AT_ONCE)) {
+  for (const some of chunks(partsOf(query, slices), MAX_CONCURRENT_PARTS)) {
     await Promise.all(some.map((part) => collectPart(search, part, { computation, collector, tally })));
   }
   return collector;

@@ -8,7 +8,7 @@ import { totalOf } from "../search/scan.ts";
 import type { Bucket, RawKey, Searcher } from "../search/scan.ts";
 
 /** Number of groups beyond which sorting them here costs little compared with reading them. */
-const MOST = 1_000;
+const MAX_WANTED = 1_000;
 /** Extra groups requested: groups tied with the last one leave the order undecided. */
 const SPARE = 50;
 
@@ -59,7 +59,7 @@ function orderOf({ sort, aggregates, having, skip, take }: GroupPlan): Order | n
   const wanted = skip + take;
   const path = pathOf(aggregates[sort.by]!);
   const isSketched = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
-  return path === null || isSketched || wanted > MOST ? null : { by: sort.by, path, wanted };
+  return path === null || isSketched || wanted > MAX_WANTED ? null : { by: sort.by, path, wanted };
 }
 
 function pathOf(aggregate: Aggregate): string | null {

@@ -32,7 +32,7 @@ const FIRST = 500;
 /** Source filter of a search; `true` returns everything. */
 type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
 
-type Ways<T> = {
+type Strategies<T> = {
   /** @param search sends searches that are started together in one request */
   exact(query: Query, search: Searcher): Promise<T>;
   /** Tests each event that the query finds. */
@@ -56,26 +56,26 @@ type Ways<T> = {
  * plan's query if that is exact. In other cases, and if Elasticsearch finds an expression too
  * complex, `byScanning` gets a query that finds more, and tests each event found.
  */
-export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Promise<T> {
-  const { wordless, earlier } = ways.few.names;
+export async function answer<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
+  const { wordless, earlier } = strategies.few.names;
   const byWords = compileByWords(plan, wordless, earlier);
   if (byWords !== null) {
     try {
-      const answered = await answerExactly(byWords, ways);
+      const answered = await answerExactly(byWords, strategies);
       if (answered !== null) return answered.answer;
-      const rows = await readFew(plan, byWords.query, ways.few);
-      if (rows !== null) return await ways.fromRows(rows);
+      const rows = await readFew(plan, byWords.query, strategies.few);
+      if (rows !== null) return await strategies.fromRows(rows);
     } catch (error) {
       if (!isTooComplex(error)) throw error;
     }
   }
   const compiled = compileFilter(plan, "narrow", earlier);
   try {
-    const answered = await answerExactly(compiled, ways);
-    return answered === null ? await ways.byScanning(withWords(compiled.query, byWords)) : answered.answer;
+    const answered = await answerExactly(compiled, strategies);
+    return answered === null ? await strategies.byScanning(withWords(compiled.query, byWords)) : answered.answer;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
-    return ways.byScanning(compileFilter(plan, "broad", earlier).query);
+    return strategies.byScanning(compileFilter(plan, "broad", earlier).query);
   }
 }
 
@@ -83,14 +83,14 @@ export async function answer<T>(plan: ListPlan | GroupPlan, ways: Ways<T>): Prom
  * Returns the answer to an exact query, or null if the query finds an event in doubt. That is rare,
  * so both are requested at once.
  */
-async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ readonly answer: T } | null> {
+async function answerExactly<T>(compiled: Compiled, strategies: Strategies<T>): Promise<{ readonly answer: T } | null> {
   if (!compiled.exact) return null;
-  const doubts = [...(compiled.doubts ?? []), ...ways.doubts];
-  const search = createMultiSearcher(ways.few.client, ways.few.index);
-  if (doubts.length === 0) return { answer: await ways.exact(compiled.query, search) };
+  const doubts = [...(compiled.doubts ?? []), ...strategies.doubts];
+  const search = createMultiSearcher(strategies.few.client, strategies.few.index);
+  if (doubts.length === 0) return { answer: await strategies.exact(compiled.query, search) };
   const [isInDoubt, answered] = await Promise.allSettled([
     isFound(search, and([compiled.query, or(doubts)])),
-    ways.exact(compiled.query, search),
+    strategies.exact(compiled.query, search),
   ]);
   if (isInDoubt.status === "rejected") throw isInDoubt.reason;
   if (isInDoubt.value) return null;
@@ -102,7 +102,7 @@ async function answerExactly<T>(compiled: Compiled, ways: Ways<T>): Promise<{ re
 async function readFew(
   plan: ListPlan | GroupPlan,
   query: Query,
-  { client, index, sort, source }: Ways<unknown>["few"],
+  { client, index, sort, source }: Strategies<unknown>["few"],
 ): Promise<EventRow[] | null> {
   const search = async (request: Request): Promise<Found> => {
     const answer = await searcherOf(client, index)(request);

@@ -29,7 +29,7 @@ const PAGE = 10_000;
  */
 const SHARD_SIZE_OF_MANY = 1_000_000;
 /** Number of fields whose values are requested at once. */
-const AT_ONCE = 32;
+const FIELDS_PER_SEARCH = 32;
 const BATCH = 2000;
 /** Extra numbers: equally frequent ones are sorted by their texts, which the index lacks. */
 const MORE_NUMBERS = 1000;
@@ -93,7 +93,7 @@ export async function attributeNames(client: Client, names: Names, log: LogKey):
 /** Returns the listed columns that indices have, which only few of ten thousand names do. */
 async function columnsOf(client: Client, { events }: Names, listed: readonly Listed[]): Promise<string[]> {
   const columns = listed.flatMap(({ column }) => column ?? []);
-  if (columns.length <= AT_ONCE) return columns;
+  if (columns.length <= FIELDS_PER_SEARCH) return columns;
   const found = await client.fieldCaps({ index: events, fields: columnOf("texts", "*"), ignore_unavailable: true });
   return columns.filter((column) => !column.includes(".") || Object.hasOwn(found.fields, column));
 }
@@ -186,8 +186,8 @@ async function valuesOf(
   for (const column of shown.difference(new Set(columns))) {
     found.set(column, firstOf(NONE, tallies.get(column), most));
   }
-  for (let from = 0; from < columns.length; from += AT_ONCE) {
-    const some = columns.slice(from, from + AT_ONCE);
+  for (let from = 0; from < columns.length; from += FIELDS_PER_SEARCH) {
+    const some = columns.slice(from, from + FIELDS_PER_SEARCH);
     const aggs: Aggs = Object.fromEntries(some.map((field, i) => [i, topTerms(field, most, PAGE)]));
     const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
     for (const [i, column] of some.entries()) {
