@@ -33,6 +33,7 @@ import { createReclassifications } from "./operations/reclassification.ts";
 import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
 import { startKeyRemoval } from "./ingest/idempotency-store.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
+import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import { createIdempotency } from "./ingest/idempotency.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
@@ -339,6 +340,7 @@ async function startApi(
     limits: { ...connections.api, unread_bytes: (answersOf(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
+    previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
     observe: metrics.http,
     onEvicted: reportEvictions("the API", log, metrics.evicted),
     answerFirst: (request, response) => answerOps(request, response) || answerPage(request, response),

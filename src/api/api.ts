@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { PreviewHook } from "../catalog/hook-preview.ts";
 import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../http/browser-guard.ts";
@@ -59,6 +60,7 @@ export type ApiOptions = {
   readonly readWatermark?: ReadWatermark | null;
   /** Default: the standard port. */
   readonly posting?: () => PostingAddress;
+  readonly previewHook?: PreviewHook;
   readonly operations?: Operations;
   readonly reclassifications?: Reclassifications;
 };
@@ -110,6 +112,7 @@ export function createApi(options: ApiOptions): HttpServer {
     answerFirst,
     readWatermark = null,
     posting = () => ({ url: null, port: 8081 }),
+    previewHook,
     operations,
     reclassifications,
   } = options;
@@ -124,6 +127,7 @@ export function createApi(options: ApiOptions): HttpServer {
       browsers,
       readWatermark,
       posting,
+      previewHook,
       operations,
       reclassifications,
     }),

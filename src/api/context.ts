@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { PreviewHook } from "../catalog/hook-preview.ts";
 import { requireKnown } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
@@ -42,6 +43,8 @@ export type Context = {
   readonly browsers: BrowserGuard;
   readonly attributes: KnownAttributes;
   readonly posting: () => PostingAddress;
+  /** Reads an example of a hook's body as the posting listener does; absent: it reads none. */
+  readonly previewHook?: PreviewHook | undefined;
   /** Orders to reclassify stored events; absent: not available. */
   readonly reclassifications?: Reclassifications | undefined;
   /** Operations for service admins; absent: not available. */

@@ -156,8 +156,8 @@ export type Catalog = AsyncDisposable & {
    */
   createHook(log: LogKey, hook: GivenHook & Pick<Hook, "name">): Promise<NewHook>;
   /**
-   * Replaces all settings except the name. The stored secret stays if none is given, and is removed
-   * if there is no signature.
+   * Replaces all settings except the name. The stored secret stays if none is given, is generated
+   * anew for null, and is removed if there is no signature.
    * @throws LoggiaError `bad_parameter`, `hook_not_found`
    */
   updateHook(log: LogKey, name: string, hook: GivenHook): Promise<NewHook>;
@@ -345,9 +345,10 @@ export type HookSettings = {
   readonly template: Readonly<Record<string, unknown>> | null;
 };
 
-/** Hook settings as given. Absent ones are derived from the others. */
-export type GivenHook = { readonly [F in keyof HookSettings | "secret"]?: (HookSettings & Secret)[F] | undefined };
-type Secret = { readonly secret: string };
+/** Hook settings as given. Absent ones are derived from the others. `secret`: null generates one. */
+export type GivenHook = {
+  readonly [F in keyof HookSettings | "secret"]?: (HookSettings & { readonly secret: string | null })[F] | undefined;
+};
 
 /** A webhook that other services post to. `name`: `[a-z0-9][a-z0-9-]{0,62}`. */
 export type Hook = HookSettings & { readonly name: string; readonly created: number };
@@ -356,7 +357,7 @@ export type Hook = HookSettings & { readonly name: string; readonly created: num
 export type NewHook = Hook & { readonly secret: string | null };
 
 /** `secret`: absent if requests are not signed. */
-export type ReceivingHook = Hook & Partial<Secret>;
+export type ReceivingHook = Hook & { readonly secret?: string };
 
 export type OwnedQuery = SavedQuery & { readonly owner: UserId };
 

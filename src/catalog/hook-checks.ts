@@ -1,4 +1,5 @@
 import { LoggiaError } from "../errors.ts";
+import { HOOK_NAME_RULE, parseHookName } from "../events/hook-name.ts";
 import type { GivenHook, HookKind, HookSettings, HookSignature } from "./catalog.ts";
 import { parseTemplate } from "./hook-template.ts";
 
@@ -33,23 +34,16 @@ const DEFAULT_SIGNATURE: Readonly<Record<HookKind, HookSignature>> = {
   json: "standard",
 };
 
-const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SECRET_LENGTH = { least: 8, most: 200 } as const;
 /** Key length of Standard Webhooks. */
 const STANDARD_BYTES = { least: 16, most: 128 } as const;
 const STANDARD = /^(?:whsec_)?(?<base64>[A-Za-z0-9+/]+={0,2})$/;
 
-/** Returns the hook name that `text` spells, in lower case; null if it is not a valid name. */
-export function parseHookName(text: string): string | null {
-  const name = text.toLowerCase();
-  return NAME.test(name) ? name : null;
-}
-
 /** @throws LoggiaError `bad_parameter`, like all checks in this file */
 export function checkHookName(text: string): string {
   const name = parseHookName(text);
   if (name !== null) return name;
-  throw bad("The field name must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen");
+  throw bad(`The field name ${HOOK_NAME_RULE}`);
 }
 
 /** Returns the complete settings of a hook. */

@@ -1,8 +1,9 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
+import { parseHookName } from "../events/hook-name.ts";
 import { quote } from "../events/quote.ts";
 import type { Catalog, Hook, HookSettings, NewHook, ReceivingHook } from "./catalog.ts";
-import { checkHook, checkHookName, checkHookSecret, MAX_HOOKS, parseHookName } from "./hook-checks.ts";
+import { checkHook, checkHookName, checkHookSecret, MAX_HOOKS } from "./hook-checks.ts";
 import { findLog } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { Entity, HookEntity, HooksEntity } from "./model.ts";
@@ -59,7 +60,7 @@ export function createHooks(parts: {
         }
         return [...hooks, made].sort((a, b) => (a.name < b.name ? -1 : 1));
       });
-      return shownOnce(made, given.secret);
+      return shownOnce(made, given.secret ?? undefined);
     },
     async updateHook(log, text, given) {
       const settings = checkHook(parseHookName(text) ?? "", given);
@@ -68,7 +69,7 @@ export function createHooks(parts: {
       await write(log, (hooks) => {
         const before = requireHook(hooks, log, text);
         const kept = settings.signature === "none" ? undefined : before.secret;
-        const secret = secretOf(settings, given.secret ?? kept, generated);
+        const secret = secretOf(settings, given.secret === undefined ? kept : given.secret, generated);
         const after = { name: before.name, ...settings, ...(secret !== null && { secret }), created: before.created };
         result = after;
         return hooks.map((hook) => (hook === before ? after : hook));
@@ -88,7 +89,7 @@ export function createHooks(parts: {
 /** Returns the secret for a hook: the given one, a generated one, or null without a signature. */
 function secretOf(
   { signature }: HookSettings,
-  given: string | undefined,
+  given: string | null | undefined,
   generated: string = generateHookSecret(),
 ): string | null {
   if (signature === "none") {
@@ -98,7 +99,7 @@ function secretOf(
       "The field secret has no effect without a signature; give the field signature too",
     );
   }
-  return given === undefined ? generated : checkHookSecret(signature, given);
+  return given === undefined || given === null ? generated : checkHookSecret(signature, given);
 }
 
 /** Adds the secret to a hook if it was generated. A given secret is not returned. */

@@ -123,6 +123,7 @@ DELETE /manage/1/logs/:log/queries/:name                      401   401     404 
 
 GET    /manage/1/logs/:log/hooks                              401   401     404  403   200  404    403    403      401   403
 POST   /manage/1/logs/:log/hooks                              401   401     404  403   201  404    403    403      401   403
+POST   /manage/1/logs/:log/hooks/preview                      401   401     404  403   200  404    403    403      401   403
 GET    /manage/1/logs/:log/hooks/:name                        401   401     404  403   200  404    403    403      401   403
 PUT    /manage/1/logs/:log/hooks/:name                        401   401     404  403   200  404    403    403      401   403
 DELETE /manage/1/logs/:log/hooks/:name                        401   401     404  403   204  404    403    403      401   403
@@ -243,6 +244,7 @@ function inputOf(row: string, records: Readonly<Record<string, string>>): [strin
     "POST /manage/1/logs/:log/queries": { name: uniqueName("query"), query: "GET events" },
     "PUT /manage/1/logs/:log/queries/:name": { query: "GET events" },
     "POST /manage/1/logs/:log/hooks": { name: uniqueName("hook"), signature: "github" },
+    "POST /manage/1/logs/:log/hooks/preview": { body: "{}" },
     "PUT /manage/1/logs/:log/hooks/:name": { signature: "none" },
     "POST post:/1/logs/:log/events": { text: "hello" },
     "GET post:/1/logs/:log/events": { text: "hello" },

@@ -60,12 +60,20 @@ export async function hooks(t: ExecutionContext, start: () => Promise<Catalog>):
   t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!, "kept where none is given");
   await catalog.updateHook(SHOP, "github", { signature: "github", secret: "another-secret" });
   t.like(catalog.knownHook(SHOP, "github"), { secret: "another-secret", template: null });
+  const anew = (await catalog.updateHook(SHOP, "github", { signature: "github", secret: null })).secret!;
+  t.regex(anew, /^whsec_/, "drawn where null is given");
+  t.is(catalog.knownHook(SHOP, "github")?.secret, anew);
   await catalog.updateHook(SHOP, "github", { signature: "none" });
   t.is(catalog.knownHook(SHOP, "github")?.secret, undefined);
   t.regex((await catalog.updateHook(SHOP, "github", { signature: "github" })).secret!, /^whsec_/, "drawn anew");
   await fails(t, "hook_not_found", catalog.updateHook(SHOP, "gone", {}), /gone/);
   await catalog.deleteHook(SHOP, "GITHUB");
   await fails(t, "hook_not_found", catalog.deleteHook(SHOP, "github"), /github/);
+  await fails(t, "bad_parameter", catalog.updateHook(SHOP, "billing", { signature: "none", secret: null }), /signature/);
+  const drawn = await catalog.createHook(SHOP, { name: "sentry", secret: null });
+  t.is(drawn.signature, "sentry", "that of its kind");
+  t.regex(drawn.secret!, /^whsec_/);
+  await catalog.deleteHook(SHOP, "sentry");
   await catalog.deleteHook(SHOP, "billing");
   t.deepEqual(catalog.hooks(SHOP), []);
 }

@@ -1,12 +1,15 @@
 import type { Catalog, Hook } from "../../catalog/catalog.ts";
+import { checkHook } from "../../catalog/hook-checks.ts";
+import type { HookPreview, PreviewHook } from "../../catalog/hook-preview.ts";
 import { hookNotFound } from "../../catalog/hooks.ts";
+import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
 import type { Route } from "../../http/route.ts";
 import type { LogKey } from "../../events/event.ts";
 import { NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { readJson } from "../input.ts";
-import { HookFields, NewHook } from "../schemas/inputs.ts";
+import { HookFields, NewHook, PreviewedHook } from "../schemas/inputs.ts";
 import { created, managed, ok } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
 
@@ -27,6 +30,12 @@ export function hookRoutes(context: Context): Route[] {
       const { secret, ...hook } = await catalog.createHook(key, await readJson(context, call, NewHook));
       return created(`/logs/${key}/hooks/${hook.name}`, { ...showHook(key, hook), secret });
     }),
+    managed(context, "POST", `${path}/preview`, async (call) => {
+      requireAdministered(context, call);
+      const { kind, template, body, headers = {} } = await readJson(context, call, PreviewedHook);
+      const hook = checkHook("", { kind, template });
+      return ok(showPreview(previewOf(context)({ hook, body, headers })));
+    }),
     managed(context, "GET", `${path}/:name`, (call) => {
       const { key } = requireAdministered(context, call);
       return ok(showHook(key, findHook(catalog, key, nameOf(call))));
@@ -43,6 +52,19 @@ export function hookRoutes(context: Context): Route[] {
       return NO_CONTENT;
     }),
   ];
+}
+
+function previewOf({ previewHook }: Context): PreviewHook {
+  if (previewHook !== undefined) return previewHook;
+  throw new LoggiaError("unsupported", "This process can't preview hooks");
+}
+
+function showPreview({ events, ...rest }: HookPreview) {
+  const shown = events.map(({ created: moment, ...event }) => ({
+    created: moment === null ? null : new Moment(moment),
+    ...event,
+  }));
+  return { events: shown, ...rest };
 }
 
 function findHook(catalog: Pick<Catalog, "hooks">, log: LogKey, name: string): Hook {

@@ -322,6 +322,14 @@ const HOOKS: Readonly<Record<string, Operation>> = {
     },
     errors: ["log_not_found", "hook_exists", "conflict"],
   },
+  "POST /logs/:log/hooks/preview": {
+    ...base,
+    id: "previewHook",
+    summary: "What a hook would make of a body; nothing is stored; for admins of the log",
+    json: inputs.PreviewedHook,
+    answers: { 200: { what: "The events that would come of it", schema: answers.HookPreviewRecord } },
+    errors: ["log_not_found", "unsupported"],
+  },
   "GET /logs/:log/hooks/:name": {
     ...base,
     id: "readHook",

@@ -361,6 +361,31 @@ export const ChangedHookRecord = named(
   }),
 );
 
+export const HookPreviewRecord = named(
+  "HookPreview",
+  z.strictObject({
+    events: z
+      .array(
+        z.strictObject({
+          created: MomentText.nullable().describe("null: when the request arrives."),
+          text: z.string(),
+          link: z.string(),
+          tags: z.array(z.string()),
+          source: z.string(),
+          user: z.string(),
+          value: z.number().nullable(),
+          geo: GeoRecord.nullable(),
+          data: z.string().nullable(),
+          attributes: z.record(z.string(), AttributeValues),
+        }),
+      )
+      .max(10)
+      .describe("The first events of the body."),
+    more: z.boolean().describe("Whether the body has further ones."),
+    fault: z.string().nullable().describe("Why the first part of the body that is no event is none; null: all are."),
+  }),
+);
+
 export const ErrorRecord = named(
   "Error",
   z.strictObject({

@@ -226,8 +226,9 @@ const hookFields = {
     .enum(HOOK_SIGNATURES)
     .optional()
     .describe("How requests are signed; absent: with a secret, like senders of this kind; without one, `none`."),
-  secret: z.string().optional().meta({
-    description: "The secret that signs requests. Absent: generated for a new hook, kept by a change.",
+  secret: z.string().nullable().optional().meta({
+    description:
+      "The secret that signs requests. Absent: generated for a new hook, kept by a change. null: generated anew.",
     minLength: 8,
     maxLength: 200,
     format: "password",
@@ -248,6 +249,22 @@ export const HookFields = named("HookFields", z.object(hookFields));
 export const NewHook = named(
   "NewHook",
   z.object({ name: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }), ...hookFields }),
+);
+
+/** A body, and what of a hook decides what becomes of it. */
+export const PreviewedHook = named(
+  "PreviewedHook",
+  z.object({
+    kind: hookFields.kind,
+    template: hookFields.template,
+    body: z
+      .string()
+      .describe("What a sender posts: JSON, or what `headers` say by `content-type`. The request has 64 KB at most."),
+    headers: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe("Headers of the sender's request, by name, such as `X-GitHub-Event`."),
+  }),
 );
 
 /** Parameters of lists. `planFilters` parses them; a test compares the two. */

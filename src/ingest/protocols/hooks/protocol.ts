@@ -1,4 +1,4 @@
-import type { HookKind } from "../../../catalog/catalog.ts";
+import type { HookKind, HookSettings } from "../../../catalog/catalog.ts";
 import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
@@ -51,7 +51,14 @@ function decode(name: string, received: Received): Iterable<ReadEvent> {
   const { hook } = received;
   const kind = hook?.kind ?? READY_HOOKS.get(name);
   if (kind === undefined) throw new LoggiaError("hook_not_found", "This hook does not exist");
-  const template = hook?.template ?? null;
+  return decodeHook({ kind, template: hook?.template ?? null }, received);
+}
+
+/** Decodes a request by the settings of a hook. @throws LoggiaError `bad_body` */
+export function decodeHook(
+  { kind, template }: Pick<HookSettings, "kind" | "template">,
+  received: Received,
+): Iterable<ReadEvent> {
   return template === null ? DECODERS[kind](received) : fillTemplate(template, received);
 }
 

@@ -1,0 +1,41 @@
+import type { HookPreview, HookRequest, PreviewedEvent } from "../../../catalog/hook-preview.ts";
+import type { FieldLimits } from "../../../events/limits.ts";
+import { choiceOf } from "../choice.ts";
+import { lineOf } from "../line.ts";
+import type { CutLine } from "../line.ts";
+import { PENDING } from "../protocol.ts";
+import { decodeHook } from "./protocol.ts";
+
+/** The template is filled for no more events than these. */
+const MOST_EVENTS = 10;
+const NO_PARAMETERS = new URLSearchParams();
+
+/**
+ * Reads a request as a hook does, and stores nothing: what is longer than the limits is cut as well.
+ * @param options.read_ms the moment of the request
+ * @throws LoggiaError `bad_body`
+ */
+export function previewHook(
+  { hook, body, headers: given }: HookRequest,
+  options: { readonly limits: FieldLimits; readonly read_ms: number },
+): HookPreview {
+  const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
+  const choice = choiceOf(NO_PARAMETERS, headers);
+  const received = { body: Buffer.from(body), headers, query: NO_PARAMETERS, choice };
+  const events: PreviewedEvent[] = [];
+  let fault: string | null = null;
+  for (const event of decodeHook(hook, received)) {
+    if (event === PENDING) continue;
+    if ("fault" in event) fault ??= event.fault;
+    else if (events.length === MOST_EVENTS) return { events, more: true, fault };
+    else events.push(eventOf(lineOf(event, { ...options, tags: choice.tags })));
+  }
+  return { events, more: false, fault };
+}
+
+/** The event that a line of the bus holds; what is absent there is empty. */
+function eventOf({ line: { fields, created } }: CutLine): PreviewedEvent {
+  const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: {} };
+  const present = JSON.parse(`{${fields}`) as Pick<PreviewedEvent, "text"> & Partial<PreviewedEvent>;
+  return { ...absent, ...present, created: created === null ? null : Number(created) };
+}
