@@ -51,7 +51,7 @@ test.serial("the settings of a log show what a reader may see, and explain what 
   t.is(await page.locator(".pane :is(input, button)").count(), 0);
   await assertAccessible(t, page, "settings of a reader");
   // An address sent by an admin leads to the same explanation.
-  for (const part of ["keys", "people", "reclassify"]) {
+  for (const part of ["keys", "webhooks", "people", "reclassify"]) {
     await page.goto(`/#/${LOG}/settings/${part}`);
     await page.getByText(SENTENCE, { exact: true }).waitFor();
     t.is(await page.locator(".pane :is(input, button)").count(), 0, part);

@@ -33,7 +33,7 @@ test("a key is created, shown once, disabled and removed", async (t) => {
   await made.waitFor({ state: "detached" });
 });
 
-for (const part of ["general", "people", "queries", "reclassify"]) {
+for (const part of ["general", "webhooks", "people", "queries", "reclassify"]) {
   test(`the settings of a log, ${part}, are accessible`, async (t) => {
     const { page } = await pages.open(t, { address: `#/${LOG}/settings/${part}` });
     await page.locator(".pane h1").waitFor();

@@ -62,6 +62,34 @@ export type SavedQuery = {
   readonly owner: string;
 };
 
+export type HookKind = "github" | "alertmanager" | "sentry" | "json";
+
+/** How the requests of a hook are signed; `none`: an API key lets them in. */
+export type HookSignature = "none" | "github" | "standard" | "sentry" | "grafana" | "gitlab";
+
+/** An address at which another service posts in its own form. */
+export type HookRecord = {
+  readonly name: string;
+  readonly kind: HookKind;
+  readonly signature: HookSignature;
+  /** Texts with paths in braces, by field; null: the kind decides what becomes of a body. */
+  readonly template: Readonly<Record<string, unknown>> | null;
+  readonly created: string;
+  /** Behind the posting address. */
+  readonly path: string;
+};
+
+/** An event as a hook would make it of a body. */
+export type PreviewedEvent = Pick<
+  EventRecord,
+  "text" | "link" | "tags" | "source" | "user" | "value" | "geo"
+> & {
+  /** null: when the request arrives. */
+  readonly created: string | null;
+  readonly data: string | null;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+};
+
 /** Returns a `created` in milliseconds since the Unix epoch. */
 export function momentOf(created: string): number {
   return Number(/-?\d+/.exec(created)?.[0] ?? Number.NaN);

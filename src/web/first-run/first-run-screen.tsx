@@ -10,6 +10,7 @@ import type { App } from "../app.ts";
 import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { useTitle } from "../shell/title.ts";
+import { readPostingUrl } from "../state/posting.ts";
 import { mayChange, readsOnly } from "../state/roles.ts";
 import { PROGRAMS, SHIPPERS } from "./senders.ts";
 import type { Sender } from "./senders.ts";
@@ -29,7 +30,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   /** The error that keeps an event from being shown; null for none. */
   const lost = useSignal<unknown>(null);
   useEffect(() => {
-    readPostingUrl(app, location).then(
+    readPostingUrl(app).then(
       (url) => (post.value = url),
       (error: unknown) => (fault.value = wordsOf(error)),
     );
@@ -194,12 +195,6 @@ function SenderTabs({ label, senders, chosen }: SenderTabsProperties): JSX.Eleme
       </div>
     </div>
   );
-}
-
-/** Reads the address for posting events. @throws ApiFault */
-async function readPostingUrl(app: App, { protocol, hostname }: globalThis.Location): Promise<string> {
-  const { body } = await app.client.ask<{ url: string | null; port: number }>("/manage/1/posting");
-  return body.url ?? `${protocol}//${hostname}:${body.port}`;
 }
 
 const RETRY_MS = 2_000;

@@ -175,6 +175,13 @@ api_key: ${to.key}`,
     -d '{"version":"1.1","host":"box","short_message":"Order 17 failed","level":3,"_order":17}'`,
     note: "Libraries that can set nothing but an address take the key in it: /keys/KEY/gelf.",
   },
+  {
+    name: "Webhooks",
+    code: (to) => `${to.post}/1/logs/${to.log}/hooks/json?apikey=${to.key}`,
+    note:
+      "The address for a service that posts JSON. In place of json: github, alertmanager, grafana or sentry. " +
+      "Settings, Webhooks has those that sign what they post.",
+  },
 ];
 
 /** Returns `host:port` of an address, with the default port of its scheme. */

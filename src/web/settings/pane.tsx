@@ -67,20 +67,24 @@ export function Records<Row>(properties: {
   );
 }
 
+const NOT_AGAIN = "Only its fingerprint is stored, so it cannot be shown again.";
+
 /** A secret that is shown once. */
 export function Secret(properties: {
   readonly title: string;
   readonly name: string;
   readonly value: string;
+  /** Default: why it cannot be shown again. */
+  readonly note?: string;
   readonly onDone: () => void;
 }): JSX.Element {
-  const { title, name, value, onDone } = properties;
+  const { title, name, value, onDone, note = NOT_AGAIN } = properties;
   return (
     <div class="msg good" role="status">
       <Icon name="tick" />
       <div>
         <h2>{title}</h2>
-        <p class="note">Only its fingerprint is stored, so it cannot be shown again.</p>
+        <p class="note">{note}</p>
         <div class="secret acts">
           <output aria-label={name}>{value}</output>
           <CopyButton class="btn" text={value} />

@@ -7,6 +7,7 @@ import { visibleText } from "../list/visible-text.ts";
 import { Message } from "../parts/message.tsx";
 import type { Place, SERVICE_PARTS } from "../state/address.ts";
 import { mayChange } from "../state/roles.ts";
+import { Webhooks } from "../webhooks/webhooks.tsx";
 import { Accounts } from "./accounts.tsx";
 import { Backup } from "./backup.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -30,6 +31,7 @@ type Part = { readonly key: string; readonly label: string; readonly view: Compo
 const OF_LOG: readonly Part[] = [
   { key: "general", label: "General", view: General },
   { key: "keys", label: "Keys", view: Keys },
+  { key: "webhooks", label: "Webhooks", view: Webhooks },
   { key: "people", label: "People", view: People },
   { key: "queries", label: "Saved queries", view: SavedQueries },
   { key: "reclassify", label: "Reclassify", view: Reclassify },

@@ -109,6 +109,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
     headers: { ...JSON_TYPE, "DD-API-KEY": found(code, /api_key: (.*)/) },
     body: JSON.stringify([{ message: "by Datadog" }]),
   }),
+  Webhooks: (code) => ({ url: code, headers: JSON_TYPE, body: JSON.stringify({ title: "by Webhooks" }) }),
 };
 
 for (const { name, code } of SHIPPERS) {

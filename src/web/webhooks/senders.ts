@@ -1,0 +1,146 @@
+import type { HookKind, HookRecord, HookSignature } from "../api/types.ts";
+import type { Template } from "./template.ts";
+
+/** A service that posts: what of a hook follows from it, and where it is told the address. */
+export type Sender = {
+  readonly label: string;
+  readonly kind: HookKind;
+  /** How it usually signs. */
+  readonly signature: HookSignature;
+  /** What its hook is called where nothing else is typed. */
+  readonly name: string;
+  /** Whether it draws its secret itself. */
+  readonly drawsSecret?: boolean;
+  readonly template?: Partial<Template>;
+  readonly help: string;
+  readonly example: Example;
+};
+
+/** A request of a sender, shortened. */
+export type Example = { readonly body: object; readonly headers?: string };
+
+const GITHUB: Sender = {
+  label: "GitHub",
+  kind: "github",
+  signature: "github",
+  name: "github",
+  help: "In GitHub: Settings, Webhooks, Add webhook. Enter the address and the secret that are shown here next.",
+  example: {
+    headers: "X-GitHub-Event: pull_request",
+    body: {
+      action: "closed",
+      pull_request: { number: 12, title: "Fix the gate", merged: true, html_url: "https://github.com/octo/repo/pull/12" },
+      repository: { full_name: "octo/repo" },
+      sender: { login: "octocat" },
+    },
+  },
+};
+
+const GITLAB: Sender = {
+  label: "GitLab",
+  kind: "json",
+  signature: "gitlab",
+  name: "gitlab",
+  template: {
+    text:
+      "{user_name|user.name} {object_attributes.action|object_kind} {object_attributes.title|ref} " +
+      "of {project.path_with_namespace}",
+    tags: "{object_kind}",
+    source: "{project.path_with_namespace}",
+    link: "{object_attributes.url|project.web_url}",
+  },
+  help: "In GitLab: Settings, Webhooks. The secret that is shown here next is its Secret token.",
+  example: {
+    body: {
+      object_kind: "merge_request",
+      user: { name: "Ann Lee" },
+      project: { path_with_namespace: "shop/web", web_url: "https://gitlab.example.org/shop/web" },
+      object_attributes: { action: "open", title: "Fix the gate", iid: 12 },
+    },
+  },
+};
+
+const ALERTMANAGER: Sender = {
+  label: "Alertmanager or Grafana",
+  kind: "alertmanager",
+  signature: "none",
+  name: "alertmanager",
+  help: "In Alertmanager: webhook_configs of a receiver. In Grafana: a contact point of the type Webhook.",
+  example: {
+    body: {
+      status: "firing",
+      alerts: [
+        {
+          status: "firing",
+          labels: { alertname: "DiskFull", severity: "critical", service: "db" },
+          annotations: { summary: "The disk of db-1 is full" },
+          startsAt: "2026-11-26T09:00:00Z",
+        },
+      ],
+    },
+  },
+};
+
+const SENTRY: Sender = {
+  label: "Sentry",
+  kind: "sentry",
+  signature: "sentry",
+  name: "sentry",
+  drawsSecret: true,
+  help: "In Sentry: Settings, Developer Settings, an internal integration. Enter its client secret below.",
+  example: {
+    headers: "Sentry-Hook-Resource: issue",
+    body: {
+      action: "created",
+      data: { issue: { title: "TypeError: order is undefined", level: "error", project: { slug: "shop-web" } } },
+    },
+  },
+};
+
+const STANDARD: Sender = {
+  label: "Standard Webhooks",
+  kind: "json",
+  signature: "standard",
+  name: "",
+  drawsSecret: true,
+  help: "OpenAI, Clerk, Resend, Svix and others. Most draw the secret themselves: enter it below.",
+  example: {
+    body: { type: "invoice.paid", timestamp: "2026-11-26T09:00:00Z", data: { customer: "acme", amount: 49.9 } },
+  },
+};
+
+const ANY_JSON: Sender = {
+  label: "Any JSON",
+  kind: "json",
+  signature: "none",
+  name: "",
+  help: "Whatever posts JSON. The template below says which of its values becomes what.",
+  example: { body: { title: "Nightly build failed", level: "error", build: 17, branch: "main" } },
+};
+
+/** By what the form calls them. */
+export const SENDERS = {
+  github: GITHUB,
+  gitlab: GITLAB,
+  alertmanager: ALERTMANAGER,
+  sentry: SENTRY,
+  standard: STANDARD,
+  json: ANY_JSON,
+} as const satisfies Readonly<Record<string, Sender>>;
+export type SenderKey = keyof typeof SENDERS;
+
+/** What checks each signature, in a few words. */
+export const SIGNATURES: Readonly<Record<HookSignature, string>> = {
+  none: "None: an API key lets requests in",
+  github: "GitHub's (X-Hub-Signature-256)",
+  gitlab: "GitLab's token (X-Gitlab-Token)",
+  grafana: "Grafana's (X-Grafana-Alerting-Signature)",
+  sentry: "Sentry's (Sentry-Hook-Signature)",
+  standard: "Standard Webhooks' (webhook-signature)",
+};
+
+/** The sender that a hook was probably made for. */
+export function senderOf({ kind, signature }: Pick<HookRecord, "kind" | "signature">): SenderKey {
+  if (kind !== "json") return kind;
+  return signature === "gitlab" || signature === "standard" ? signature : "json";
+}

@@ -1,0 +1,155 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+
+import { wordsOf } from "../api/client.ts";
+import type { HookRecord } from "../api/types.ts";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Day, PaneHead, Records, Secret, StateDot } from "../settings/pane.tsx";
+import type { PartProperties } from "../settings/part.ts";
+import { readPostingUrl } from "../state/posting.ts";
+import { useAct, useResource } from "../state/resource.ts";
+import { SENDERS, senderOf } from "./senders.ts";
+import { WebhookForm } from "./webhook-form.tsx";
+import type { SavedHook } from "./webhook-form.tsx";
+import "../css/webhooks.css";
+
+/** The hooks of a log, at which other services post in their own forms. */
+export function Webhooks({ app, log }: PartProperties): JSX.Element {
+  const path = `/manage/1/logs/${log}/hooks`;
+  const hooks = useResource<readonly HookRecord[]>(app, path);
+  const { fault, act } = useAct();
+  const saved = useSignal<SavedHook | null>(null);
+  /** The hook that is edited: null for a new one, undefined for none. */
+  const edited = useSignal<HookRecord | null | undefined>(undefined);
+  const post = useSignal("");
+  const unknownPost = useSignal<string | null>(null);
+  useEffect(() => {
+    readPostingUrl(app).then(
+      (url) => (post.value = url),
+      (error: unknown) => (unknownPost.value = wordsOf(error)),
+    );
+  }, []);
+  const close = (opener: string) => {
+    edited.value = undefined;
+    setTimeout(() => document.getElementById(opener)?.focus());
+  };
+  const onSaved = async (hook: SavedHook) => {
+    await hooks.reload();
+    saved.value = hook;
+    close("main");
+    document.getElementById("main")?.scrollTo(0, 0);
+  };
+  const remove = ({ name }: HookRecord) =>
+    act(async () => {
+      await app.client.ask(`${path}/${name}`, { method: "DELETE" });
+      if (edited.peek()?.name === name) edited.value = undefined;
+      if (saved.peek()?.name === name) saved.value = null;
+      await hooks.reload();
+    });
+  const openerOf = (hook: HookRecord | null) => (hook === null ? "new-webhook" : `change-${hook.name}`);
+  const opened = edited.value;
+  return (
+    <>
+      <PaneHead title="Webhooks" fault={fault.value ?? unknownPost.value}>
+        A service such as GitHub or Grafana posts to a webhook in its own form, and each post becomes events of {log}.
+        The names github, alertmanager, grafana, sentry and json work at once with a key; one that is made here checks
+        signatures, or has a template.
+      </PaneHead>
+      {saved.value !== null && saved.value.secret !== null && (
+        <Secret
+          title={`Webhook ${saved.value.name} is ready. Copy its secret now.`}
+          name="New secret"
+          value={saved.value.secret}
+          note="Give it to the sender together with the address below. It is not shown again."
+          onDone={() => (saved.value = null)}
+        />
+      )}
+      <div class="hooks">
+        <Records
+          caption={`Webhooks of the log ${log}`}
+          resource={hooks}
+          columns={["Name", "From", "Checks signatures", "Made"]}
+          empty={
+            "This log has no webhooks. A webhook is an address at which a service tells of what happens there, " +
+            "such as a push, an alert or a payment."
+          }
+          renderRow={(hook) => (
+            <HookRows
+              key={hook.name}
+              hook={hook}
+              address={`${post.value}${hook.path}`}
+              isNew={saved.value?.name === hook.name}
+              onChange={() => (edited.value = hook)}
+              onRemove={() => remove(hook)}
+            />
+          )}
+        />
+      </div>
+      {opened === undefined && hooks.value.value !== null && (
+        <div class="new-key">
+          <button class="btn solid" type="button" id="new-webhook" onClick={() => (edited.value = null)}>
+            New webhook
+          </button>
+        </div>
+      )}
+      {opened !== undefined && (
+        <WebhookForm
+          key={opened?.name ?? ""}
+          app={app}
+          log={log}
+          hook={opened}
+          hooks={hooks.value.value ?? []}
+          onSaved={onSaved}
+          onClose={() => close(openerOf(opened))}
+        />
+      )}
+    </>
+  );
+}
+
+type HookRowsProperties = {
+  readonly hook: HookRecord;
+  readonly address: string;
+  /** Whether it was saved just now. */
+  readonly isNew: boolean;
+  readonly onChange: () => void;
+  readonly onRemove: () => void;
+};
+
+/** A hook in two lines: what it is, and the address that is given to the sender. */
+function HookRows({ hook, address, isNew, onChange, onRemove }: HookRowsProperties): JSX.Element {
+  const { name, signature, created } = hook;
+  const at = isNew ? "at" : "";
+  return (
+    <>
+      <tr class={`${at} over`}>
+        <td>
+          <code>{name}</code>
+        </td>
+        <td>{SENDERS[senderOf(hook)].label}</td>
+        <td>
+          <StateDot isOn={signature !== "none"}>{signature === "none" ? "No, takes a key" : "Yes"}</StateDot>
+        </td>
+        <td>
+          <Day moment={created} />
+        </td>
+        <td class="act">
+          <button class="quiet" type="button" id={`change-${name}`} aria-label={`Change ${name}`} onClick={onChange}>
+            Change
+          </button>
+          <ConfirmButton label="Remove" question="Its sender is refused." act={onRemove} />
+        </td>
+      </tr>
+      <tr class={`${at} address`}>
+        <td colSpan={5}>
+          <div>
+            <code>{address}</code>
+            <CopyButton class="btn small" text={address} />
+          </div>
+        </td>
+      </tr>
+    </>
+  );
+}
