@@ -8,7 +8,7 @@ import type { PartProperties } from "./part.ts";
 
 type AccountRecord = { readonly id: string; readonly email: string; readonly admin: boolean };
 
-/** The accounts of the service, for its admins. */
+/** The accounts of the service; for service admins. */
 export function Accounts({ app }: PartProperties): JSX.Element {
   const path = "/manage/1/accounts";
   const accounts = useResource<readonly AccountRecord[]>(app, path);

@@ -11,7 +11,7 @@ type Last = { readonly last: Job | null };
 
 const POLL_MS = 1_000;
 
-/** Copies of the files, and building the store anew from the bus. */
+/** Backups of the embedded files, and replays that rebuild the store from the bus. */
 export function Backup({ app }: PartProperties): JSX.Element {
   return (
     <>

@@ -16,7 +16,7 @@ type Letter = {
 };
 type LetterPage = { readonly letters: readonly Letter[]; readonly open: number; readonly total: number };
 
-/** Records that the pipeline could not take, which can be sent through again. */
+/** Dead letters: records that the pipeline could not process. They can be sent through it again. */
 export function DeadLetters({ app }: PartProperties): JSX.Element {
   const page = useResource<LetterPage>(app, "/manage/1/deadletters?limit=100");
   const { fault, isBusy, act } = useAct();

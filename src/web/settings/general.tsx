@@ -16,7 +16,7 @@ type ManagedLog = {
   readonly origins: readonly string[];
 };
 
-/** The name of a log, how long it keeps its events, and which pages may post; for its admins, to be changed. */
+/** Name, retention and posting origins of a log. Admins of the log can change them. */
 export function General({ app, log }: PartProperties): JSX.Element {
   return mayChange(app, log) ? <ChangeLog app={app} log={log} /> : <ReadLog app={app} log={log} />;
 }

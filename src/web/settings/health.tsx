@@ -16,17 +16,17 @@ type Readiness = Readonly<Record<string, unknown>> & {
 
 const POLL_MS = 5_000;
 
-/** What is behind, as the metrics tell; null where they are told at another address. */
+/** Backlog figures from the metrics; null where metrics are served at another address. */
 type Backlog = { readonly events: number; readonly age_s: number; readonly deadLetters: number };
 
-/** Whether the service can do its work, and what holds it up. */
+/** Health checks of the service, with the reason for each that fails. */
 export function Health({ app }: PartProperties): JSX.Element {
   const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
   const { fault, act } = useAct();
   const readiness = useSignal<Readiness | null>(null);
   const backlog = useSignal<Backlog | null>(null);
   usePolling(true, POLL_MS, () => {
-    // 503 is an answer here: it says what is missing.
+    // A 503 is a regular answer here: its body names the failing check.
     const read = async () => (await (await fetch("/health/ready")).json()) as Readiness;
     read().then(
       (answer) => (readiness.value = answer),
@@ -100,7 +100,7 @@ function backlogFacts({ events, age_s, deadLetters }: Backlog): Record<string, s
   };
 }
 
-/** A record of the API as a table of names and values. */
+/** Renders a record of the API as a table of names and values. */
 export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): JSX.Element {
   return (
     <table class="table">
@@ -117,7 +117,7 @@ export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): 
   );
 }
 
-/** Names and values of a record; those of records in it with their names in front. */
+/** Flattens a record into pairs of name and value; nested names get their parent as a prefix. */
 export function factsOf(facts: object, before = ""): readonly (readonly [string, string])[] {
   return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
     const whole = before === "" ? name : `${before}, ${name}`;

@@ -6,7 +6,7 @@ import { PaneHead } from "./pane.tsx";
 import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
-/** The logs of the account, and a new one. */
+/** The logs that the account can read, and a form that creates one. */
 export function Logs({ app }: PartProperties): JSX.Element {
   const { fault, act } = useAct();
   const make = (form: HTMLFormElement) =>

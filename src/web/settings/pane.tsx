@@ -7,7 +7,7 @@ import { Message } from "../parts/message.tsx";
 import type { Resource } from "../state/resource.ts";
 import "../css/live.css";
 
-/** The head of a part of the settings, and what goes wrong in it. */
+/** The heading of a settings pane, with the fault of its last change. */
 export function PaneHead(properties: {
   readonly title: string;
   readonly children?: ComponentChildren;
@@ -27,7 +27,7 @@ export function PaneHead(properties: {
   );
 }
 
-/** A table of records, or why there are none. */
+/** A table of records. Shows its own loading, empty and error states. */
 export function Records<Row>(properties: {
   readonly caption: string;
   readonly resource: Resource<readonly Row[]>;
@@ -97,14 +97,14 @@ export function Secret(properties: {
   );
 }
 
-/** The day of a moment as the API writes it. */
+/** The date of a timestamp in the format of the API. */
 export function Day({ moment }: { moment: string }): JSX.Element {
   const date = new Date(momentOf(moment));
   const words = date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
   return <time dateTime={date.toISOString()}>{words}</time>;
 }
 
-/** A moment as the API writes it, to the second. */
+/** Date and time, to the second, of a timestamp in the format of the API. */
 export function Clock({ moment }: { moment: string | null }): JSX.Element {
   if (moment === null) return <span class="note">not yet</span>;
   const date = new Date(momentOf(moment));

@@ -1,4 +1,4 @@
 import type { App } from "../app.ts";
 
-/** What each part of the settings is given. */
+/** The properties of every settings pane. */
 export type PartProperties = { readonly app: App; readonly log: string };

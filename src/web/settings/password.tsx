@@ -5,7 +5,7 @@ import { PaneHead } from "./pane.tsx";
 import { useAct } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
-/** A new password for the person. All of their sessions end with it, so they are signed in again. */
+/** Changes the password of the account. This ends all of its sessions, so the page signs in again. */
 export function Password({ app }: PartProperties): JSX.Element {
   const { fault, isBusy, act } = useAct();
   const email = app.session.account.value?.email ?? "";

@@ -10,7 +10,7 @@ type Share = { readonly email: string; readonly role: "admin" | "user" };
 
 const ROLES = { user: "Reads", admin: "Reads and manages" } as const;
 
-/** Whom a log is shared with. */
+/** The accounts that a log is shared with, and their roles. */
 export function People({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/shares`;
   const shares = useResource<readonly Share[]>(app, path);

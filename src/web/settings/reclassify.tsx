@@ -6,7 +6,7 @@ import { Clock, PaneHead } from "./pane.tsx";
 import { useAct, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
-/** As `GET …/reclassify` answers. */
+/** The response of `GET …/reclassify`. */
 type Job = {
   readonly state: "none" | "waiting" | "running" | "done" | "failed";
   readonly started: string | null;
@@ -21,7 +21,7 @@ const STATES = { none: "", waiting: "It begins in a moment", running: "Running",
 
 const POLL_MS = 1_000;
 
-/** Gives stored events the classes of today's filters. */
+/** Applies the current class filters to stored events. */
 export function Reclassify({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/reclassify`;
   const resource = useResource<Job>(app, path);

@@ -7,7 +7,7 @@ import { PaneHead, Records } from "./pane.tsx";
 import { useAct, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
-/** The saved queries of a log that a person may use. */
+/** The saved queries of a log: the account's own and those that others share. */
 export function SavedQueries({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/queries`;
   const queries = useResource<readonly SavedQuery[]>(app, path);

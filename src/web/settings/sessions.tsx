@@ -13,7 +13,7 @@ type SessionRecord = {
   readonly current: boolean;
 };
 
-/** Where the person is signed in. */
+/** The sessions of the account. */
 export function Sessions({ app }: PartProperties): JSX.Element {
   const sessions = useResource<readonly SessionRecord[]>(app, "/1/sessions");
   const { fault, act } = useAct();
@@ -55,7 +55,7 @@ export function Sessions({ app }: PartProperties): JSX.Element {
   );
 }
 
-/** `Firefox on Linux`, of a User-Agent; the whole of one that is not a browser's. */
+/** Describes a User-Agent, such as `Firefox on Linux`. Unknown ones are returned unchanged. */
 export function browserOf(agent: string): string {
   const browser = [
     ["Edge", /Edg\//],

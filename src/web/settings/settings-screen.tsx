@@ -36,7 +36,7 @@ const OF_LOG: readonly Part[] = [
   { key: "queries", label: "Saved queries", view: SavedQueries },
   { key: "reclassify", label: "Reclassify", view: Reclassify },
 ];
-/** The parts that tell something to those who may read the log and not change it. */
+/** The panes of a log that are useful without the role admin. */
 const OF_READER = OF_LOG.filter(({ key }) => key === "general" || key === "queries");
 const OF_PERSON: readonly Part[] = [
   { key: "preferences", label: "Preferences", view: Preferences },
@@ -51,7 +51,7 @@ const OF_SERVICE: readonly (Part & { readonly key: (typeof SERVICE_PARTS)[number
   { key: "backup", label: "Backup and replay", view: Backup },
 ];
 
-/** Why an address leads to a part that is not there for the reader. */
+/** Explains why the pane that the address names is not available to the account. */
 function whyMissing(part: string, log: string): string {
   const [ofLog, ofService] = [OF_LOG, OF_SERVICE].map((parts) => parts.find(({ key }) => key === part)?.label);
   if (ofService !== undefined) return `${ofService}: only admins of this service see it`;
@@ -59,7 +59,7 @@ function whyMissing(part: string, log: string): string {
   return log === "" ? `${ofLog}: you may read no log` : `${ofLog}: only admins of the log ${log} see it`;
 }
 
-/** Everything that is set up: of the log, of the person, and, for service admins, of the service. */
+/** Settings of the log, of the account and, for service admins, of the service. */
 export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const { screen, log: named, part } = app.location.place.value;
   const log = named === "" ? lastLog(app) : named;
@@ -67,7 +67,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const groups = [
     ...(log === "" ? [] : [{ title: `Log ${log}`, parts: mayChange(app, log) ? OF_LOG : OF_READER }]),
     { title: "You", parts: OF_PERSON },
-    // Anyone may make a log.
+    // Every account may create a log.
     { title: "Service", parts: isServiceAdmin ? OF_SERVICE : OF_SERVICE.filter(({ key }) => key === "logs") },
   ];
   const all = groups.flatMap(({ parts }) => parts);
