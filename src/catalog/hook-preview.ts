@@ -2,28 +2,28 @@ import type { AttributeValue } from "../events/attributes.ts";
 import type { AcceptedEvent } from "../events/event.ts";
 import type { HookSettings } from "./catalog.ts";
 
-/** A request as it would reach a hook. */
+/** A request to a hook, for a preview. */
 export type HookRequest = {
   readonly hook: Pick<HookSettings, "kind" | "template">;
   readonly body: string;
-  /** By name, in any case. */
+  /** By name; case does not matter. */
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The events that would come of a request: the first of them. */
+/** The first events that a hook would make of a request. */
 export type HookPreview = {
   readonly events: readonly PreviewedEvent[];
-  /** Whether there are further ones. */
+  /** Whether the request has more events. */
   readonly more: boolean;
-  /** Why the first part of the body that is no event is none; null: all parts are. */
+  /** The first fault among items that are left out; null if there is none. */
   readonly fault: string | null;
 };
 
 export type PreviewedEvent = Omit<AcceptedEvent, "id" | "log" | "created" | "attributes"> & {
-  /** null: when the request arrives. */
+  /** null: the time at which the request arrives. */
   readonly created: number | null;
   readonly attributes: Readonly<Record<string, AttributeValue | readonly AttributeValue[]>>;
 };
 
-/** Reads a request as a hook does, and stores nothing. @throws LoggiaError `bad_body` */
+/** Decodes a request without storing it. @throws LoggiaError `bad_body` */
 export type PreviewHook = (request: HookRequest) => HookPreview;

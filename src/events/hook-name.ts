@@ -1,9 +1,9 @@
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** What a name of a hook must be, to be told to whoever gave another one. */
+/** The rule for names of hooks, as error messages state it. */
 export const HOOK_NAME_RULE = "must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen";
 
-/** The name of a hook that `text` spells, in lower case, or null where it spells none. */
+/** The name of a hook in lower case, or null if `text` is not a valid name. */
 export function parseHookName(text: string): string | null {
   const name = text.toLowerCase();
   return NAME.test(name) ? name : null;

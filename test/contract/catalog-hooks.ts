@@ -69,7 +69,12 @@ export async function hooks(t: ExecutionContext, start: () => Promise<Catalog>):
   await fails(t, "hook_not_found", catalog.updateHook(SHOP, "gone", {}), /gone/);
   await catalog.deleteHook(SHOP, "GITHUB");
   await fails(t, "hook_not_found", catalog.deleteHook(SHOP, "github"), /github/);
-  await fails(t, "bad_parameter", catalog.updateHook(SHOP, "billing", { signature: "none", secret: null }), /signature/);
+  await fails(
+    t,
+    "bad_parameter",
+    catalog.updateHook(SHOP, "billing", { signature: "none", secret: null }),
+    /signature/,
+  );
   const drawn = await catalog.createHook(SHOP, { name: "sentry", secret: null });
   t.is(drawn.signature, "sentry", "that of its kind");
   t.regex(drawn.secret!, /^whsec_/);

@@ -71,7 +71,7 @@ async function assertFits(t: ExecutionContext, page: Page, what: string): Promis
 
 test.serial("a log without webhooks says what one is for", async (t) => {
   const { page } = await pages.open(t, { address: SETTINGS });
-  await page.getByText(/^This log has no webhooks\. A webhook is an address at which a service tells of/).waitFor();
+  await page.getByText(/^This log has no webhooks\. A webhook is an address to which another service posts/).waitFor();
   await assertAccessible(t, page, "no webhooks");
 });
 
@@ -128,7 +128,7 @@ test.serial("a name is checked while it is typed, and by the API as it is sent",
 test.serial("a secret that the API refuses is said beside its field", async (t) => {
   const { page, problems } = await pages.open(t, { address: SETTINGS });
   await openForm(page, "Sentry");
-  const secret = page.getByLabel("The sender's secret");
+  const secret = page.getByLabel("Secret of the sender", { exact: true });
   await secret.fill("short");
   problems.allowStatus(400);
   await page.getByRole("button", { name: "Make webhook" }).click();
@@ -146,11 +146,11 @@ test.serial("an example body shows the event that a template makes of it, and th
   await openForm(page, "Any JSON");
   await page.getByLabel("Name", { exact: true }).fill("deploys");
   const body = { who: "ann", what: "shop", took: 12.5, at: "2026-11-26T09:00:00Z" };
-  await page.getByLabel("An example of what is posted").fill(JSON.stringify({ message: "untouched", ...body }));
+  await page.getByLabel("Example body").fill(JSON.stringify({ message: "untouched", ...body }));
   await page.getByRole("row", { name: "text untouched" }).waitFor();
-  await page.getByLabel("Headers beside it").fill("no header");
-  await page.getByText("A header is a name, a colon and a value").waitFor();
-  await page.getByLabel("Headers beside it").fill("X-Stage: live");
+  await page.getByLabel("Headers of the request").fill("no header");
+  await page.getByText("Each line must be a name, a colon and a value").waitFor();
+  await page.getByLabel("Headers of the request").fill("X-Stage: live");
   problems.allowStatus(400);
   const text = page.getByLabel("Text", { exact: true });
   await text.fill("{who");
@@ -168,7 +168,7 @@ test.serial("an example body shows the event that a template makes of it, and th
   await page.getByText("1 event would be stored.").waitFor();
   await assertAccessible(t, page, "the preview of an event");
   await page.getByRole("button", { name: "Make webhook" }).click();
-  await rowOf(page, "deploys").getByText("No, takes a key").waitFor();
+  await rowOf(page, "deploys").getByText("No, needs a key").waitFor();
   const address = (await page.locator("tr.at.address code").textContent()) ?? "";
   const headers = { "Content-Type": "application/json", "X-Stage": "live" };
   const answer = await fetch(`${address}?apikey=${KEY}`, { method: "POST", headers, body: JSON.stringify(body) });
@@ -183,14 +183,14 @@ test.serial("a body that cannot be read says so beside it, and examples of all s
   const { page, problems } = await pages.open(t, { address: SETTINGS });
   problems.allowStatus(400);
   await openForm(page, "Any JSON");
-  await page.getByLabel("An example of what is posted").fill("{");
+  await page.getByLabel("Example body").fill("{");
   await page.locator("#example-body-fault").waitFor();
   const names = await page.getByLabel("From").locator("option").allTextContents();
   t.deepEqual(names, ["GitHub", "GitLab", "Alertmanager or Grafana", "Sentry", "Standard Webhooks", "Any JSON"]);
   const texts: (string | null)[] = [];
   for (const name of names) {
     await page.getByLabel("From").selectOption({ label: name });
-    await page.getByLabel("An example of what is posted").fill("");
+    await page.getByLabel("Example body").fill("");
     await page.locator(".preview-event").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Fill in an example" }).click();
     await page.getByText("1 event would be stored.").waitFor();
@@ -212,7 +212,7 @@ test.serial("a webhook is changed: its secret is kept, or drawn anew", async (t)
   const address = `${pages.service().postUrl}/1/logs/${LOG}/hooks/moving`;
   await page.getByRole("button", { name: "Change moving" }).click();
   await page.getByRole("heading", { name: "Change moving" }).waitFor();
-  t.true(await page.getByLabel("Keep the one that it has").isChecked());
+  t.true(await page.getByLabel("Keep the current secret").isChecked());
   await assertAccessible(t, page, "a webhook that is changed");
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.waitForFunction(() => document.activeElement?.id === "change-moving");
@@ -222,8 +222,8 @@ test.serial("a webhook is changed: its secret is kept, or drawn anew", async (t)
   t.is(await secretOf(page).count(), 0);
   t.is(await postSigned(address, first, "With the first secret"), 200);
   await page.getByRole("button", { name: "Change moving" }).click();
-  await page.getByLabel("Draw a new one").check();
-  await page.getByText(/^What is signed with the old secret is refused once this is saved\./).waitFor();
+  await page.getByLabel("Generate a new secret").check();
+  await page.getByText(/^Requests signed with the old secret are refused once you save\./).waitFor();
   await page.getByRole("button", { name: "Save webhook" }).click();
   const second = (await secretOf(page).textContent()) ?? "";
   t.regex(second, /^whsec_/);
@@ -249,9 +249,9 @@ test.serial("a webhook is removed once that is confirmed, and its sender is refu
   const { page, context } = await pages.open(t, { address: SETTINGS });
   const secret = (await makeHook(context, { name: "leaving", signature: "github", kind: "github" }))!;
   await page.reload();
-  const row = rowOf(page, "leaving").first();
+  const row = page.locator("tr.address", { hasText: "/hooks/leaving" });
   await row.getByRole("button", { name: "Remove" }).click();
-  await row.getByText("Its sender is refused.").waitFor();
+  await row.getByText("Its sender will be refused.").waitFor();
   await row.getByRole("button", { name: "Keep" }).click();
   await row.getByRole("button", { name: "Remove" }).click();
   await row.getByRole("button", { name: "Remove" }).click();
@@ -268,7 +268,7 @@ test.serial("at 360 px the list, the form and the preview fit", async (t) => {
   await assertFits(t, page, "the list");
   await assertAccessible(t, page, "webhooks on a small screen");
   await openForm(page, "Any JSON");
-  await page.getByLabel("An example of what is posted").fill(JSON.stringify({ msg: "wide", long: "x".repeat(300) }));
+  await page.getByLabel("Example body").fill(JSON.stringify({ msg: "wide", long: "x".repeat(300) }));
   await page.getByRole("row", { name: "text wide" }).waitFor();
   await assertFits(t, page, "the form with a preview");
   await assertAccessible(t, page, "the form on a small screen");

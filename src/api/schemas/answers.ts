@@ -367,7 +367,7 @@ export const HookPreviewRecord = named(
     events: z
       .array(
         z.strictObject({
-          created: MomentText.nullable().describe("null: when the request arrives."),
+          created: MomentText.nullable().describe("null: the time at which the request arrives."),
           text: z.string(),
           link: z.string(),
           tags: z.array(z.string()),
@@ -381,8 +381,8 @@ export const HookPreviewRecord = named(
       )
       .max(10)
       .describe("The first events of the body."),
-    more: z.boolean().describe("Whether the body has further ones."),
-    fault: z.string().nullable().describe("Why the first part of the body that is no event is none; null: all are."),
+    more: z.boolean().describe("Whether the body has more events."),
+    fault: z.string().nullable().describe("The first fault among items that are left out; null if there is none."),
   }),
 );
 

@@ -251,7 +251,7 @@ export const NewHook = named(
   z.object({ name: z.string().meta({ pattern: "^[A-Za-z0-9][A-Za-z0-9-]{0,62}$" }), ...hookFields }),
 );
 
-/** A body, and what of a hook decides what becomes of it. */
+/** An example body, with the settings of a hook that decide how it is decoded. */
 export const PreviewedHook = named(
   "PreviewedHook",
   z.object({
@@ -259,11 +259,11 @@ export const PreviewedHook = named(
     template: hookFields.template,
     body: z
       .string()
-      .describe("What a sender posts: JSON, or what `headers` say by `content-type`. The request has 64 KB at most."),
+      .describe("The body as text: JSON, or the `content-type` in `headers`. The whole request has at most 64 KB."),
     headers: z
       .record(z.string(), z.string())
       .optional()
-      .describe("Headers of the sender's request, by name, such as `X-GitHub-Event`."),
+      .describe("Headers of the request, by name, such as `X-GitHub-Event`."),
   }),
 );
 

@@ -80,10 +80,7 @@ export type HookRecord = {
 };
 
 /** An event as a hook would make it of a body. */
-export type PreviewedEvent = Pick<
-  EventRecord,
-  "text" | "link" | "tags" | "source" | "user" | "value" | "geo"
-> & {
+export type PreviewedEvent = Pick<EventRecord, "text" | "link" | "tags" | "source" | "user" | "value" | "geo"> & {
   /** null: when the request arrives. */
   readonly created: string | null;
   readonly data: string | null;

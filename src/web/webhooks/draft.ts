@@ -6,18 +6,18 @@ import type { Sender, SenderKey } from "./senders.ts";
 import { isSameTemplate, templateOf, textsOf } from "./template.ts";
 import type { Template } from "./template.ts";
 
-/** A hook as it is being edited. */
+/** A hook in the form. */
 export type Draft = {
   readonly sender: SenderKey;
   readonly name: string;
   readonly signature: HookSignature;
   readonly secret: "kept" | "drawn" | "given";
-  /** As it was typed. */
+  /** The entered secret. */
   readonly given: string;
   readonly template: Template;
 };
 
-/** A new hook of a sender, with the sender's usual name where that is free. */
+/** Default settings for a sender. The name is empty if the usual one is taken. */
 export function newDraft(sender: SenderKey, hooks: readonly Pick<HookRecord, "name">[]): Draft {
   const { name, signature, template = {}, drawsSecret = false }: Sender = SENDERS[sender];
   return {
@@ -42,7 +42,7 @@ export function draftOf(hook: HookRecord): Draft {
   };
 }
 
-/** A draft for another sender. What was typed stays: a name, a secret, and a template where it still has a use. */
+/** Switches the sender. An entered name, secret or template is kept where it still applies. */
 export function withSender(draft: Draft, sender: SenderKey, hooks: readonly HookRecord[], isNew: boolean): Draft {
   const next = newDraft(sender, hooks);
   const before: Sender = SENDERS[draft.sender];
@@ -57,12 +57,12 @@ export function withSender(draft: Draft, sender: SenderKey, hooks: readonly Hook
   };
 }
 
-/** Whether the form has the fields of a template: those of a known form need none. */
+/** Whether the form shows the template: only JSON needs one, but other hooks may have one. */
 export function showsTemplate({ sender, template }: Draft): boolean {
   return SENDERS[sender].kind === "json" || Object.values(template).some((text) => text !== "");
 }
 
-/** The settings that the API takes of a draft. */
+/** The draft as the API takes it. */
 export function settingsOf(draft: Draft, before: HookRecord | null): Readonly<Record<string, unknown>> {
   const { sender, signature, secret, given, template } = draft;
   return {
@@ -73,10 +73,10 @@ export function settingsOf(draft: Draft, before: HookRecord | null): Readonly<Re
   };
 }
 
-/** What is wrong with a field of a hook. */
+/** A fault and the field that it belongs to. */
 export type FieldFault = { readonly field: string; readonly words: string };
 
-/** What is wrong with a name before it is sent, in the words of the API; null: nothing, or it is empty still. */
+/** Checks a name by the rules of the API before it is sent. Null for a valid or an empty name. */
 export function nameFault(text: string, log: string, hooks: readonly Pick<HookRecord, "name">[]): string | null {
   if (text === "") return null;
   const name = parseHookName(text);
@@ -86,7 +86,7 @@ export function nameFault(text: string, log: string, hooks: readonly Pick<HookRe
 
 const NAMED = /^The field (?<field>name|secret|template(?:\.[a-z]+)?)\b/;
 
-/** The field at which an error of the API is to be said; null: it is about no single one. */
+/** Finds the field that an error of the API is about; null if it is about none. */
 export function placeFault(error: unknown): FieldFault | null {
   if (!(error instanceof ApiFault)) return null;
   const { code, message } = error;

@@ -1,9 +1,9 @@
-/** A request as it is typed beside a template. */
+/** The example request as it is typed. */
 export type TypedExample = { readonly body: string; readonly headers: string };
 
 /**
- * Headers as they are typed, one a line.
- * @returns null where a line is none
+ * Reads headers, one per line.
+ * @returns null if a line is not a header
  */
 export function readHeaders(text: string): Readonly<Record<string, string>> | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");

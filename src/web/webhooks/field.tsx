@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-/** A labelled text with its help, and what is wrong with it beside it. */
+/** A text field with its label, help and fault. */
 export function Field(properties: {
   readonly id: string;
   readonly label: string;
@@ -11,7 +11,7 @@ export function Field(properties: {
   readonly example?: string;
   readonly isRequired?: boolean;
   readonly isCode?: boolean;
-  /** More than one: the text may have several lines. */
+  /** More than one makes it a textarea. */
   readonly rows?: number;
 }): JSX.Element {
   const { id, label, value, onInput, help, fault = null, example, isRequired = false, isCode = false } = properties;

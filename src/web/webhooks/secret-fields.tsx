@@ -4,15 +4,15 @@ import type { Draft } from "./draft.ts";
 import { Field } from "./field.tsx";
 
 const CHOICES = {
-  kept: "Keep the one that it has",
-  drawn: "Draw a new one",
-  given: "Enter the one that the sender has drawn",
+  kept: "Keep the current secret",
+  drawn: "Generate a new secret",
+  given: "Enter the secret of the sender",
 } as const;
 
-/** The secret by which the requests of a hook are signed: kept, drawn anew, or entered. */
+/** The signing secret of a hook: keep it, generate a new one, or enter one. */
 export function SecretFields(properties: {
   readonly draft: Draft;
-  /** Whether there is one that may be kept. */
+  /** Whether the hook has a secret that can be kept. */
   readonly hasSecret: boolean;
   readonly fault: string | null;
   readonly onChange: (changed: Partial<Draft>) => void;
@@ -37,11 +37,11 @@ export function SecretFields(properties: {
       {draft.secret === "given" && (
         <Field
           id="webhook-secret"
-          label="The sender's secret"
+          label="Secret of the sender"
           value={draft.given}
           isRequired
           isCode
-          help="8 to 200 characters. Drawn ones are better: those of fewer than 32 characters can be guessed."
+          help="8 to 200 characters. One of fewer than 32 can be guessed."
           fault={fault}
           onInput={(given) => onChange({ given })}
         />
@@ -53,8 +53,8 @@ export function SecretFields(properties: {
       )}
       {hasSecret && draft.secret !== "kept" && (
         <p class="help">
-          What is signed with the old secret is refused once this is saved. To lose nothing meanwhile, make a second
-          webhook, move the sender to it, and remove this one.
+          Requests signed with the old secret are refused once you save. To lose none, make a second webhook, move the
+          sender to it, then remove this one.
         </p>
       )}
     </fieldset>

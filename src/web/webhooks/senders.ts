@@ -1,22 +1,22 @@
 import type { HookKind, HookRecord, HookSignature } from "../api/types.ts";
 import type { Template } from "./template.ts";
 
-/** A service that posts: what of a hook follows from it, and where it is told the address. */
+/** A service that posts webhooks: default settings of its hook, and where it takes the address. */
 export type Sender = {
   readonly label: string;
   readonly kind: HookKind;
-  /** How it usually signs. */
+  /** Its usual signature. */
   readonly signature: HookSignature;
-  /** What its hook is called where nothing else is typed. */
+  /** Default name of its hook. */
   readonly name: string;
-  /** Whether it draws its secret itself. */
+  /** Whether the service generates the secret. */
   readonly drawsSecret?: boolean;
   readonly template?: Partial<Template>;
   readonly help: string;
   readonly example: Example;
 };
 
-/** A request of a sender, shortened. */
+/** A short example of a request. */
 export type Example = { readonly body: object; readonly headers?: string };
 
 const GITHUB: Sender = {
@@ -24,12 +24,17 @@ const GITHUB: Sender = {
   kind: "github",
   signature: "github",
   name: "github",
-  help: "In GitHub: Settings, Webhooks, Add webhook. Enter the address and the secret that are shown here next.",
+  help: "In GitHub: Settings, Webhooks, Add webhook. You get its address and secret when you have made the webhook here.",
   example: {
     headers: "X-GitHub-Event: pull_request",
     body: {
       action: "closed",
-      pull_request: { number: 12, title: "Fix the gate", merged: true, html_url: "https://github.com/octo/repo/pull/12" },
+      pull_request: {
+        number: 12,
+        title: "Fix the gate",
+        merged: true,
+        html_url: "https://github.com/octo/repo/pull/12",
+      },
       repository: { full_name: "octo/repo" },
       sender: { login: "octocat" },
     },
@@ -49,7 +54,7 @@ const GITLAB: Sender = {
     source: "{project.path_with_namespace}",
     link: "{object_attributes.url|project.web_url}",
   },
-  help: "In GitLab: Settings, Webhooks. The secret that is shown here next is its Secret token.",
+  help: "In GitLab: Settings, Webhooks. Its Secret token is the secret that you get when you have made the webhook here.",
   example: {
     body: {
       object_kind: "merge_request",
@@ -103,7 +108,7 @@ const STANDARD: Sender = {
   signature: "standard",
   name: "",
   drawsSecret: true,
-  help: "OpenAI, Clerk, Resend, Svix and others. Most draw the secret themselves: enter it below.",
+  help: "OpenAI, Clerk, Resend, Svix and others. Most generate the secret themselves: enter it below.",
   example: {
     body: { type: "invoice.paid", timestamp: "2026-11-26T09:00:00Z", data: { customer: "acme", amount: 49.9 } },
   },
@@ -114,11 +119,11 @@ const ANY_JSON: Sender = {
   kind: "json",
   signature: "none",
   name: "",
-  help: "Whatever posts JSON. The template below says which of its values becomes what.",
+  help: "Any service that posts JSON. The template below maps its values to fields of events.",
   example: { body: { title: "Nightly build failed", level: "error", build: 17, branch: "main" } },
 };
 
-/** By what the form calls them. */
+/** In the order of the form. */
 export const SENDERS = {
   github: GITHUB,
   gitlab: GITLAB,
@@ -129,9 +134,9 @@ export const SENDERS = {
 } as const satisfies Readonly<Record<string, Sender>>;
 export type SenderKey = keyof typeof SENDERS;
 
-/** What checks each signature, in a few words. */
+/** Labels of the signatures, each with its header. */
 export const SIGNATURES: Readonly<Record<HookSignature, string>> = {
-  none: "None: an API key lets requests in",
+  none: "None: requests need an API key",
   github: "GitHub's (X-Hub-Signature-256)",
   gitlab: "GitLab's token (X-Gitlab-Token)",
   grafana: "Grafana's (X-Grafana-Alerting-Signature)",
@@ -139,7 +144,7 @@ export const SIGNATURES: Readonly<Record<HookSignature, string>> = {
   standard: "Standard Webhooks' (webhook-signature)",
 };
 
-/** The sender that a hook was probably made for. */
+/** The sender that matches the settings of a hook. */
 export function senderOf({ kind, signature }: Pick<HookRecord, "kind" | "signature">): SenderKey {
   if (kind !== "json") return kind;
   return signature === "gitlab" || signature === "standard" ? signature : "json";

@@ -5,7 +5,7 @@ import { Field } from "./field.tsx";
 import { FIELD_NAMES, TEMPLATE_FIELDS } from "./template.ts";
 import type { Template } from "./template.ts";
 
-/** What of a body becomes which field of its event: texts with paths in braces. */
+/** The fields of a template: texts with paths in braces that map a body to an event. */
 export function TemplateFields(properties: {
   readonly template: Template;
   readonly fault: FieldFault | null;
@@ -16,10 +16,11 @@ export function TemplateFields(properties: {
     <fieldset aria-describedby="template-help">
       <legend>Template</legend>
       <p class="help" id="template-help">
-        A path in braces stands for a value of the body: <code>{"{sender.login}"}</code>. <code>{"{a|b}"}</code> takes
-        the first that is not empty, <code>{"{$.a}"}</code> looks in the whole body beside a list of events, and{" "}
-        <code>{"{$header.x-name}"}</code> in the headers. All other values become attributes. Without any template, text
-        is what the body calls message, text, title or summary, and time, severity, source and user are looked for.
+        A path in braces stands for a value of the body, such as <code>{"{sender.login}"}</code>. <code>{"{a|b}"}</code>{" "}
+        takes the first that is not empty. <code>{"{$header.x-name}"}</code> is a header, and with a list of events{" "}
+        <code>{"{$.a}"}</code> is a value outside of the list. All other values become attributes. If all fields are
+        empty, the text is the message, title or summary of the body, and time, severity, source and user are found by
+        their usual names.
       </p>
       {fault?.field === "template" && (
         <p class="err" role="alert">

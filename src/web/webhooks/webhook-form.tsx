@@ -16,10 +16,10 @@ import { TemplateFields } from "./template-fields.tsx";
 import { templateOf } from "./template.ts";
 import { WebhookPreview } from "./webhook-preview.tsx";
 
-/** A hook as the API answers a change; `secret`: what was drawn, this once. */
+/** The response to a change. `secret` is the drawn one, returned only this once, or null. */
 export type SavedHook = HookRecord & { readonly secret: string | null };
 
-/** Makes a hook of a log, or changes all but the name of one. */
+/** Creates a hook, or changes everything but the name of one. */
 export function WebhookForm(properties: {
   readonly app: App;
   readonly log: string;
@@ -32,7 +32,7 @@ export function WebhookForm(properties: {
   const { app, log, hook, hooks, onSaved, onClose } = properties;
   const isNew = hook === null;
   const draft = useSignal<Draft>(hook === null ? newDraft("github", hooks) : draftOf(hook));
-  /** What the API said of what was sent, and of the template as it is typed. */
+  /** Fault of the last save; fault of the template as it is typed. */
   const refused = useSignal<FieldFault | null>(null);
   const wrongTemplate = useSignal<FieldFault | null>(null);
   const { fault, isBusy, act } = useAct();
@@ -96,7 +96,7 @@ export function WebhookForm(properties: {
           />
         )}
         <div>
-          <label for="webhook-signature">Signature that is checked</label>
+          <label for="webhook-signature">Signature to verify</label>
           <select
             class="in"
             id="webhook-signature"
@@ -110,8 +110,8 @@ export function WebhookForm(properties: {
           </select>
           <p class="help" id="webhook-signature-help">
             {signature === "none"
-              ? "The sender needs a key that may write, as ?apikey= in the address or as Authorization: Bearer."
-              : "A request without a right signature is refused, whatever key comes with it."}
+              ? "The sender needs an API key that can write: ?apikey= in the address, or Authorization: Bearer."
+              : "A request without a valid signature is refused, whatever API key it carries."}
           </p>
         </div>
         {signature !== "none" && (

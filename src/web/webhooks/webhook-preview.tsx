@@ -17,17 +17,17 @@ import type { Example } from "./senders.ts";
 
 type Preview = { readonly events: readonly PreviewedEvent[]; readonly more: boolean; readonly fault: string | null };
 
-/** Typing goes on while the last preview is shown. */
+/** Delay after the last key press. */
 const WAIT_MS = 250;
 
-/** The events that would come of an example body, before a hook is saved. */
+/** Shows the events that a hook would make of an example body, before the hook is saved. */
 export function WebhookPreview(properties: {
   readonly app: App;
   readonly log: string;
   readonly kind: HookKind;
   readonly template: HookRecord["template"];
   readonly example: Example;
-  /** Called with what the API says of the template. */
+  /** Called with the fault that the API finds in the template, or null. */
   readonly onTemplateFault: (fault: FieldFault | null) => void;
 }): JSX.Element {
   const { app, log, kind, template, example, onTemplateFault } = properties;
@@ -37,16 +37,17 @@ export function WebhookPreview(properties: {
   const { body, headers: typedHeaders } = typed.value;
   const headers = readHeaders(typedHeaders);
   const isEmpty = body.trim() === "";
-  // Where there is no body yet, the template is checked by itself.
+  // Without a body, an empty object lets the API check the template.
   const request = JSON.stringify({ kind, template, body: isEmpty ? "{}" : body, headers });
   useEffect(() => {
+    if (isEmpty) preview.value = null;
     if (headers === null) return undefined;
     const abort = new AbortController();
     const read = async () => {
       try {
         const options = { method: "POST", json: JSON.parse(request) as unknown, signal: abort.signal } as const;
         const { body: found } = await app.client.ask<Preview>(`/manage/1/logs/${log}/hooks/preview`, options);
-        preview.value = found;
+        preview.value = isEmpty ? null : found;
         fault.value = null;
         onTemplateFault(null);
       } catch (error) {
@@ -68,7 +69,7 @@ export function WebhookPreview(properties: {
       <legend>Try it</legend>
       <Field
         id="example-body"
-        label="An example of what is posted"
+        label="Example body"
         value={body}
         rows={6}
         isCode
@@ -77,12 +78,12 @@ export function WebhookPreview(properties: {
       />
       <Field
         id="example-headers"
-        label="Headers beside it"
+        label="Headers of the request"
         value={typedHeaders}
         rows={2}
         isCode
-        help="One a line, such as X-GitHub-Event: push."
-        fault={headers === null ? "A header is a name, a colon and a value" : null}
+        help="One per line, such as X-GitHub-Event: push."
+        fault={headers === null ? "Each line must be a name, a colon and a value" : null}
         onInput={(text) => (typed.value = { ...typed.peek(), headers: text })}
       />
       <div>
@@ -97,7 +98,7 @@ export function WebhookPreview(properties: {
         </button>
       </div>
       <p class="note" role="status">
-        {isEmpty ? "The event that would come of it is shown here. Nothing is stored." : outcome(preview.value)}
+        {isEmpty ? "The resulting event is shown here. Nothing is stored." : outcome(preview.value)}
       </p>
       {!isEmpty && fault.value?.field === "" && (
         <p class="err" role="alert">
@@ -106,7 +107,7 @@ export function WebhookPreview(properties: {
       )}
       {!isEmpty &&
         preview.value?.events.map((event, index, { length }) => (
-          <EventTable key={index} event={event} caption={length === 1 ? "The event" : `Event ${index + 1}`} />
+          <EventTable event={event} caption={length === 1 ? "The event" : `Event ${index + 1}`} />
         ))}
     </fieldset>
   );
@@ -116,10 +117,10 @@ function outcome(preview: Preview | null): string {
   if (preview === null) return "";
   const { events, more, fault } = preview;
   const count = more ? `The first ${events.length} events` : countOf(events.length, "event");
-  return `${count} would be stored.${fault === null ? "" : ` Of the rest, ${fault}.`}`;
+  return `${count} would be stored.${fault === null ? "" : ` Parts are left out: ${fault}.`}`;
 }
 
-/** The fields of an event that are not empty, and its attributes. */
+/** The non-empty fields and the attributes of an event. */
 function EventTable({ event, caption }: { event: PreviewedEvent; caption: string }): JSX.Element {
   return (
     <table class="table tight preview-event">

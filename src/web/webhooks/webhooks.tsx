@@ -15,13 +15,13 @@ import { WebhookForm } from "./webhook-form.tsx";
 import type { SavedHook } from "./webhook-form.tsx";
 import "../css/webhooks.css";
 
-/** The hooks of a log, at which other services post in their own forms. */
+/** The webhooks of a log: list, create, change and remove. */
 export function Webhooks({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/hooks`;
   const hooks = useResource<readonly HookRecord[]>(app, path);
   const { fault, act } = useAct();
   const saved = useSignal<SavedHook | null>(null);
-  /** The hook that is edited: null for a new one, undefined for none. */
+  /** The hook in the form: null for a new one, undefined while the form is closed. */
   const edited = useSignal<HookRecord | null | undefined>(undefined);
   const post = useSignal("");
   const unknownPost = useSignal<string | null>(null);
@@ -53,9 +53,9 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
   return (
     <>
       <PaneHead title="Webhooks" fault={fault.value ?? unknownPost.value}>
-        A service such as GitHub or Grafana posts to a webhook in its own form, and each post becomes events of {log}.
-        The names github, alertmanager, grafana, sentry and json work at once with a key; one that is made here checks
-        signatures, or has a template.
+        A service such as GitHub or Grafana posts to a webhook in its own format, and its posts become events of {log}.
+        The names github, alertmanager, grafana, sentry and json work at once with an API key. One that you make here
+        can verify signatures and apply a template.
       </PaneHead>
       {saved.value !== null && saved.value.secret !== null && (
         <Secret
@@ -70,9 +70,9 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
         <Records
           caption={`Webhooks of the log ${log}`}
           resource={hooks}
-          columns={["Name", "From", "Checks signatures", "Made"]}
+          columns={["Name", "From", "Verifies signatures", "Made"]}
           empty={
-            "This log has no webhooks. A webhook is an address at which a service tells of what happens there, " +
+            "This log has no webhooks. A webhook is an address to which another service posts what happens there, " +
             "such as a push, an alert or a payment."
           }
           renderRow={(hook) => (
@@ -112,13 +112,13 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
 type HookRowsProperties = {
   readonly hook: HookRecord;
   readonly address: string;
-  /** Whether it was saved just now. */
+  /** Whether it has just been saved. */
   readonly isNew: boolean;
   readonly onChange: () => void;
   readonly onRemove: () => void;
 };
 
-/** A hook in two lines: what it is, and the address that is given to the sender. */
+/** A hook in two rows: its settings, and the address to enter at the sender, with what can be done. */
 function HookRows({ hook, address, isNew, onChange, onRemove }: HookRowsProperties): JSX.Element {
   const { name, signature, created } = hook;
   const at = isNew ? "at" : "";
@@ -130,23 +130,22 @@ function HookRows({ hook, address, isNew, onChange, onRemove }: HookRowsProperti
         </td>
         <td>{SENDERS[senderOf(hook)].label}</td>
         <td>
-          <StateDot isOn={signature !== "none"}>{signature === "none" ? "No, takes a key" : "Yes"}</StateDot>
+          <StateDot isOn={signature !== "none"}>{signature === "none" ? "No, needs a key" : "Yes"}</StateDot>
         </td>
-        <td>
+        <td colSpan={2}>
           <Day moment={created} />
-        </td>
-        <td class="act">
-          <button class="quiet" type="button" id={`change-${name}`} aria-label={`Change ${name}`} onClick={onChange}>
-            Change
-          </button>
-          <ConfirmButton label="Remove" question="Its sender is refused." act={onRemove} />
         </td>
       </tr>
       <tr class={`${at} address`}>
-        <td colSpan={5}>
+        <td colSpan={5} class="act">
           <div>
             <code>{address}</code>
             <CopyButton class="btn small" text={address} />
+            <span class="space" />
+            <button class="quiet" type="button" id={`change-${name}`} aria-label={`Change ${name}`} onClick={onChange}>
+              Change
+            </button>
+            <ConfirmButton label="Remove" question="Its sender will be refused." act={onRemove} />
           </div>
         </td>
       </tr>

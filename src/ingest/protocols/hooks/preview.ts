@@ -6,13 +6,13 @@ import type { CutLine } from "../line.ts";
 import { PENDING } from "../protocol.ts";
 import { decodeHook } from "./protocol.ts";
 
-/** The template is filled for no more events than these. */
+/** Further events are not decoded. */
 const MOST_EVENTS = 10;
 const NO_PARAMETERS = new URLSearchParams();
 
 /**
- * Reads a request as a hook does, and stores nothing: what is longer than the limits is cut as well.
- * @param options.read_ms the moment of the request
+ * Decodes a request as the posting listener does, without storing it. Events are cut to the limits.
+ * @param options.read_ms the time of the request
  * @throws LoggiaError `bad_body`
  */
 export function previewHook(
@@ -33,7 +33,7 @@ export function previewHook(
   return { events, more: false, fault };
 }
 
-/** The event that a line of the bus holds; what is absent there is empty. */
+/** The event of a line for the bus, with the fields that such a line omits. */
 function eventOf({ line: { fields, created } }: CutLine): PreviewedEvent {
   const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: {} };
   const present = JSON.parse(`{${fields}`) as Pick<PreviewedEvent, "text"> & Partial<PreviewedEvent>;
