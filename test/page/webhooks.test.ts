@@ -105,7 +105,8 @@ test.serial("a name is checked while it is typed, and by the API as it is sent",
   await openForm(page, "Any JSON");
   const name = page.getByLabel("Name", { exact: true });
   await name.fill("my hook");
-  const rule = "The name must be 1 to 63 letters a to z, digits and hyphens, and not begin with a hyphen";
+  const rule =
+    "The name must be 1 to 63 letters a to z, digits and hyphens, not begin with a hyphen, and not be preview";
   await page.getByText(rule, { exact: true }).waitFor();
   t.is(await name.getAttribute("aria-invalid"), "true");
   await assertAccessible(t, page, "a name that is none");
