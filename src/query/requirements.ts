@@ -37,8 +37,8 @@ const MAX_LEAVES = 4;
 const INNER_WEIGHT = 3;
 
 /**
- * Numbers of known characters: a sum up to UNSELECTIVE_CHARACTERS is unselective, a weak condition from SELECTIVE_CHARACTERS on is
- * selective.
+ * Numbers of known characters: a sum up to UNSELECTIVE_CHARACTERS is unselective, a weak condition
+ * from SELECTIVE_CHARACTERS on is selective.
  */
 const UNSELECTIVE_CHARACTERS = 4;
 const SELECTIVE_CHARACTERS = 5;
