@@ -2,12 +2,12 @@ import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
 import { lastLog } from "../shell/last-log.ts";
+import { lazy } from "../shell/lazy.tsx";
 import { useTitle } from "../shell/title.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { Message } from "../parts/message.tsx";
 import type { Place, SERVICE_PARTS } from "../state/address.ts";
 import { mayChange } from "../state/roles.ts";
-import { Webhooks } from "../webhooks/webhooks.tsx";
 import { Accounts } from "./accounts.tsx";
 import { Backup } from "./backup.tsx";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -25,6 +25,8 @@ import { Sessions } from "./sessions.tsx";
 import "../css/forms.css";
 import "../css/settings.css";
 import "../css/tables.css";
+
+const Webhooks = lazy(async () => (await import("../webhooks/webhooks.tsx")).Webhooks);
 
 type Part = { readonly key: string; readonly label: string; readonly view: ComponentType<PartProperties> };
 
