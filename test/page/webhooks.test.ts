@@ -121,7 +121,7 @@ test.serial("a name is checked while it is typed, and by the API as it is sent",
   await page.getByRole("button", { name: "Make webhook" }).click();
   const beside = page.locator("#webhook-name-fault");
   await beside.waitFor();
-  t.is(await beside.textContent(), `The log ${LOG} has a hook taken-meanwhile already`);
+  t.is(await beside.textContent(), `The log ${LOG} already has a hook taken-meanwhile`);
   t.true(await name.evaluate((field) => field === document.activeElement));
   t.is(await page.getByText("This did not work").count(), 0);
 });
