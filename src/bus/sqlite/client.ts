@@ -3,11 +3,11 @@ import { Worker } from "node:worker_threads";
 
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { BusRecord, NewRecord } from "../bus.ts";
-import { isDamage } from "./errors.ts";
+import { isCorruption } from "./errors.ts";
 import type { BusFile, Commit } from "./file.ts";
 import type { Answer, BusFileCall, BusThreadData, Request } from "./thread.ts";
 
-type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
+type PendingCall = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
 /**
  * Client of {@link BusFile}, which runs on a thread of its own. Each call returns a promise. Calls
@@ -19,17 +19,17 @@ export class BusFileClient implements AsyncDisposable {
    * Pending calls by id. Ids are reused, since few calls are pending at a time. An array rather
    * than a Map: a Map that grows and shrinks leaves tables in the old generation.
    */
-  readonly #waiting: (Waiting | null)[] = [];
+  readonly #pending: (PendingCall | null)[] = [];
   /** The first message of SQLite about damage to the file. */
   #damage: string | null = null;
   /** The error of every call after the thread has ended. */
-  #gone: LoggiaError | null = null;
+  #closedError: LoggiaError | null = null;
 
   private constructor(thread: Worker) {
     this.#thread = thread;
-    thread.on("message", (answer: Answer) => this.#answered(answer));
-    thread.on("error", (cause: Error) => this.#lose("The thread of the bus has failed", cause));
-    thread.on("exit", () => this.#lose("The bus is closed"));
+    thread.on("message", (answer: Answer) => this.#settle(answer));
+    thread.on("error", (cause: Error) => this.#fail("The thread of the bus has failed", cause));
+    thread.on("exit", () => this.#fail("The bus is closed"));
   }
 
   /** @throws StartError as {@link openBusFile} does */
@@ -50,7 +50,7 @@ export class BusFileClient implements AsyncDisposable {
     call: Call,
     ...args: Parameters<BusFile[Call]>
   ): Promise<Awaited<ReturnType<BusFile[Call]>>> {
-    return this.#ask(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
+    return this.#request(call, args) as Promise<Awaited<ReturnType<BusFile[Call]>>>;
   }
 
   /** The first message of SQLite about damage to the file; null if there was none. */
@@ -59,13 +59,13 @@ export class BusFileClient implements AsyncDisposable {
   }
 
   async read(...args: Parameters<BusFile["read"]>): Promise<BusRecord[]> {
-    const records = (await this.#ask("read", args)) as Received[];
+    const records = (await this.#request("read", args)) as ReceivedRecord[];
     for (const record of records) toBuffer(record);
     return records;
   }
 
   async last(...args: Parameters<BusFile["last"]>): Promise<BusRecord | null> {
-    const record = (await this.#ask("last", args)) as Received | null;
+    const record = (await this.#request("last", args)) as ReceivedRecord | null;
     if (record !== null) toBuffer(record);
     return record;
   }
@@ -79,49 +79,49 @@ export class BusFileClient implements AsyncDisposable {
       return { key, value: own };
     };
     const own = appends.map(({ topic, records }) => ({ topic, records: records.map(copy) }));
-    await this.#ask("commit", [{ appends: own, acks }, now_ms], values);
+    await this.#request("commit", [{ appends: own, acks }, now_ms], values);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#gone !== null) return;
+    if (this.#closedError !== null) return;
     const exited = once(this.#thread, "exit");
-    await this.#ask("close", []);
+    await this.#request("close", []);
     await exited;
   }
 
-  #ask(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+  #request(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#gone !== null) return reject(this.#gone);
-      const free = this.#waiting.indexOf(null);
-      const id = free === -1 ? this.#waiting.length : free;
-      this.#waiting[id] = { resolve, reject };
+      if (this.#closedError !== null) return reject(this.#closedError);
+      const free = this.#pending.indexOf(null);
+      const id = free === -1 ? this.#pending.length : free;
+      this.#pending[id] = { resolve, reject };
       const request: Request = { id, call, args };
       this.#thread.postMessage(request, transfer);
     });
   }
 
-  #answered(answer: Answer): void {
+  #settle(answer: Answer): void {
     if (answer.kind === "opened") return;
-    const waiting = this.#waiting[answer.id];
-    this.#waiting[answer.id] = null;
+    const waiting = this.#pending[answer.id];
+    this.#pending[answer.id] = null;
     if (answer.kind === "done") waiting?.resolve(answer.value);
     else {
       const error = Object.assign(new Error(answer.message), { errcode: answer.errcode });
-      if (isDamage(error)) this.#damage ??= answer.message;
+      if (isCorruption(error)) this.#damage ??= answer.message;
       waiting?.reject(error);
     }
   }
 
-  #lose(message: string, cause?: Error): void {
-    this.#gone ??= new LoggiaError("bus_unavailable", message, { cause });
-    for (const waiting of this.#waiting.splice(0)) waiting?.reject(this.#gone);
+  #fail(message: string, cause?: Error): void {
+    this.#closedError ??= new LoggiaError("bus_unavailable", message, { cause });
+    for (const waiting of this.#pending.splice(0)) waiting?.reject(this.#closedError);
   }
 }
 
 /** A record from the other thread. Its value is a `Uint8Array` that nothing else references. */
-type Received = { -readonly [Field in keyof BusRecord]: BusRecord[Field] };
+type ReceivedRecord = { -readonly [Field in keyof BusRecord]: BusRecord[Field] };
 
-function toBuffer(record: Received): void {
+function toBuffer(record: ReceivedRecord): void {
   const { buffer, byteOffset, byteLength } = record.value;
   record.value = Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { LoggiaError } from "../../errors.ts";
 import { QUEUE_BYTES, QUEUE_RECORDS } from "../limits.ts";
 import type { BusFileClient } from "./client.ts";
-import { explain, isFull, tooLate } from "./errors.ts";
+import { toBusError, isFull, deadlineError } from "./errors.ts";
 import type { Commit } from "./file.ts";
 import { turn } from "../wait.ts";
 
@@ -66,7 +66,7 @@ export class GroupCommit {
       const timer =
         deadline_ms === Infinity
           ? null
-          : setTimeout(() => reject(tooLate()), Math.max(0, deadline_ms - performance.now()));
+          : setTimeout(() => reject(deadlineError()), Math.max(0, deadline_ms - performance.now()));
       this.#pending.push({
         ...request,
         done() {
@@ -95,7 +95,7 @@ export class GroupCommit {
   async #commit(): Promise<void> {
     const now_ms = performance.now();
     const group = this.#takeGroup();
-    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(tooLate());
+    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(deadlineError());
     await this.#write(group.filter(({ deadline_ms }) => deadline_ms > now_ms));
   }
 
@@ -108,8 +108,8 @@ export class GroupCommit {
     } catch (error) {
       const failed = appends.length > 0 ? group.filter(({ records }) => records > 0) : group;
       this.#options.log.error({ err: error, appends: appends.length, acks: acks.length }, "the bus could not commit");
-      const explained = explain(error);
-      for (const pending of failed) pending.failed(explained);
+      const busError = toBusError(error);
+      for (const pending of failed) pending.failed(busError);
       // Acknowledgements need no room, and let removal free some.
       if (appends.length > 0) await this.#write(group.filter(({ records }) => records === 0));
       if (isFull(error)) this.#options.full();

@@ -3,8 +3,8 @@
  * Both share a processor, and producers wait for an answer. Records that gather during a rest make
  * the next batch larger, and so cheaper per record. Without producers the handler does not rest.
  */
-const SHARE = 2;
-const MOST_MS = 300;
+const REST_RATIO = 2;
+const MAX_REST_MS = 300;
 /**
  * Share of busy time of the thread in a burst. The handler would then take its time from
  * producers, so it rests while the bus holds the burst.
@@ -15,13 +15,13 @@ const BURST_BYTES_S = 500_000;
 /** Some 60,000 events a second: more than the handler can keep up with on any thread. */
 const FLOOD_BYTES_S = 15_000_000;
 /** Interval at which a rest in a burst is reconsidered, unless producers fall silent before. */
-const BURST_LOOK_MS = 100;
+const BURST_CHECK_MS = 100;
 /** Producers have stopped if nothing is appended for this long and the thread is not busy. */
 export const SILENCE_MS = 25;
 /** Longest rest in a burst, since readers wait for the events. */
 const BURST_MS = 5_000;
 /** Averaging time of the load: a single query may fill a shorter one. */
-const LOAD_OVER_MS = 200;
+const LOAD_WINDOW_MS = 200;
 
 /** Other work on this thread during recent rests of the handler. */
 export type ThreadLoad = {
@@ -44,10 +44,10 @@ export type Load = ThreadLoad & {
 
 /** Remaining rest before this is called again, in milliseconds. 0 ends the rest. */
 export function throttleLeft_ms({ worked_ms, rested_ms, busy, appended_bytes_s, behind_ms }: Load): number {
-  const usual_ms = Math.min(SHARE * worked_ms, MOST_MS);
+  const usual_ms = Math.min(REST_RATIO * worked_ms, MAX_REST_MS);
   if (rested_ms < usual_ms) return usual_ms - rested_ms;
   const isBurst = appended_bytes_s > (busy > BURST_BUSY ? BURST_BYTES_S : FLOOD_BYTES_S);
-  return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_LOOK_MS : 0;
+  return isBurst && Math.max(behind_ms, rested_ms) < BURST_MS ? BURST_CHECK_MS : 0;
 }
 
 /**
@@ -56,7 +56,7 @@ export function throttleLeft_ms({ worked_ms, rested_ms, busy, appended_bytes_s, 
  */
 export function averageLoad(before: ThreadLoad, seen: ThreadLoad, over_ms: number): ThreadLoad {
   if (seen.appended_bytes_s === 0 && seen.busy < BURST_BUSY && over_ms >= SILENCE_MS) return seen;
-  const weight = Math.min(1, over_ms / LOAD_OVER_MS);
+  const weight = Math.min(1, over_ms / LOAD_WINDOW_MS);
   return {
     busy: before.busy + (seen.busy - before.busy) * weight,
     appended_bytes_s: before.appended_bytes_s + (seen.appended_bytes_s - before.appended_bytes_s) * weight,

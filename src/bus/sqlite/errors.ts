@@ -18,7 +18,7 @@ export function resultCode(error: unknown): number {
 }
 
 /** The reason why a file cannot be used, in one line. */
-export function whyNotOpened(error: unknown): string {
+export function openFailureReason(error: unknown): string {
   switch (resultCode(error)) {
     case SQLITE.BUSY:
       return "another process has it open, and only one may";
@@ -35,7 +35,7 @@ export function whyNotOpened(error: unknown): string {
 }
 
 /** Whether the file itself is damaged, so that a retry cannot help. */
-export function isDamage(error: unknown): boolean {
+export function isCorruption(error: unknown): boolean {
   const code = resultCode(error);
   return code === SQLITE.CORRUPT || code === SQLITE.NOTADB;
 }
@@ -45,7 +45,7 @@ export function isFull(error: unknown): boolean {
 }
 
 /** The error for callers of a failed commit. */
-export function explain(error: unknown): LoggiaError {
+export function toBusError(error: unknown): LoggiaError {
   const reason = isFull(error)
     ? "its disk is full"
     : resultCode(error) === SQLITE.IOERR
@@ -58,6 +58,6 @@ export function explain(error: unknown): LoggiaError {
 }
 
 /** The error for an append that missed its deadline. */
-export function tooLate(): LoggiaError {
+export function deadlineError(): LoggiaError {
   return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
 }

@@ -3,18 +3,18 @@ import { dirname } from "node:path";
 import { backup, DatabaseSync, type StatementSync } from "node:sqlite";
 import { StartError } from "../../errors.ts";
 import { TOPICS, type BusDisk, type BusRecord, type NewRecord, type Topic } from "../bus.ts";
-import { SQLITE, whyNotOpened } from "./errors.ts";
+import { SQLITE, openFailureReason } from "./errors.ts";
 import { packValue, unpackedLength, unpackValue } from "./values.ts";
 import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./schema.ts";
 
 /** Records dated further into the future are dated back, since they would block removal. */
-const TO_COME_MS = 3_600_000;
+const MAX_FUTURE_MS = 3_600_000;
 /** Free pages that stay in the file for new records: 16 MB. */
 const KEPT_PAGES = 4096;
 /** Pages that one step returns to the file system: 4 MB. */
-const GIVEN_PAGES = 1024;
+const FREED_PAGES = 1024;
 /** A file of at most this size is rewritten in about a second. */
-const REWRITTEN_BYTES = 64 * 1024 * 1024;
+const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 /** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
 
@@ -28,7 +28,7 @@ type TopicStatements = {
   readonly last: StatementSync;
   readonly oldest: StatementSync;
   readonly remove: StatementSync;
-  readonly dateBack: StatementSync;
+  readonly clampFutureTimes: StatementSync;
   readonly raise: StatementSync;
 };
 
@@ -49,7 +49,7 @@ function splitGroup(key: string): [topic: string, group: string] {
 /** Pages copied per step, 1 MB. Writers wait for a step. */
 const COPY_PAGES = 256;
 /** A copy fails if each attempt in this time meets an open transaction. */
-const COPY_BEGINS_MS = 30_000;
+const COPY_TIMEOUT_MS = 30_000;
 
 /**
  * The file of the embedded bus: a table per topic and a table of group offsets. The row id is the
@@ -190,18 +190,18 @@ export class BusFile {
    * Sets the time of records and notes from the future to now, if the oldest record is one. Written
    * by a clock that was ahead, they would block the removal of all records behind them.
    */
-  dateBack(topic: Topic, now_ms: number): void {
+  clampFutureTimes(topic: Topic, now_ms: number): void {
     this.#taken.unwrite.run(topic, now_ms);
-    const { first, dateBack } = this.#topics[topic];
-    if (Number(first.get()?.["appended"] ?? 0) > now_ms + TO_COME_MS) dateBack.run(now_ms, now_ms);
+    const { first, clampFutureTimes } = this.#topics[topic];
+    if (Number(first.get()?.["appended"] ?? 0) > now_ms + MAX_FUTURE_MS) clampFutureTimes.run(now_ms, now_ms);
   }
 
   /** Returns one step of free space to the file system. @returns whether there is more */
-  giveBack(): boolean {
+  freePages(): boolean {
     const spare = pragma(this.#db, "freelist_count") - KEPT_PAGES;
     if (spare <= 0 || pragma(this.#db, "auto_vacuum") === 0) return false;
-    this.#db.exec(`PRAGMA incremental_vacuum(${Math.min(spare, GIVEN_PAGES)})`);
-    return spare > GIVEN_PAGES;
+    this.#db.exec(`PRAGMA incremental_vacuum(${Math.min(spare, FREED_PAGES)})`);
+    return spare > FREED_PAGES;
   }
 
   /** Counts pages, also those of which the write-ahead log alone holds the latest version. */
@@ -222,9 +222,9 @@ export class BusFile {
 
   /**
    * The offset before which every group had acknowledged all records at `time_ms`, by the notes of
-   * {@link noteTaken}; 0 without a note.
+   * {@link noteAcknowledged}; 0 without a note.
    */
-  takenBy(topic: Topic, time_ms: number): number {
+  acknowledgedAt(topic: Topic, time_ms: number): number {
     return Number(this.#taken.by.get(topic, time_ms)?.["next"] ?? 0);
   }
 
@@ -232,7 +232,7 @@ export class BusFile {
    * Notes that every group has acknowledged all records before `next`, unless there is a note from
    * `last_ms` or later.
    */
-  noteTaken(topic: Topic, next: number, last_ms: number, now_ms: number): void {
+  noteAcknowledged(topic: Topic, next: number, last_ms: number, now_ms: number): void {
     if (Number(this.#taken.latest.get(topic)?.["at"] ?? -Infinity) >= last_ms) return;
     this.#taken.note.run(topic, now_ms, next);
     this.#taken.forget.run(topic, topic, NOTES_KEPT);
@@ -267,7 +267,7 @@ export class BusFile {
    * `BackupJob::AfterThreadPoolWork` takes zero remaining pages for completion).
    */
   async #copyPages(file: string): Promise<void> {
-    const end_ms = performance.now() + COPY_BEGINS_MS;
+    const end_ms = performance.now() + COPY_TIMEOUT_MS;
     for (;;) {
       try {
         await backup(this.#db, file, { rate: COPY_PAGES });
@@ -275,7 +275,7 @@ export class BusFile {
       } catch (error) {
         if ((error as { errcode?: unknown }).errcode !== SQLITE.OK) throw error;
         if (performance.now() >= end_ms) {
-          throw new Error(`the bus was amid a commit at each try for ${COPY_BEGINS_MS / 1000} s`, { cause: error });
+          throw new Error(`the bus was amid a commit at each try for ${COPY_TIMEOUT_MS / 1000} s`, { cause: error });
         }
       }
     }
@@ -330,7 +330,7 @@ function prepareTopic(db: DatabaseSync, topic: Topic): TopicStatements {
     last: db.prepare(`SELECT offset, key, value, appended FROM ${table} ORDER BY offset DESC LIMIT 1`),
     oldest: db.prepare(`SELECT offset, appended, length(value) AS bytes FROM ${table} ORDER BY offset LIMIT ?`),
     remove: db.prepare(`DELETE FROM ${table} WHERE offset < ?`),
-    dateBack: db.prepare(`UPDATE ${table} SET appended = ? WHERE appended > ?`),
+    clampFutureTimes: db.prepare(`UPDATE ${table} SET appended = ? WHERE appended > ?`),
     raise: db.prepare(`UPDATE sqlite_sequence SET seq = ? WHERE name = '${table}'`),
   };
 }
@@ -352,7 +352,7 @@ function toRecord(topic: Topic, row: Row): BusRecord {
  */
 function makeShrinkable(db: DatabaseSync): void {
   const used_bytes = (pragma(db, "page_count") - pragma(db, "freelist_count")) * pragma(db, "page_size");
-  if (pragma(db, "auto_vacuum") !== 0 || used_bytes > REWRITTEN_BYTES) return;
+  if (pragma(db, "auto_vacuum") !== 0 || used_bytes > MAX_REWRITTEN_BYTES) return;
   db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
 }
 
@@ -385,6 +385,6 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
   } catch (error) {
     db?.close();
     if (error instanceof StartError) throw error;
-    throw new StartError(`The bus file ${file} cannot be used: ${whyNotOpened(error)}`, { cause: error });
+    throw new StartError(`The bus file ${file} cannot be used: ${openFailureReason(error)}`, { cause: error });
   }
 }

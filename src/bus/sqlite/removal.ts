@@ -113,7 +113,7 @@ export class Removal {
     const isDue = performance.now() >= this.#nextRound_ms;
     const isOld = isDue && clock.mayRemove() && (await this.#removeOld());
     if (isLarge || isOld) return true;
-    if (await file.call("giveBack")) {
+    if (await file.call("freePages")) {
       // The file itself becomes smaller when its log is emptied.
       this.#isLogStale = true;
       this.#nextRound_ms = -Infinity;
@@ -131,16 +131,16 @@ export class Removal {
     let isMore = false;
     const now_ms = clock.now();
     for (const topic of TOPICS) {
-      await file.call("dateBack", topic, now_ms);
+      await file.call("clampFutureTimes", topic, now_ms);
       const taken = this.#removableBefore(topic);
       const isAtOnce = taken === Infinity || grace_ms === 0;
-      const known = isAtOnce ? taken : Math.min(taken, await file.call("takenBy", topic, now_ms - grace_ms));
+      const known = isAtOnce ? taken : Math.min(taken, await file.call("acknowledgedAt", topic, now_ms - grace_ms));
       const offset = Math.min(known, this.#readBefore(topic));
       const time_ms = now_ms - (topic === "events" ? keep_ms : news_ms);
       const step = await file.call("remove", topic, { offset, time_ms }, STEP);
       isMore ||= step.isMore;
       this.#isLogStale ||= step.removed > 0;
-      if (!isAtOnce) await file.call("noteTaken", topic, taken, now_ms - grace_ms / NOTES_PER_GRACE, now_ms);
+      if (!isAtOnce) await file.call("noteAcknowledged", topic, taken, now_ms - grace_ms / NOTES_PER_GRACE, now_ms);
     }
     return isMore;
   }

@@ -18,7 +18,7 @@ import { APPEND_DEADLINE_MS, sizeOf } from "../limits.ts";
 import { BusFileClient } from "./client.ts";
 import { GroupCommit } from "./commit.ts";
 import type { CommitRequest } from "./commit.ts";
-import { explain } from "./errors.ts";
+import { toBusError } from "./errors.ts";
 import { ofEachTopic } from "./file.ts";
 import type { GroupOffsets } from "./file.ts";
 import { type BusReader, Removal, type RemovalBounds, type RemovalOptions } from "./removal.ts";
@@ -106,7 +106,7 @@ class FileBus implements SqliteBus {
   readonly #log: Logger;
   readonly #options: FileBusOptions;
   readonly #subscriptions = new Set<SqliteSubscription>();
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #predecessors = new Map<string, Promise<void>>();
   readonly #appended_bytes = ofEachTopic(() => 0);
   readonly #wakers = ofEachTopic(() => new Set<() => void>());
   #closed = false;
@@ -153,11 +153,11 @@ class FileBus implements SqliteBus {
   }
 
   async subscribe(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>): Promise<Subscription> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const key = `${options.topic} ${options.group}`;
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const ready = this.#turns.get(key) ?? Promise.resolve();
-    this.#turns.set(
+    const ready = this.#predecessors.get(key) ?? Promise.resolve();
+    this.#predecessors.set(
       key,
       ready.then(() => ended),
     );
@@ -181,7 +181,7 @@ class FileBus implements SqliteBus {
 
   async *read(options: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     const { topic, since, from, signal } = options;
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const reader: BusReader = { topic, next: 0 };
     this.#readers.add(reader);
     try {
@@ -190,7 +190,7 @@ class FileBus implements SqliteBus {
       reader.next = Math.max(given, since === undefined ? 0 : await this.#file.call("offsetAt", topic, since));
       for (;;) {
         signal?.throwIfAborted();
-        this.#refuseWhenClosed();
+        this.#assertOpen();
         const found = await this.#readFrom(topic, reader.next, options);
         const records = found.filter(({ position }) => position.offset < end);
         const last = records.at(-1);
@@ -204,7 +204,7 @@ class FileBus implements SqliteBus {
   }
 
   async lag(topic: Topic, group: string): Promise<PartitionLag[]> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const first = await this.#file.call("first", topic);
     const next = this.#offsets.get(`${topic} ${group}`) ?? first;
     return [{ partition: 0, first, end: await this.#file.call("end", topic), next }];
@@ -215,28 +215,28 @@ class FileBus implements SqliteBus {
   }
 
   async disk(): Promise<BusDisk> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     try {
       return await this.#file.call("disk");
     } catch (error) {
-      throw explain(error);
+      throw toBusError(error);
     }
   }
 
   async last(topic: Topic): Promise<readonly BusRecord[]> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const record = await this.#file.last(topic);
     return record === null ? [] : [record];
   }
 
   hold(): BusHold {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     const groups = new Map(this.#offsets);
     this.#holds += 1;
     let isHeld = true;
     return {
       copyTo: async (file) => {
-        this.#refuseWhenClosed();
+        this.#assertOpen();
         await this.#file.call("copyTo", file, groups);
       },
       [Symbol.dispose]: () => {
@@ -247,11 +247,11 @@ class FileBus implements SqliteBus {
   }
 
   async ping(): Promise<void> {
-    this.#refuseWhenClosed();
+    this.#assertOpen();
     try {
       await this.#file.call("check");
     } catch (error) {
-      throw explain(error);
+      throw toBusError(error);
     }
   }
 
@@ -286,7 +286,7 @@ class FileBus implements SqliteBus {
   }
 
   #enqueue(request: CommitRequest): Promise<void> {
-    return this.#closed ? Promise.reject(closed()) : this.#commits.add(request);
+    return this.#closed ? Promise.reject(closedError()) : this.#commits.add(request);
   }
 
   /**
@@ -357,11 +357,11 @@ class FileBus implements SqliteBus {
     });
   }
 
-  #refuseWhenClosed(): void {
-    if (this.#closed) throw closed();
+  #assertOpen(): void {
+    if (this.#closed) throw closedError();
   }
 }
 
-function closed(): LoggiaError {
+function closedError(): LoggiaError {
   return new LoggiaError("bus_unavailable", "The bus is closed");
 }

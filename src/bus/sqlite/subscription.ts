@@ -5,7 +5,7 @@ import { busyPolled_ms } from "../../scheduling/busy-poll.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "../limits.ts";
 import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } from "./consumer-throttle.ts";
-import { isDamage } from "./errors.ts";
+import { isCorruption } from "./errors.ts";
 import { pause, settledWithin, turn } from "../wait.ts";
 
 /** The bus as a subscription uses it. */
@@ -41,7 +41,7 @@ export class SqliteSubscription implements Subscription {
   /** Load during rests since the subscription was last idle. */
   #threadLoad: ThreadLoad = NO_LOAD;
   /** The next batch, read while the current one is handled. */
-  #ahead: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
+  #prefetched: { readonly offset: number; readonly records: Promise<BusRecord[]> } | null = null;
 
   constructor(options: SubscribeOptions, handler: (batch: Batch) => Promise<void>, source: SubscriptionSource) {
     this.#options = options;
@@ -75,11 +75,11 @@ export class SqliteSubscription implements Subscription {
     let failures = 0;
     while (!closing.aborted) {
       try {
-        next ??= await this.#begin();
+        next ??= await this.#startOffset();
         next = await this.#deliver(next);
         failures = 0;
       } catch (error) {
-        if (isDamage(error)) throw error;
+        if (isCorruption(error)) throw error;
         failures += 1;
         const wait_ms = backoff_ms(failures);
         this.#source.log.warn(
@@ -92,7 +92,7 @@ export class SqliteSubscription implements Subscription {
     }
   }
 
-  async #begin(): Promise<number> {
+  async #startOffset(): Promise<number> {
     return this.#source.position((await this.#options.from?.(0)) ?? null);
   }
 
@@ -105,43 +105,43 @@ export class SqliteSubscription implements Subscription {
       await this.#source.appended(this.#closing.signal);
       return offset;
     }
-    if (this.#fills(records)) this.#readAhead(last.position.offset + 1);
+    if (this.#isFull(records)) this.#prefetch(last.position.offset + 1);
     const start_ms = performance.now();
     const before_bytes = this.#source.appended_bytes();
     try {
       await this.#handler(this.#batch(records, last.position.offset + 1));
     } finally {
-      if (this.#options.transient === true) release(records);
+      if (this.#options.transient === true) freeValues(records);
     }
     // A handler that never leaves the microtask queue must not starve the event loop.
     await turn();
-    if (this.#source.appended_bytes() > before_bytes) await this.#rest(performance.now() - start_ms, last);
+    if (this.#source.appended_bytes() > before_bytes) await this.#throttle(performance.now() - start_ms, last);
     return last.position.offset + 1;
   }
 
   async #read(offset: number): Promise<BusRecord[]> {
-    const ahead = this.#ahead;
-    this.#ahead = null;
+    const ahead = this.#prefetched;
+    this.#prefetched = null;
     const early = ahead?.offset === offset ? await ahead.records : [];
     // A short early read may be out of date, and appends since then send no further wake-up.
-    return this.#fills(early) ? early : await this.#source.read(offset);
+    return this.#isFull(early) ? early : await this.#source.read(offset);
   }
 
   /** Starts to read the next batch. */
-  #readAhead(offset: number): void {
+  #prefetch(offset: number): void {
     const records = this.#source.read(offset);
     // The failure is thrown to the caller that awaits the records.
     records.catch(() => {});
-    this.#ahead = { offset, records };
+    this.#prefetched = { offset, records };
   }
 
   /** Whether a batch is full or nearly full, so that more records are likely to follow. */
-  #fills(records: readonly BusRecord[]): boolean {
+  #isFull(records: readonly BusRecord[]): boolean {
     const { maxRecords, maxBytes } = this.#options;
     return records.length >= maxRecords || records.reduce((sum, record) => sum + sizeOf(record), 0) > maxBytes / 2;
   }
 
-  async #rest(worked_ms: number, last: BusRecord): Promise<void> {
+  async #throttle(worked_ms: number, last: BusRecord): Promise<void> {
     const start_ms = performance.now();
     const start_bytes = this.#source.appended_bytes();
     while (!this.#closing.signal.aborted) {
@@ -152,7 +152,7 @@ export class SqliteSubscription implements Subscription {
       const before = { ms: performance.now(), bytes: this.#source.appended_bytes() };
       // After a burst, the next batch is ready.
       const isBatch = before.bytes - start_bytes > this.#options.maxBytes;
-      if (isBatch && this.#ahead === null) this.#readAhead(last.position.offset + 1);
+      if (isBatch && this.#prefetched === null) this.#prefetch(last.position.offset + 1);
       const utilization = performance.eventLoopUtilization();
       const idle_ms = busyPolled_ms();
       // Timers have whole milliseconds, and may fire a fraction of one early.
@@ -191,6 +191,6 @@ export class SqliteSubscription implements Subscription {
 }
 
 /** Frees the memory of the values. Each value from SQLite has a buffer of its own. */
-function release(records: readonly BusRecord[]): void {
+function freeValues(records: readonly BusRecord[]): void {
   for (const { value } of records) (value.buffer as ArrayBuffer).transfer(0);
 }

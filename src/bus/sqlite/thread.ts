@@ -27,17 +27,17 @@ export type BusThreadData = { readonly file: string; readonly maxFile_bytes: num
 const port = parentPort!;
 const { file, maxFile_bytes } = workerData as BusThreadData;
 
-function say(answer: Answer, transfer: Transferable[] = []): void {
+function post(answer: Answer, transfer: Transferable[] = []): void {
   port.postMessage(answer, transfer);
 }
 
 async function serve(bus: BusFile, { id, call, args }: Request): Promise<void> {
   try {
     const value: unknown = await (bus[call] as (...given: readonly unknown[]) => unknown).apply(bus, [...args]);
-    say({ kind: "done", id, value }, call === "read" ? buffersOf(value as ReturnType<BusFile["read"]>) : []);
+    post({ kind: "done", id, value }, call === "read" ? buffersOf(value as ReturnType<BusFile["read"]>) : []);
   } catch (error) {
     const { message, errcode = 0 } = error as Error & { errcode?: number };
-    say({ kind: "failed", id, message, errcode });
+    post({ kind: "failed", id, message, errcode });
   }
   // The thread ends with its port.
   if (call === "close") port.close();
@@ -51,8 +51,8 @@ function buffersOf(records: ReturnType<BusFile["read"]>): ArrayBuffer[] {
 try {
   const bus = openBusFile(file, maxFile_bytes);
   port.on("message", (request: Request) => void serve(bus, request));
-  say({ kind: "opened", why: null });
+  post({ kind: "opened", why: null });
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
-  say({ kind: "opened", why: error.message });
+  post({ kind: "opened", why: error.message });
 }
