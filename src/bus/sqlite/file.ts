@@ -275,7 +275,9 @@ export class BusFile {
       } catch (error) {
         if ((error as { errcode?: unknown }).errcode !== SQLITE.OK) throw error;
         if (performance.now() >= end_ms) {
-          throw new Error(`the bus was amid a commit at each try for ${COPY_TIMEOUT_MS / 1000} s`, { cause: error });
+          throw new Error(`each attempt to copy the bus within ${COPY_TIMEOUT_MS / 1000} s met an open transaction`, {
+            cause: error,
+          });
         }
       }
     }
