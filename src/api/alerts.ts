@@ -6,7 +6,7 @@ import type { LogKey, UserId } from "../events/event.ts";
 import { jsonOf } from "../http/formats.ts";
 import type { Reply, Route } from "../http/route.ts";
 import { badParameter } from "../query/parameters.ts";
-import type { Source } from "../query/plan.ts";
+import type { RecordSource } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
@@ -122,14 +122,14 @@ async function markAll(
 }
 
 /** Returns the alerts selected by the parameter `state`. @throws LoggiaError `bad_parameter` */
-function readSource({ query }: ApiCall, user: UserId): Source {
+function readSource({ query }: ApiCall, user: UserId): RecordSource {
   const state = query.get("state") ?? "";
   if (state === "") return alertsOf(user);
   if (state === "seen" || state === "unseen") return { kind: "alerts", user, state };
   throw badParameter("state", state, "seen or unseen");
 }
 
-function alertsOf(user: UserId): Source {
+function alertsOf(user: UserId): RecordSource {
   return { kind: "alerts", user };
 }
 

@@ -2,7 +2,7 @@ import { requireAccount, requireMember } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
-import type { Source } from "../query/plan.ts";
+import type { RecordSource } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvent, showsAttributes } from "./event-view.ts";
@@ -55,7 +55,7 @@ function createBookmark(context: Context) {
   };
 }
 
-function bookmarksOf(user: UserId): Source {
+function bookmarksOf(user: UserId): RecordSource {
   return { kind: "bookmarks", user };
 }
 

@@ -1,7 +1,7 @@
 import type { LogKey } from "../events/event.ts";
 import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
-import type { Condition, ListPlan, Source } from "../query/plan.ts";
+import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
@@ -12,7 +12,7 @@ import { readTotal } from "./total.ts";
 export async function listRecords(
   context: Context,
   call: ApiCall,
-  { from, logs }: { from: Source; logs: readonly LogKey[] },
+  { from, logs }: { from: RecordSource; logs: readonly LogKey[] },
 ): Promise<Reply> {
   const plan = endAtReadWatermark(context, call, planFilters(call.query, { from, logs }));
   const { reply, total } = await runList(context, call, plan);

@@ -8,7 +8,7 @@ import { MOMENT_LIMIT } from "./calendar.ts";
 import { writeAttribute } from "./lexer.ts";
 import { badParameter } from "./parameters.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
-import type { Condition, ListPlan, SortKey, Source, UsersPlan } from "./plan.ts";
+import type { Condition, ListPlan, SortKey, RecordSource, UsersPlan } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex/regex.ts";
 
 const PAGE_SIZE = { default: 100, limit: 500 };
@@ -35,7 +35,10 @@ export function isFilter(name: string): boolean {
  *
  * @throws LoggiaError `bad_parameter` that names the parameter, its value, and what is allowed
  */
-export function planFilters(parameters: URLSearchParams, list: { from: Source; logs: readonly LogKey[] }): ListPlan {
+export function planFilters(
+  parameters: URLSearchParams,
+  list: { from: RecordSource; logs: readonly LogKey[] },
+): ListPlan {
   const read = (name: string): string | null => readParameter(parameters, name);
   const conditions = [
     ...readTags(read("tags")),

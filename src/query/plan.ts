@@ -10,7 +10,7 @@ import type { Zone } from "./zone.ts";
 export type Plan = ListPlan | GroupPlan | UsersPlan;
 
 /** Where records come from: all events, or one user's bookmarks or alerts. */
-export type Source =
+export type RecordSource =
   | { readonly kind: "events" }
   | { readonly kind: "bookmarks"; readonly user: UserId }
   | {
@@ -22,7 +22,7 @@ export type Source =
 
 export type ListPlan = {
   readonly kind: "list";
-  readonly from: Source;
+  readonly from: RecordSource;
   /** Only events of these logs. An empty list finds nothing. */
   readonly logs: readonly LogKey[];
   readonly where: Condition;
@@ -43,7 +43,7 @@ export type ListPlan = {
  */
 export type GroupPlan = {
   readonly kind: "group";
-  readonly from: Source;
+  readonly from: RecordSource;
   readonly logs: readonly LogKey[];
   readonly where: Condition;
   readonly by: readonly Grouping[];

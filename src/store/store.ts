@@ -3,7 +3,7 @@ import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";
-import type { EventField, GroupPlan, ListPlan, Source, UsersPlan } from "../query/plan.ts";
+import type { EventField, GroupPlan, ListPlan, RecordSource, UsersPlan } from "../query/plan.ts";
 
 /**
  * The store port: events, user data (bookmarks, alerts, deletions) and visits of tracked users.
@@ -74,7 +74,7 @@ export type Store = AsyncDisposable & {
    */
   attributeNames(log: LogKey): Promise<readonly string[]>;
   /** Returns one record of one log, or null. */
-  find(from: Source, log: LogKey, id: EventId): Promise<EventRow | null>;
+  find(from: RecordSource, log: LogKey, id: EventId): Promise<EventRow | null>;
   /** Returns the data of an event: undefined if there is no such event, null if it has no data. */
   data(log: LogKey, id: EventId): Promise<string | null | undefined>;
   /**

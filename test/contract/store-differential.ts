@@ -6,7 +6,7 @@ import { inspect, isDeepStrictEqual } from "node:util";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { afterEvent, supportsKeyset } from "../../src/query/keyset.ts";
-import type { Condition, Source } from "../../src/query/plan.ts";
+import type { Condition, RecordSource } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { listPlans, storedEvents } from "../reference/arbitrary.ts";
 import { groupPlans } from "../reference/arbitrary-groups.ts";
@@ -49,7 +49,7 @@ export function differentialContract({ name, open, differentialRounds }: StorePl
         await write(t, store, events.slice(start, start + PART));
       const user = newUser();
       const marks = await mark(store, user, events);
-      const sources = fc.constantFrom<Source>(
+      const sources = fc.constantFrom<RecordSource>(
         { kind: "events" },
         { kind: "events" },
         { kind: "bookmarks", user },

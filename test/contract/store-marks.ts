@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { Source } from "../../src/query/plan.ts";
+import type { RecordSource } from "../../src/query/plan.ts";
 import {
   deleteAlerts,
   event,
@@ -38,7 +38,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     t.false(await store.addBookmark(ann, log, idAt(MORNING)));
     await store.refresh();
 
-    const anns: Source = { kind: "bookmarks", user: ann };
+    const anns: RecordSource = { kind: "bookmarks", user: ann };
     t.deepEqual(await store.list(listPlan(log, { from: anns })), { rows: [row(marked)], total: 1 });
     t.deepEqual(await store.list(listPlan(other, { from: anns })), { rows: [], total: 0 });
     t.deepEqual(await store.list(listPlan(log, { from: { kind: "bookmarks", user: bob } })), { rows: [], total: 0 });
@@ -139,7 +139,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
     );
     await store.refresh();
     for (const kind of ["bookmarks", "alerts"] as const) {
-      const from: Source = { kind, user };
+      const from: RecordSource = { kind, user };
       const high = { kind: "text", field: "source", op: "=", value: "high" } as const;
       t.deepEqual(await texts(store, listPlan([log, other], { from })), ["event 0", "event 3", "event 6", "event 9"]);
       t.deepEqual(await texts(store, listPlan(log, { from })), ["event 0", "event 6"]);

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { Source } from "../../src/query/plan.ts";
+import type { RecordSource } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts } from "../support/write-events.ts";
@@ -38,9 +38,9 @@ export function seenContract({ name, open }: StorePlace): void {
     t.deepEqual(await stateOf(store, log, ann), { seen: ["first"], unseen: ["second"] });
     t.deepEqual(await stateOf(store, log, bob), { seen: [], unseen: ["first", "second"] });
 
-    const all: Source = { kind: "alerts", user: ann };
+    const all: RecordSource = { kind: "alerts", user: ann };
     t.deepEqual(await store.list(listPlan(log, { from: all })), { rows: [row(first), row(second)], total: 2 });
-    const unseen: Source = { ...all, state: "unseen" };
+    const unseen: RecordSource = { ...all, state: "unseen" };
     t.deepEqual(await store.list(listPlan(log, { from: unseen })), { rows: [row(second)], total: 1 });
     const matching = { kind: "contains", field: "text", value: "first" } as const;
     t.deepEqual(await texts(store, listPlan(log, { from: unseen, where: matching })), []);

@@ -12,7 +12,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
-import type { Source } from "../../src/query/plan.ts";
+import type { RecordSource } from "../../src/query/plan.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { decodeLetter } from "../../pipelines/deadletters/codec.ts";
@@ -111,7 +111,11 @@ export async function caughtUp(pipeline: Pick<Pipeline, "lag">): Promise<void> {
 }
 
 /** Returns all events of a log, in order of acceptance. */
-export async function rows(store: Store, log: LogKey, from: Source = { kind: "events" }): Promise<readonly EventRow[]> {
+export async function rows(
+  store: Store,
+  log: LogKey,
+  from: RecordSource = { kind: "events" },
+): Promise<readonly EventRow[]> {
   await store.refresh();
   const all: EventRow[] = [];
   for (;;) {

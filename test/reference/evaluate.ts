@@ -3,7 +3,7 @@ import { RE2JS } from "re2js";
 import { hashText } from "../../src/events/hash.ts";
 import type { EventRow, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import type { Condition, Direction, GroupPlan, ListPlan, SortKey, Source } from "../../src/query/plan.ts";
+import type { Condition, Direction, GroupPlan, ListPlan, SortKey, RecordSource } from "../../src/query/plan.ts";
 import { compileExpression } from "../../src/query/regex/tree.ts";
 import type { Page } from "../../src/store/store.ts";
 
@@ -106,7 +106,7 @@ export function select(
   );
 }
 
-function belongsTo(from: Source, event: StoredEvent, marks: readonly Mark[]): boolean {
+function belongsTo(from: RecordSource, event: StoredEvent, marks: readonly Mark[]): boolean {
   if (from.kind === "events") return true;
   return marks.some((mark) => mark.kind === from.kind && mark.user === from.user && mark.id === event.id);
 }

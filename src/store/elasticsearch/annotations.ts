@@ -4,7 +4,7 @@ import { inTime } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
-import type { Source } from "../../query/plan.ts";
+import type { RecordSource } from "../../query/plan.ts";
 import type { Annotations } from "../store.ts";
 import type { Query } from "./search/compile.ts";
 import { MARKER, ROW_SOURCE, toRow } from "./document.ts";
@@ -62,7 +62,7 @@ export async function readIn(
 export async function find(
   client: Client,
   names: Names,
-  from: Source,
+  from: RecordSource,
   log: LogKey,
   id: EventId,
 ): Promise<EventRow | null> {
@@ -71,7 +71,7 @@ export async function find(
   return stored && toRow(stored.document);
 }
 
-function locationOf(names: Names, from: Source, id: EventId): [index: string, documentId: string] {
+function locationOf(names: Names, from: RecordSource, id: EventId): [index: string, documentId: string] {
   switch (from.kind) {
     case "events":
       return [names.eventsOf(id), id];

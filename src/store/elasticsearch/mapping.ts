@@ -3,7 +3,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import { StartError } from "../../errors.ts";
 import { acceptedAt } from "../../events/id.ts";
 import type { EventId } from "../../events/id.ts";
-import type { Source } from "../../query/plan.ts";
+import type { RecordSource } from "../../query/plan.ts";
 import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
 import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
@@ -109,7 +109,7 @@ export function monthAt(names: Names, place: string): { readonly start: number; 
 }
 
 /** Returns the name from which a plan's source is read. */
-export function indexOf(names: Names, from: Source): string {
+export function indexOf(names: Names, from: RecordSource): string {
   return names[from.kind];
 }
 

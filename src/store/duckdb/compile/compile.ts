@@ -1,7 +1,7 @@
 import type { LogKey } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import { isAttribute } from "../../../query/plan.ts";
-import type { ListPlan, SortKey, Source } from "../../../query/plan.ts";
+import type { ListPlan, SortKey, RecordSource } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
 import type { Statement } from "./binder.ts";
 import { attributeOrder } from "./attribute.ts";
@@ -120,7 +120,7 @@ export function compileUnsorted(plan: ListPlan, most: number, facts: QueryFacts)
 }
 
 /** Compiles the lookup of one record of one log. */
-export function compileFind(from: Source, log: LogKey, id: EventId): Statement {
+export function compileFind(from: RecordSource, log: LogKey, id: EventId): Statement {
   const bind = new Binder();
   return bind.statement(
     `select ${ROW} from events where ${isId(id, bind)} and log = ${quoted(log)} and ${source(from, bind)}`,
@@ -153,7 +153,7 @@ export function quoted(log: LogKey): string {
   return `'${log}'`;
 }
 
-function source(from: Source, bind: Binder): string {
+function source(from: RecordSource, bind: Binder): string {
   switch (from.kind) {
     case "events":
       return "true";

@@ -4,7 +4,7 @@ import type { Deletion } from "../../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../../events/event.ts";
 import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
-import type { Source } from "../../../query/plan.ts";
+import type { RecordSource } from "../../../query/plan.ts";
 import type { Annotations } from "../../store.ts";
 import { queryRows, rowsOf } from "./run-statement.ts";
 import type { Row } from "./run-statement.ts";
@@ -13,7 +13,7 @@ import { WITH_IDS, idParameters, joinId, HAS_ID, idHiRange, splitId, tagsOfLine 
 
 export async function find(
   connection: DuckDBConnection,
-  from: Source,
+  from: RecordSource,
   log: LogKey,
   id: EventId,
 ): Promise<EventRow | null> {

@@ -1,5 +1,5 @@
 import { isAttribute, someComparison } from "../../../query/plan.ts";
-import type { Condition, ConditionField, GroupPlan, ListPlan, Source, UsersPlan } from "../../../query/plan.ts";
+import type { Condition, ConditionField, GroupPlan, ListPlan, RecordSource, UsersPlan } from "../../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../attributes.ts";
 import { ODD_TEXT, SEEN } from "../document.ts";
 import { doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
@@ -46,7 +46,7 @@ export function compileFilter(
   return { query: { bool: { filter: [logs, ...source, ...conjuncts(query)] } }, ...rest };
 }
 
-function compileSource(from: Source): Query[] {
+function compileSource(from: RecordSource): Query[] {
   if (from.kind === "events") return [];
   const owner: Query = { term: { owner: from.user } };
   if (from.kind === "bookmarks" || from.state === undefined) return [owner];
