@@ -175,9 +175,9 @@ export class BlockIndex implements AsyncDisposable {
    * @returns for {@link committed}
    */
   async add(connection: DuckDBConnection, { tokens, rows, span, ids }: Appended): Promise<Block | null> {
-    await this.#settle(connection);
+    await this.#resolveClosing(connection);
     if (span === null || splitId(span.first).hi < this.#tailFrom) await this.#addLate(connection, ids());
-    else this.#reachTo(splitId(span.last).hi);
+    else this.#extendTailTo(splitId(span.last).hi);
     this.#tailRows += rows;
     if (this.#tailRows < this.#blockRows || this.#tailLast === null) {
       this.#tail.addAll(tokens);
@@ -191,7 +191,7 @@ export class BlockIndex implements AsyncDisposable {
 
   async #addLate(connection: DuckDBConnection, ids: readonly EventId[]): Promise<void> {
     const late = ids.filter((id) => splitId(id).hi < this.#tailFrom);
-    for (const id of ids) this.#reachTo(splitId(id).hi);
+    for (const id of ids) this.#extendTailTo(splitId(id).hi);
     if (late.length === 0) return;
     this.#lateInserts += 1;
     const his = BigUint64Array.from(late, (id) => splitId(id).hi).sort();
@@ -203,7 +203,7 @@ export class BlockIndex implements AsyncDisposable {
     this.#onGap();
   }
 
-  #reachTo(hi: bigint): void {
+  #extendTailTo(hi: bigint): void {
     if (hi >= this.#tailFrom && (this.#tailLast === null || hi > this.#tailLast)) this.#tailLast = hi;
   }
 
@@ -215,7 +215,7 @@ export class BlockIndex implements AsyncDisposable {
   }
 
   /** Finds out from the table whether the last block was committed, if no confirmation arrived. */
-  async #settle(connection: DuckDBConnection): Promise<void> {
+  async #resolveClosing(connection: DuckDBConnection): Promise<void> {
     if (this.#closing === null) return;
     const { block, tokens } = this.#closing;
     // A failed commit may have taken effect nevertheless.
@@ -264,7 +264,7 @@ export class BlockIndex implements AsyncDisposable {
 
   /** Replaces the blocks without remaining rows by an empty one. Part of a transaction. */
   async dropEmpty(connection: DuckDBConnection): Promise<void> {
-    await this.#settle(connection);
+    await this.#resolveClosing(connection);
     const [row] = (await connection.runAndReadAll("select min(id_hi) from events")).getRows() as [bigint | null][];
     const least = row?.[0] ?? null;
     const empty = this.#blocks.filter(({ last }) => least === null || last < least);

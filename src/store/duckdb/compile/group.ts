@@ -7,8 +7,8 @@ import { eventsOf, filter } from "./compile.ts";
 import { condition } from "./condition.ts";
 import { keyOf } from "./key.ts";
 import type { Key } from "./key.ts";
-import { firstOfField, numbersOf, valuesOfField } from "./source.ts";
-import type { Source } from "./source.ts";
+import { firstOfField, numbersOf, valuesOfField } from "./aggregate-input.ts";
+import type { AggregateInput } from "./aggregate-input.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
 import type { QueryFacts } from "../column-statistics.ts";
 
@@ -122,7 +122,7 @@ function unnested(keys: readonly Key[], columns: readonly string[], from: string
 /** The columns that aggregates need of each event. */
 class Columns {
   readonly #bind: Binder;
-  readonly #sources = new Map<string, { readonly name: string; readonly source: Source }>();
+  readonly #sources = new Map<string, { readonly name: string; readonly source: AggregateInput }>();
   readonly #conditions: string[] = [];
   #hasOrder = false;
 
@@ -153,7 +153,7 @@ class Columns {
       }
       case "first":
       case "last": {
-        const one = (): Source => ({ one: firstOfField(aggregate.field, this.#bind), several: null });
+        const one = (): AggregateInput => ({ one: firstOfField(aggregate.field, this.#bind), several: null });
         const name = this.#name(`first ${aggregate.field}`, one);
         this.#hasOrder = true;
         return () => `${aggregate.kind === "first" ? "arg_min" : "arg_max"}(${name}, moment)`;
@@ -162,7 +162,7 @@ class Columns {
     throw unknown(aggregate satisfies never);
   }
 
-  #name(key: string, make: () => Source): string {
+  #name(key: string, make: () => AggregateInput): string {
     const known = this.#sources.get(key) ?? { name: `s${this.#sources.size}`, source: make() };
     this.#sources.set(key, known);
     return known.name;

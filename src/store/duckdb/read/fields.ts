@@ -15,7 +15,7 @@ import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
 type Value = FieldFacts["values"][number];
 
 /** Number and kinds of an attribute's values, and whether any are in columns. */
-type Found = {
+type AttributeSummary = {
   count: number;
   hasNumbers: boolean;
   hasBooleans: boolean;
@@ -43,7 +43,7 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, fact
     .filter((name) => name.startsWith(prefix));
   const [counts = []] = await queryRows(connection, compileCounts(question, fields, inColumns, facts));
   const numbers = counts.map(Number);
-  const found = new Map<AttributeField, Found>();
+  const found = new Map<AttributeField, AttributeSummary>();
   for (const [i, name] of inColumns.entries()) {
     const [ofNumbers = 0, booleans = 0, texts = 0] = numbers.slice(fields.length + 3 * i);
     found.set(name, {
@@ -75,7 +75,7 @@ async function addOthers(
   connection: DuckDBConnection,
   question: FieldsQuestion,
   facts: QueryFacts,
-  found: Map<AttributeField, Found>,
+  found: Map<AttributeField, AttributeSummary>,
 ): Promise<void> {
   for (const [name, count, numbers, booleans, texts] of await queryRows(connection, compileOthers(question, facts))) {
     const before = found.get(`@${name as string}`);
@@ -122,7 +122,11 @@ function kindOf(field: ListedField): FieldFacts["kind"] {
   return field === "value" ? "number" : "text";
 }
 
-function kindOfValues({ hasNumbers, hasBooleans, hasTexts }: Omit<Found, "count" | "hasColumns">): FieldFacts["kind"] {
+function kindOfValues({
+  hasNumbers,
+  hasBooleans,
+  hasTexts,
+}: Omit<AttributeSummary, "count" | "hasColumns">): FieldFacts["kind"] {
   if (Number(hasNumbers) + Number(hasBooleans) + Number(hasTexts) !== 1) return "mixed";
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }

@@ -25,10 +25,10 @@ type SumAggregate =
   | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: "value" };
 
 /** A query that sums by time can answer. */
-type Question = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
+type SumsQuery = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
 
 /** The slices entirely within a range, and the parts at its ends that do not fill a slice. */
-type Cut = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
+type AlignedRange = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
 
 /**
  * Computes groups from sums by time. Returns null if the plan needs anything else, if the sums are
@@ -40,19 +40,19 @@ export async function groupBySums(
   statistics: ColumnStatistics,
   facts: QueryFacts,
 ): Promise<Group[] | null> {
-  const question = questionOf(plan);
+  const question = sumsQueryOf(plan);
   const log = plan.logs.length === 1 ? facts.logs.get(plan.logs[0]!) : undefined;
   if (question === null || log === undefined) return null;
-  const cut = cutOf(plan.where);
+  const cut = alignedRangeOf(plan.where);
   if (cut === null) return null;
   const { sums } = statistics;
   const { mutationVersion, writeVersion } = sums;
-  const before = sums.of(log);
+  const before = sums.get(log);
   if (mutationVersion === null || before?.slices === null) return null;
-  if (before === undefined && !(await isWorthMaking(connection, cut, statistics))) return null;
+  if (before === undefined && !(await isWorthBuilding(connection, cut, statistics))) return null;
   // Counts alone are cheaper than sums, which might be dropped before they are used again.
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
-  if (before === undefined && isCount && !sums.isAskedAgain(log)) return null;
+  if (before === undefined && isCount && !sums.isQueriedAgain(log)) return null;
   const isSame = before !== undefined && writeVersion !== null && before.writeVersion === writeVersion;
   const edges: Slice[] = [];
   let now = before;
@@ -64,16 +64,16 @@ export async function groupBySums(
     edges.push(...found.filter(({ edge }) => edge > 0).map(({ slice }) => slice));
     const isUnchanged = writeVersion !== null && writeVersion === sums.writeVersion;
     now = withFresh(before, fresh, mutationVersion, isUnchanged ? writeVersion : null);
-    sums.note(log, now);
+    sums.set(log, now);
   }
   const slices = now?.slices ?? null;
   if (slices === null) return null;
   const whole = slices.values().filter(({ slice }) => slice >= cut.from && slice < cut.to);
   const groups = groupsOf([...whole, ...edges], question);
-  return groups === null ? null : arranged(groups, plan);
+  return groups === null ? null : filteredAndSorted(groups, plan);
 }
 
-function questionOf({ from, by, aggregates }: GroupPlan): Question | null {
+function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
   const [first = null] = by;
   if (from.kind !== "events" || by.length > 1) return null;
   if (first !== null && (first.kind !== "period" || !isOfSlices(first))) return null;
@@ -108,7 +108,7 @@ function isOfSlices(period: Period): boolean {
 }
 
 /** Returns null unless the condition is a sufficiently long range of time. */
-function cutOf(where: Condition): Cut | null {
+function alignedRangeOf(where: Condition): AlignedRange | null {
   if (!isOfTime(where)) return null;
   const { from_ms, to_ms } = timeRangeOf(where);
   if (!(to_ms - from_ms >= LEAST_MS)) return null;
@@ -124,9 +124,9 @@ function isOfTime(where: Condition): boolean {
   return where.kind === "and" ? where.conditions.every(isOfTime) : where.kind === "number" && where.field === "created";
 }
 
-async function isWorthMaking(
+async function isWorthBuilding(
   connection: DuckDBConnection,
-  { from, to }: Cut,
+  { from, to }: AlignedRange,
   statistics: ColumnStatistics,
 ): Promise<boolean> {
   const { count, first, last } = await statistics.extent(connection);
@@ -135,9 +135,9 @@ async function isWorthMaking(
   return asked_ms >= SHARE_OF_EXTENT * (last - first);
 }
 
-type Found = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
+type ScannedSlice = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
 
-function sliceOf(row: SumsRow): Found {
+function sliceOf(row: SumsRow): ScannedSlice {
   const [edge, , count, numbers, sum, min, max, last] = row;
   return {
     edge,
@@ -156,7 +156,7 @@ function sliceOf(row: SumsRow): Found {
 
 function withFresh(
   before: LogSums | undefined,
-  fresh: readonly Found[],
+  fresh: readonly ScannedSlice[],
   mutationVersion: number,
   writeVersion: number | null,
 ): LogSums {
@@ -173,7 +173,7 @@ function withFresh(
 }
 
 /** Returns null if a group does not consist of whole slices, or if a sum overflows. */
-function groupsOf(slices: readonly Slice[], { period, aggregates }: Question): Group[] | null {
+function groupsOf(slices: readonly Slice[], { period, aggregates }: SumsQuery): Group[] | null {
   if (period !== null && !isAligned(period, slices)) return null;
   const keyOf = period === null ? () => null : keyOfPeriod(period);
   const found = new Map<number | null, Slice>();
@@ -219,7 +219,7 @@ function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max
   throw aggregate satisfies never;
 }
 
-function arranged(groups: readonly Group[], plan: GroupPlan): Group[] {
+function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Group[] {
   const { having, skip, take } = plan;
   const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);

@@ -62,7 +62,7 @@ export class TimeSums {
   }
 
   /** Returns undefined if nothing is known about a log. */
-  of(log: number): LogSums | undefined {
+  get(log: number): LogSums | undefined {
     const found = this.#logs.get(log);
     if (found === undefined) return undefined;
     this.#logs.delete(log);
@@ -72,7 +72,7 @@ export class TimeSums {
   }
 
   /** Returns whether a log was queried before and its sums would still be valid. */
-  isAskedAgain(log: number): boolean {
+  isQueriedAgain(log: number): boolean {
     const { mutationVersion } = this.#database;
     const before = this.#lastQueried.get(log);
     if (mutationVersion !== null) this.#lastQueried.set(log, mutationVersion);
@@ -80,8 +80,8 @@ export class TimeSums {
   }
 
   /** @param sums read while {@link mutationVersion} did not change */
-  note(log: number, sums: LogSums): void {
-    const known = this.of(log);
+  set(log: number, sums: LogSums): void {
+    const known = this.get(log);
     if (sums.mutationVersion !== this.#database.mutationVersion || (known !== undefined && known.upTo > sums.upTo))
       return;
     const isLarge = sums.slices !== null && sums.slices.size > MOST_SLICES;

@@ -13,10 +13,13 @@ const UTF8_KEPT_BYTES = 1024 * 1024;
 let utf8 = Buffer.allocUnsafeSlow(UTF8_KEPT_BYTES);
 
 /** Called with a row of a step, after its texts are written, if any of them is not ASCII. */
-type NoteOdd<Row> = (row: Row) => void;
+type OnNonAscii<Row> = (row: Row) => void;
 
 /** A column of mostly distinct texts: each is written. */
-export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
+export function distinctTexts<Row>(
+  valueOf: (row: Row) => string | null,
+  onNonAscii?: OnNonAscii<Row>,
+): NullableColumn<Row> {
   return {
     type: VARCHAR,
     begin(vector) {
@@ -33,8 +36,8 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd
             values.push(text ?? "");
           }
           if (count === 0) return;
-          writer.write(writer.handOver(values), at);
-          if (!writer.isAscii) noteOdd?.(rows[0]!);
+          writer.write(writer.storeTexts(values), at);
+          if (!writer.isAscii) onNonAscii?.(rows[0]!);
         },
         addNulls: (count, at) => nulls.fill(count, at),
         end: () => nulls.write(vector),
@@ -47,7 +50,7 @@ export function distinctTexts<Row>(valueOf: (row: Row) => string | null, noteOdd
  * A column of texts that often equal the one in the previous row, which is then written once.
  * Searching all texts of a step would take longer than writing them.
  */
-export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteOdd<Row>): NullableColumn<Row> {
+export function texts<Row>(valueOf: (row: Row) => string | null, onNonAscii?: OnNonAscii<Row>): NullableColumn<Row> {
   return {
     type: VARCHAR,
     begin(vector) {
@@ -70,9 +73,9 @@ export function texts<Row>(valueOf: (row: Row) => string | null, noteOdd?: NoteO
             placeOf[i] = values.length - 1;
           }
           if (values.length === 0) return;
-          const entries = writer.handOver(values);
+          const entries = writer.storeTexts(values);
           writer.write(values.length === rows.length ? entries : repeated(entries, placeOf), at);
-          if (!writer.isAscii) noteOdd?.(rows[0]!);
+          if (!writer.isAscii) onNonAscii?.(rows[0]!);
         },
         addNulls: (count, at) => nulls.fill(count, at),
         end: () => nulls.write(vector),
@@ -102,7 +105,7 @@ function encode(text: string): Buffer {
 
 /** Writes texts into a vector. */
 class TextWriter {
-  /** Whether all texts of the last {@link handOver} are ASCII. */
+  /** Whether all texts of the last {@link storeTexts} are ASCII. */
   isAscii = true;
   readonly #vector: duckdb.Vector;
   /** The entry of the first row. */
@@ -117,14 +120,14 @@ class TextWriter {
    * stored as that of the first row until {@link write}, because a call for each text would be
    * slow.
    */
-  handOver(values: readonly string[]): Uint32Array<ArrayBuffer> {
+  storeTexts(values: readonly string[]): Uint32Array<ArrayBuffer> {
     const joined = values.join("") + PADDING;
     const bytes = encode(joined);
     const isAscii = bytes.length === joined.length;
     this.isAscii = isAscii;
     // A surrogate at the end of a text could form a pair with one at the start of the next.
     if (!isAscii && !values.every((text) => text.isWellFormed())) {
-      return this.handOver(values.map((text) => text.toWellFormed()));
+      return this.storeTexts(values.map((text) => text.toWellFormed()));
     }
     duckdb.vector_assign_string_element_len(this.#vector, 0, bytes);
     const { buffer, byteOffset } = duckdb.vector_get_data(this.#vector, ENTRY_BYTES);

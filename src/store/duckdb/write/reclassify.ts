@@ -14,7 +14,7 @@ const ROWS_A_TURN = 128;
 /** Earlier than any time. */
 const EARLIEST = -(10n ** 17n);
 
-type Found = { readonly id: EventId; readonly created: number; readonly event: Classifiable };
+type StoredClassifiable = { readonly id: EventId; readonly created: number; readonly event: Classifiable };
 
 /**
  * Implements {@link Store.reclassify}. Events are read while others write, and changed in a write
@@ -44,7 +44,7 @@ async function readPiece(
   connection: DuckDBConnection,
   number: number,
   { log, from, after }: ReclassifyPiece,
-): Promise<Found[]> {
+): Promise<StoredClassifiable[]> {
   const least = BigInt(Math.max(from ?? Number(EARLIEST), after?.created ?? Number(EARLIEST)));
   const { hi, lo } = after === null ? { hi: 0n, lo: 0 } : splitId(after.id);
   const isAfter = after === null ? "" : "and (created > $5::bigint or (id_hi, id_lo) > ($3::ubigint, $4::uinteger))";
@@ -55,7 +55,7 @@ async function readPiece(
     after === null ? [number, least] : [number, least, hi, lo, BigInt(after.created)],
   );
   const rows = result.getRows() as [bigint, bigint, number, string, string, string, string, string | null][];
-  const found: Found[] = [];
+  const found: StoredClassifiable[] = [];
   for (const [created, high, low, text, link, tags, source, cls] of rows) {
     if (found.length % ROWS_A_TURN === ROWS_A_TURN - 1) await yieldToRequests();
     const event = { log, text, link, tags: tagsOfLine(tags), source, class: cls };

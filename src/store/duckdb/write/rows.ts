@@ -53,12 +53,12 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
   hexUbigints(({ event }) => event.id.slice(0, 16)),
   uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
   texts(({ event }) => event.log),
-  distinctTexts(({ event }) => event.text, noteOdd),
-  texts(({ event }) => event.link, noteOdd),
-  distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), noteOdd),
-  texts(({ event }) => event.source, noteOdd),
-  distinctTexts(({ event }) => event.user, noteOdd),
-  texts(({ event }) => event.class, noteOdd),
+  distinctTexts(({ event }) => event.text, markNonAscii),
+  texts(({ event }) => event.link, markNonAscii),
+  distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), markNonAscii),
+  texts(({ event }) => event.source, markNonAscii),
+  distinctTexts(({ event }) => event.user, markNonAscii),
+  texts(({ event }) => event.class, markNonAscii),
   doubles(({ event }) => event.value),
   doubles(({ event: { geo } }) => (geo !== null && "lat" in geo ? geo.lat : null)),
   doubles(({ event: { geo } }) => (geo !== null && "lon" in geo ? geo.lon : null)),
@@ -101,7 +101,7 @@ function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
       );
 }
 
-function noteOdd({ step }: EventRow): void {
+function markNonAscii({ step }: EventRow): void {
   step.isAscii = false;
 }
 

@@ -6,7 +6,7 @@ import { hasOthers, otherText, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, tagsOf } from "./condition.ts";
 
 /** SQL for the values of an event that are aggregated. */
-export type Source = {
+export type AggregateInput = {
   /** The single value, NULL if there is none. */
   readonly one: string;
   /**
@@ -18,7 +18,7 @@ export type Source = {
 
 type ValueField = Extract<Aggregate, { kind: "first" | "last" }>["field"];
 
-export function numbersOf(of: NumberSource, bind: Binder): Source {
+export function numbersOf(of: NumberSource, bind: Binder): AggregateInput {
   if (of === "value") return { one: "value", several: null };
   const { number, others } = valuesOf(of, bind);
   const one = number ?? "null::double";
@@ -31,7 +31,7 @@ export function numbersOf(of: NumberSource, bind: Binder): Source {
  * Returns the distinct values, or values with equal distinct count: exact texts, but numbers for
  * `value` and for attributes with only numbers.
  */
-export function valuesOfField(field: ValueField, bind: Binder): Source {
+export function valuesOfField(field: ValueField, bind: Binder): AggregateInput {
   if (field === "tags") {
     const list = `list_transform(${tagsOf("tags")}, lambda tag: {v: tag})`;
     return { one: "null::varchar", several: { has: "(tags <> '')", list } };
