@@ -6,7 +6,7 @@ import { writeLong } from "../http/streamed-list.ts";
 import type { LongList } from "../http/streamed-list.ts";
 import { readRange } from "../query/filters.ts";
 import { badParameter } from "../query/parameters.ts";
-import type { FieldFacts } from "../store/store.ts";
+import type { FieldSummary } from "../store/store.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
 import { estimateFieldsSize, sizeOfFields } from "./memory.ts";
@@ -45,7 +45,7 @@ function readValues(query: URLSearchParams): number {
 }
 
 /** Formats fields. Counts are strings, as in groups. */
-function showFields(fields: readonly FieldFacts[]): LongList {
+function showFields(fields: readonly FieldSummary[]): LongList {
   const shown = (from: number, to: number) =>
     fields.slice(from, to).map(({ name, kind, count, values }) => ({
       name,

@@ -5,7 +5,7 @@ import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
 import type { PlannedGroups } from "../query/planned-query.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
-import type { FieldFacts, FieldsQuestion, Group, Annotations } from "../store/store.ts";
+import type { FieldSummary, FieldsQuery, Group, Annotations } from "../store/store.ts";
 
 /**
  * Memory budget of one response. It is taken before the store is queried, resized to the actual
@@ -73,12 +73,12 @@ const COLUMN_BYTES = 60;
 const USUAL_PERIODS = 10_000;
 
 /** Estimates the size of fields and attributes before they are known. */
-export function estimateFieldsSize({ values }: Pick<FieldsQuestion, "values">): number {
+export function estimateFieldsSize({ values }: Pick<FieldsQuery, "values">): number {
   return USUAL_FIELDS * (FIELD_BYTES + values * FIELD_VALUE_BYTES);
 }
 
 /** Returns the size of fields and attributes, including their output. */
-export function sizeOfFields(fields: readonly FieldFacts[], format: Format): number {
+export function sizeOfFields(fields: readonly FieldSummary[], format: Format): number {
   const size_bytes = fields.reduce(
     (sum, { name, values }) =>
       values.reduce((more, { value }) => more + FIELD_VALUE_BYTES + 2 * value.length, sum + FIELD_BYTES + name.length),

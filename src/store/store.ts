@@ -67,7 +67,7 @@ export type Store = AsyncDisposable & {
    * first, in the order of {@link LISTED_FIELDS}, then attributes by code point of their names.
    * Fields that no event of the range has are omitted.
    */
-  fields(question: FieldsQuestion): Promise<readonly FieldFacts[]>;
+  fields(question: FieldsQuery): Promise<readonly FieldSummary[]>;
   /**
    * Returns the names of a log's attributes, without `@`. Names that only removed events had may be
    * included. The call accompanies queries and must be far cheaper than {@link Store.fields}.
@@ -329,7 +329,7 @@ export const LISTED_FIELDS = [
   "pattern",
 ] as const satisfies readonly (EventField | "pattern")[];
 
-export type FieldsQuestion = {
+export type FieldsQuery = {
   readonly log: LogKey;
   /**
    * `created` from (inclusive) to (exclusive), milliseconds since the Unix epoch; null: no bound.
@@ -343,7 +343,7 @@ export type FieldsQuestion = {
 };
 
 /** A field or attribute and its most frequent values. */
-export type FieldFacts = {
+export type FieldSummary = {
   /** The name of an attribute begins with `@`; nothing is quoted. */
   readonly name: string;
   /**

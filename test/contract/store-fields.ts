@@ -4,7 +4,7 @@ import { inspect, isDeepStrictEqual } from "node:util";
 
 import { storedEvents } from "../reference/arbitrary.ts";
 import { evaluateFields } from "../reference/fields.ts";
-import type { FieldFacts, FieldsQuestion } from "../../src/store/store.ts";
+import type { FieldSummary, FieldsQuery } from "../../src/store/store.ts";
 import { event, MORNING, newLog, write } from "./store-fixture.ts";
 import type { StorePlace } from "./store-fixture.ts";
 
@@ -29,7 +29,7 @@ function countingContract({ name, open }: StorePlace): void {
       event(log, { text: "b", source: "Web", created: MORNING + 2, tags: ["y"], data: "d", geo: { lat: 1, lon: 2 } }),
       event(newLog(), { attributes: '{"other":1}', user: "ann" }),
     ]);
-    const facts = (name: string, kind: FieldFacts["kind"], count: number, ...values: [string, number][]) => ({
+    const facts = (name: string, kind: FieldSummary["kind"], count: number, ...values: [string, number][]) => ({
       name,
       kind,
       count,
@@ -117,9 +117,9 @@ function differentialContract({ name, open }: StorePlace): void {
 }
 
 function differenceOf(
-  question: FieldsQuestion,
-  answer: readonly FieldFacts[],
-  expected: readonly FieldFacts[],
+  question: FieldsQuery,
+  answer: readonly FieldSummary[],
+  expected: readonly FieldSummary[],
 ): string {
   const other = expected.find((field, i) => !isDeepStrictEqual(field, answer[i]));
   const found = answer.find((field, i) => !isDeepStrictEqual(field, expected[i]));

@@ -3,25 +3,25 @@ import type { AttributeValue } from "../../src/events/attributes.ts";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { compareCodePoints } from "../../src/events/text.ts";
 import { LISTED_FIELDS } from "../../src/store/store.ts";
-import type { FieldFacts, FieldsQuestion } from "../../src/store/store.ts";
+import type { FieldSummary, FieldsQuery } from "../../src/store/store.ts";
 
 type Listed = (typeof LISTED_FIELDS)[number];
 
 const WITHOUT_VALUES: ReadonlySet<Listed> = new Set(["created", "text", "data", "geo"]);
 
 /** Evaluates {@link Store.fields} in plain code. */
-export function evaluateFields(events: readonly StoredEvent[], question: FieldsQuestion): FieldFacts[] {
+export function evaluateFields(events: readonly StoredEvent[], question: FieldsQuery): FieldSummary[] {
   const { log, from, to, prefix, values: most } = question;
   const among = events.filter(
     (event) => event.log === log && (from === null || event.created >= from) && (to === null || event.created < to),
   );
-  const fields = LISTED_FIELDS.map((name): FieldFacts => {
+  const fields = LISTED_FIELDS.map((name): FieldSummary => {
     const texts = among.map((event) => textsOf(event, name)).filter((each) => each.length > 0);
     const values = WITHOUT_VALUES.has(name) ? [] : topOf(texts, most);
     return { name, kind: kindOf(name), count: texts.length, values };
   });
   const names = new Set(among.flatMap(({ attributes }) => [...parseAttributes(attributes).keys()]));
-  const attributes = [...names].toSorted(compareCodePoints).map((name): FieldFacts => {
+  const attributes = [...names].toSorted(compareCodePoints).map((name): FieldSummary => {
     const all = among.map((event) => valuesOfAttribute(parseAttributes(event.attributes), name));
     const some = all.filter((values) => values.length > 0);
     const values = topOf(
@@ -40,13 +40,13 @@ function textsOf(event: StoredEvent, name: Listed): readonly string[] {
   return [typeof value === "object" ? "a place" : String(value)];
 }
 
-function kindOf(name: Listed): FieldFacts["kind"] {
+function kindOf(name: Listed): FieldSummary["kind"] {
   if (name === "created") return "time";
   if (name === "geo") return "place";
   return name === "value" ? "number" : "text";
 }
 
-function kindOfValues(values: readonly AttributeValue[]): FieldFacts["kind"] {
+function kindOfValues(values: readonly AttributeValue[]): FieldSummary["kind"] {
   const kinds = new Set(
     values.map((value) => {
       if (numberOfValue(value) !== null) return "number";
@@ -60,7 +60,7 @@ function kindOfValues(values: readonly AttributeValue[]): FieldFacts["kind"] {
  * Returns the most frequent texts.
  * @param events the texts of each event, which counts once for each of them
  */
-function topOf(events: readonly (readonly string[])[], most: number): FieldFacts["values"] {
+function topOf(events: readonly (readonly string[])[], most: number): FieldSummary["values"] {
   const counts = new Map<string, number>();
   for (const texts of events) for (const text of new Set(texts)) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts]

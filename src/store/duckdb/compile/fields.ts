@@ -1,6 +1,6 @@
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
-import type { FieldsQuestion, LISTED_FIELDS } from "../../store.ts";
+import type { FieldsQuery, LISTED_FIELDS } from "../../store.ts";
 import { plainText } from "../attributes.ts";
 import { Binder } from "./binder.ts";
 import type { Statement } from "./binder.ts";
@@ -37,7 +37,7 @@ const IS_THERE: Record<ListedField, string> = {
 
 const IS_BOOLEAN = (text: string): string => `${text} in ('true', 'false')`;
 
-function planOf({ log, from, to }: FieldsQuestion): GroupPlan {
+function planOf({ log, from, to }: FieldsQuery): GroupPlan {
   const conditions: Condition[] = [];
   if (from !== null) conditions.push({ kind: "number", field: "created", op: ">=", value: from });
   if (to !== null) conditions.push({ kind: "number", field: "created", op: "<", value: to });
@@ -60,7 +60,7 @@ function planOf({ log, from, to }: FieldsQuestion): GroupPlan {
  * in columns are numbers, booleans and texts.
  */
 export function compileCounts(
-  question: FieldsQuestion,
+  question: FieldsQuery,
   fields: readonly ListedField[],
   attributes: readonly AttributeField[],
   facts: QueryFacts,
@@ -91,7 +91,7 @@ function numberText(number: string): string {
 }
 
 /** Selects the values outside of columns: the event, the name and the value. */
-function others(question: FieldsQuestion, bind: Binder): string {
+function others(question: FieldsQuery, bind: Binder): string {
   const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
     where ${filter(planOf(question), bind)} and others is not null`;
   return `select event, one.n as name, one.t as k, one.d as d from (${entries})
@@ -99,7 +99,7 @@ function others(question: FieldsQuestion, bind: Binder): string {
 }
 
 /** Counts, for each attribute, the events with values outside of columns, and their kinds. */
-export function compileOthers(question: FieldsQuestion, facts: QueryFacts): Statement {
+export function compileOthers(question: FieldsQuery, facts: QueryFacts): Statement {
   const bind = new Binder(facts, [question.log]);
   const isBoolean = `coalesce(${IS_BOOLEAN("k")}, false)`;
   return bind.statement(
@@ -110,7 +110,7 @@ export function compileOthers(question: FieldsQuestion, facts: QueryFacts): Stat
 }
 
 /** Selects the most frequent values of all attributes, among those outside of columns. */
-export function compileTopOthers(question: FieldsQuestion, facts: QueryFacts): Statement {
+export function compileTopOthers(question: FieldsQuery, facts: QueryFacts): Statement {
   const bind = new Binder(facts, [question.log]);
   const text = `coalesce(k, ${plainText("d")})`;
   return bind.statement(
@@ -127,7 +127,7 @@ export function compileTopOthers(question: FieldsQuestion, facts: QueryFacts): S
  * Numbers are converted to texts, which break ties, only if they may be among these values.
  */
 export function compileTop(
-  question: FieldsQuestion,
+  question: FieldsQuery,
   field: FieldWithValues | AttributeField,
   facts: QueryFacts,
 ): { readonly statement: Statement; readonly key: Key } {

@@ -4,7 +4,7 @@ import type { LogKey } from "../../../events/event.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import type { AttributeField } from "../../../query/plan.ts";
 import { LISTED_FIELDS } from "../../store.ts";
-import type { FieldFacts, FieldsQuestion } from "../../store.ts";
+import type { FieldSummary, FieldsQuery } from "../../store.ts";
 import { queryRows } from "./run-statement.ts";
 import { entriesOf } from "../compile/attribute.ts";
 import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
@@ -12,7 +12,7 @@ import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/database.ts";
 import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
 
-type Value = FieldFacts["values"][number];
+type Value = FieldSummary["values"][number];
 
 /** Number and kinds of an attribute's values, and whether any are in columns. */
 type AttributeSummary = {
@@ -26,13 +26,13 @@ type AttributeSummary = {
 /** Implements `Store.fields`. */
 export async function listFields(
   connection: DuckDBConnection,
-  question: FieldsQuestion,
+  question: FieldsQuery,
   statistics: ColumnStatistics,
-): Promise<FieldFacts[]> {
+): Promise<FieldSummary[]> {
   return statistics.runQuery(connection, (facts) => transaction(connection, () => list(connection, question, facts)));
 }
 
-async function list(connection: DuckDBConnection, question: FieldsQuestion, facts: QueryFacts): Promise<FieldFacts[]> {
+async function list(connection: DuckDBConnection, question: FieldsQuery, facts: QueryFacts): Promise<FieldSummary[]> {
   const { prefix, log } = question;
   const number = facts.logs.get(log);
   if (number === undefined) return [];
@@ -57,7 +57,7 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, fact
   const areOthers = facts.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
   if (areOthers) await addOthers(connection, question, facts, found);
   const topOthers = areOthers ? await readTopOthers(connection, question, facts) : new Map<string, Value[]>();
-  const listed: FieldFacts[] = [];
+  const listed: FieldSummary[] = [];
   for (const [i, name] of fields.entries()) {
     const count = numbers[i]!;
     const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, facts) : [];
@@ -73,7 +73,7 @@ async function list(connection: DuckDBConnection, question: FieldsQuestion, fact
 
 async function addOthers(
   connection: DuckDBConnection,
-  question: FieldsQuestion,
+  question: FieldsQuery,
   facts: QueryFacts,
   found: Map<AttributeField, AttributeSummary>,
 ): Promise<void> {
@@ -91,7 +91,7 @@ async function addOthers(
 
 async function readTopOthers(
   connection: DuckDBConnection,
-  question: FieldsQuestion,
+  question: FieldsQuery,
   facts: QueryFacts,
 ): Promise<Map<string, Value[]>> {
   const top = new Map<string, Value[]>();
@@ -106,7 +106,7 @@ async function readTopOthers(
 
 async function readTop(
   connection: DuckDBConnection,
-  question: FieldsQuestion,
+  question: FieldsQuery,
   field: Parameters<typeof compileTop>[1],
   facts: QueryFacts,
 ): Promise<Value[]> {
@@ -116,7 +116,7 @@ async function readTop(
   return rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
 }
 
-function kindOf(field: ListedField): FieldFacts["kind"] {
+function kindOf(field: ListedField): FieldSummary["kind"] {
   if (field === "created") return "time";
   if (field === "geo") return "place";
   return field === "value" ? "number" : "text";
@@ -126,7 +126,7 @@ function kindOfValues({
   hasNumbers,
   hasBooleans,
   hasTexts,
-}: Omit<AttributeSummary, "count" | "hasColumns">): FieldFacts["kind"] {
+}: Omit<AttributeSummary, "count" | "hasColumns">): FieldSummary["kind"] {
   if (Number(hasNumbers) + Number(hasBooleans) + Number(hasTexts) !== 1) return "mixed";
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }

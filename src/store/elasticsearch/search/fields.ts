@@ -6,7 +6,7 @@ import { patternOf } from "../../../events/pattern.ts";
 import type { LogKey } from "../../../events/event.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { LISTED_FIELDS } from "../../store.ts";
-import type { FieldFacts, FieldsQuestion } from "../../store.ts";
+import type { FieldSummary, FieldsQuery } from "../../store.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOf, nameOf, readKindTerm } from "../attributes.ts";
 import type { ValueKind } from "../attributes.ts";
 import type { Document } from "../document.ts";
@@ -48,14 +48,14 @@ const PRESENT: Record<Field, Query> = {
   user: { exists: { field: "folded.user" } },
   pattern: { exists: { field: "folded.text" } },
 };
-const KINDS: Partial<Record<Field, FieldFacts["kind"]>> = { created: "time", geo: "place", value: "number" };
+const KINDS: Partial<Record<Field, FieldSummary["kind"]>> = { created: "time", geo: "place", value: "number" };
 const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "geo"]);
 
 /** A field that events have, with the column of its values, or null if values are not shown. */
-type Listed = Omit<FieldFacts, "values"> & { readonly column: string | null };
+type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
 
 /** Implements {@link Store.fields}. */
-export async function fields(client: Client, names: Names, question: FieldsQuestion): Promise<FieldFacts[]> {
+export async function fields(client: Client, names: Names, question: FieldsQuery): Promise<FieldSummary[]> {
   const { log, from, to } = question;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
@@ -164,7 +164,7 @@ async function allCounts(search: Searcher, query: Query, field: string): Promise
   return counts;
 }
 
-type Values = FieldFacts["values"];
+type Values = FieldSummary["values"];
 type Asked = {
   readonly columns: readonly string[];
   readonly listed: readonly Listed[];
