@@ -13,6 +13,9 @@ import { useAct, useResource } from "../state/resource.ts";
 import { SENDERS, senderOf } from "./senders.ts";
 import { WebhookForm } from "./webhook-form.tsx";
 import type { SavedHook } from "./webhook-form.tsx";
+import "../css/forms.css";
+import "../css/settings.css";
+import "../css/tables.css";
 import "../css/webhooks.css";
 
 /** The webhooks of a log: list, create, change and remove. */
