@@ -315,8 +315,12 @@ export class Database implements AsyncDisposable {
     try {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
-      this.#resumeReads = resume;
-      setTimeout(resume, REOPEN_PAUSE_MS).unref();
+      // Keeps the process running, as reads wait for it.
+      const longest = setTimeout(resume, REOPEN_PAUSE_MS);
+      this.#resumeReads = () => {
+        clearTimeout(longest);
+        resume();
+      };
     } catch (error) {
       resume();
       log.error({ err: error, file }, "the store could not be reopened; the next write retries");
