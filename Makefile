@@ -2,7 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 SHELL := /bin/bash
 INSTALLED := node_modules/.installed
-# The one script of a package that runs. It fetches the Node that runs the service, of which the lock knows no hash.
+# The only package script that runs. It downloads the Node that runs the service, whose hash is not in the lockfile.
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
@@ -38,18 +38,18 @@ run-cluster: $(PAGE) ## start the service on the engines of `make up`
 demo: $(PAGE) ## ship a real log file, define classes and an alert, list and group
 	@exec node infra/demo.ts
 
-screenshots: $(PAGE) ## take the pictures of docs/page.md anew; NAME=search: that alone
+screenshots: $(PAGE) ## take the pictures of docs/page.md again; NAME=search: only these
 	@exec node infra/screenshots.ts $(NAME)
 
-# All but `restore` act on the running service, as LOGGIA_AS=e-mail:password says, a service admin; API=host:port (or LOGGIA_API) where it is not at its standard address.
+# All but `restore` call the running service as a service admin, LOGGIA_AS=e-mail:password, at API=host:port or LOGGIA_API if not at the default address.
 CALL := @exec node src/cli/loggia.mjs
 OPTIONS = $(if $(API),--api "$(API)") $(if $(JSON),--json)
 ADDRESSES = $(if $(API),--api "$(API)") $(if $(POST),--post "$(POST)")
 
-deadletters: $(INSTALLED) ## list dead letters; REDRIVE=all or ids: send them through again
+deadletters: $(INSTALLED) ## list dead letters; REDRIVE=all or ids: process these again
 	$(CALL) deadletters $(if $(REDRIVE),redrive $(REDRIVE),list) $(OPTIONS)
 
-replay: $(INSTALLED) ## build the store anew from the bus and the old store, FROM=start or a date; INTO=old: add what is missing
+replay: $(INSTALLED) ## rebuild the store from the bus and the old store, FROM=start or a date; INTO=old: only add missing events
 	$(if $(FROM),,$(error say from when: make replay FROM=start, or FROM=2026-11-21))
 	$(CALL) replay "$(FROM)" $(if $(INTO),--into "$(INTO)") $(OPTIONS)
 
@@ -64,10 +64,10 @@ restore: $(INSTALLED) ## copy a backup into an empty data folder, FROM=folder
 test: $(PAGE) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
 	@exec node test/run.ts
 
-chaos: $(PAGE) ## break things under load and look for what was lost, 30 minutes; NAME=kill-kafka: that alone
+chaos: $(PAGE) ## run the fault-injection tests and verify that no data is lost, 30 minutes; NAME=kill-kafka: only this one
 	@exec node test/chaos/run.ts $(NAME)
 
-fuzz: $(INSTALLED) ## look for inputs that break the service, 10 minutes or more (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
+fuzz: $(INSTALLED) ## search for inputs that break the service, 10 minutes or more (FUZZ_SECONDS=, FUZZ_SEED=, NAME=part)
 	@exec node test/fuzz/run.ts $(NAME)
 
 check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
@@ -81,17 +81,17 @@ check: $(INSTALLED) ## types, lint, format, dependency rules, dead code
 	ava test/tidy/dependencies.test.ts
 	knip --no-progress
 
-bench: $(PAGE) ## measure Loggia beside the bare engines, 25 minutes; NAME=list: that alone
+bench: $(PAGE) ## compare Loggia with the bare engines, 25 minutes; NAME=list: only this one
 	@exec node bench/run.ts $(NAME)
 
-profile: $(INSTALLED) ## where the service spends its time while it takes posts or drains the bus, NAME=post or drain
+profile: $(INSTALLED) ## profile the service while it accepts posts or drains the bus, NAME=post or drain
 	$(if $(NAME),,$(error say what to profile: make profile NAME=post, or NAME=drain))
 	@exec node bench/profile.ts $(NAME)
 
 format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
 
-lock: ## write package-lock.json anew after a change of package.json, for every platform
+lock: ## rewrite package-lock.json after a change of package.json, for every platform
 	npm install --ignore-scripts --no-audit --no-fund
 	@$(FETCH_NODE)
 	node infra/lockfile.ts
@@ -103,5 +103,5 @@ up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engi
 down: $(INSTALLED) ## stop them
 	@exec node infra/engines.ts down
 
-status: $(INSTALLED) ## what runs, where; lag and dead letters of a running service, API= or POST=host:port
+status: $(INSTALLED) ## show what runs, and the lag and dead letters of a running service, API= or POST=host:port
 	@exec node infra/engines.ts status $(ADDRESSES)
