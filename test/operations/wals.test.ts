@@ -12,7 +12,7 @@ const ROUND = 2_000;
 const AT_ONCE = 64;
 /** SQLite checkpoints at 1,000 pages of 4 KB; a commit of the bus may hold 8 MB beyond that. */
 const SQLITE_LIMIT_BYTES = 16_000_000;
-/** DuckDB checkpoints at 128 MB. */
+/** DuckDB checkpoints at 64 MB. The limit is that of releases that did at 128 MB. */
 const DUCKDB_LIMIT_BYTES = 144_000_000;
 
 async function walsOf({ apiUrl }: Service): Promise<Map<string, number>> {
