@@ -7,8 +7,8 @@ import { createBareWriter } from "./support/bare-write.ts";
 import { isFound, waitForEvents } from "./support/client.ts";
 import { processorTimeOf } from "./support/engines.ts";
 import { LOG } from "./support/events.ts";
-import { clearPlace, openBus, startService } from "./support/places.ts";
-import type { Kind, Place } from "./support/places.ts";
+import { clearStorage, openBus, startService } from "./support/storage.ts";
+import type { Kind, ServiceStorage } from "./support/storage.ts";
 import { waitUntilIdle } from "./support/idle.ts";
 
 /** Least ratio of the pipeline's rate to that of the bare engine. */
@@ -42,10 +42,10 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const { kind } = world;
   const all = quick ? FEW : MANY;
   await using closing = new AsyncDisposableStack();
-  const place = await world.place();
-  closing.defer(() => clearPlace(place));
-  const users = await prepareCatalog(place);
-  const bare = closing.use(await createBareWriter(await world.place(), world.folder()));
+  const storage = await world.storage();
+  closing.defer(() => clearStorage(storage));
+  const users = await prepareCatalog(storage);
+  const bare = closing.use(await createBareWriter(await world.storage(), world.folder()));
   let inFlight = 1;
   let before = 0;
   /** Processor time per event in each round. */
@@ -54,14 +54,14 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   // out of the next turn.
   const drain = async (count: number): Promise<number> => {
     const backlog = createBacklog(count, users);
-    inFlight = await appendBacklog(place, backlog);
+    inFlight = await appendBacklog(storage, backlog);
     await waitUntilIdle();
-    const engineBefore_ms = await engineCpuTime_ms(place);
-    const { perSecond, service_us } = await drainBacklog(place, backlog, before);
+    const engineBefore_ms = await engineCpuTime_ms(storage);
+    const { perSecond, service_us } = await drainBacklog(storage, backlog, before);
     before += backlog.ofFirstLog;
     costs.service.push(service_us);
     await waitUntilIdle();
-    costs.engine.push(((await engineCpuTime_ms(place)) - engineBefore_ms) / (count / 1000));
+    costs.engine.push(((await engineCpuTime_ms(storage)) - engineBefore_ms) / (count / 1000));
     return perSecond;
   };
   const writeBare = async (count: number): Promise<number> => {
@@ -106,9 +106,9 @@ function costOfPatterns_us(events: Backlog["events"]): number {
 }
 
 /** Returns Elasticsearch's processor time so far in milliseconds; 0 if the engine is embedded. */
-async function engineCpuTime_ms(place: Place): Promise<number> {
-  if (place.kind === "embedded") return 0;
-  return processorTimeOf(place.cluster);
+async function engineCpuTime_ms(storage: ServiceStorage): Promise<number> {
+  if (storage.kind === "embedded") return 0;
+  return processorTimeOf(storage.cluster);
 }
 
 /**
@@ -122,13 +122,13 @@ type Drained = { readonly perSecond: number; readonly service_us: number };
  * batch to the last, excluding the start-up. In the end the log must hold all events.
  */
 export async function drainBacklog(
-  place: Place,
+  storage: ServiceStorage,
   backlog: Backlog,
   before: number,
   flags: readonly string[] = [],
 ): Promise<Drained> {
-  await using service = await startService(place, { flags });
-  await using progress = await watch(place, service.apiPort, backlog);
+  await using service = await startService(storage, { flags });
+  await using progress = await watch(storage, service.apiPort, backlog);
   const deadline_ms = performance.now() + TIMEOUT_MS;
   let first: { at_ms: number; busy_ms: number; done: number } | null = null;
   for (;;) {
@@ -143,13 +143,13 @@ export async function drainBacklog(
     }
     if (at_ms > deadline_ms)
       throw new Error(`only ${Math.round(done * 100)} % of the events were drained within ${TIMEOUT_MS / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS[place.kind]));
+    await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS[storage.kind]));
   }
 }
 
 /** Watches the progress: by events found on embedded engines, by acknowledged offsets on Kafka. */
-async function watch(place: Place, apiPort: number, { events }: Backlog): Promise<Progress> {
-  if (place.kind === "embedded") {
+async function watch(storage: ServiceStorage, apiPort: number, { events }: Backlog): Promise<Progress> {
+  if (storage.kind === "embedded") {
     const own = events.filter(({ log }) => log === LOG);
     const milestone = (number: number) => own[Math.ceil((number / MILESTONES) * own.length) - 1]!;
     let passed = 0;
@@ -161,7 +161,7 @@ async function watch(place: Place, apiPort: number, { events }: Backlog): Promis
       async [Symbol.asyncDispose]() {},
     };
   }
-  const bus = await openBus(place);
+  const bus = await openBus(storage);
   const start = await bus.lag("events", "pipeline");
   const sum = (next: (i: number) => number): number => start.reduce((sum, { end }, i) => sum + end - next(i), 0);
   const waiting = sum((i) => start[i]!.next);

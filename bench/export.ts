@@ -28,7 +28,7 @@ export const benchmark: Benchmark = {
 type Export = { readonly count: number; readonly attributes: boolean };
 
 async function compare({ report, quick }: Bench, dataset: Dataset, asked: Export): Promise<void> {
-  const { kind } = dataset.place;
+  const { kind } = dataset.storage;
   const bare = kind === "embedded" ? walkDuckdb : walkElasticsearch;
   const ways: Way[] = [
     { name: kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => rate(dataset, asked, bare) },

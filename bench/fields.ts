@@ -82,6 +82,6 @@ export const benchmark: Benchmark = {
   async run(bench) {
     const dataset = await bench.world.dataset(bench.quick ? 10_000 : 1_000_000, "attributes");
     const { ours } = await compareWithBare(bench, dataset, QUESTION);
-    bench.report.figure({ name: `GET fields, ${dataset.place.kind}`, unit: "ms", ours, target: MOST_MS });
+    bench.report.figure({ name: `GET fields, ${dataset.storage.kind}`, unit: "ms", ours, target: MOST_MS });
   },
 };

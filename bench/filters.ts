@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { interleaved, quantile } from "./frame.ts";
 import type { Benchmark } from "./frame.ts";
 import { LOG } from "./support/events.ts";
-import { clearPlace, startService } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
 import { jobOf } from "./post.ts";
 
 const FILTERS = 10_000;
@@ -63,13 +63,13 @@ export const benchmark: Benchmark = {
     `p99 of posts to a log with ${FILTERS} class filters, one of which changes every ${CHANGE_EVERY_MS} ms ` +
     "| no changes",
   async run({ world, report, quick }) {
-    const place = await world.place();
-    if (place.kind !== "embedded") return;
+    const storage = await world.storage();
+    if (storage.kind !== "embedded") return;
     const generator = await world.generator();
     await using closing = new AsyncDisposableStack();
-    closing.defer(() => clearPlace(place));
-    const service = closing.use(await startService(place));
-    addFilters(join(place.folder, "catalog.sqlite"));
+    closing.defer(() => clearStorage(storage));
+    const service = closing.use(await startService(storage));
+    addFilters(join(storage.folder, "catalog.sqlite"));
     const p99 = async (): Promise<number> => {
       const { latencies_ms } = await generator.run(jobOf(service.postPort, quick ? 2_000 : 5_000, POSTS_A_SECOND));
       return quantile(latencies_ms, 0.99);

@@ -1,4 +1,4 @@
-import type { Kind } from "./support/places.ts";
+import type { Kind } from "./support/storage.ts";
 import type { World } from "./support/world.ts";
 
 /** A benchmark. Each has a file beside this one and a line in `benchmarks.ts`. */

@@ -3,8 +3,8 @@ import type { Benchmark } from "./frame.ts";
 import { ask, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { clearPlace, startService } from "./support/places.ts";
-import type { Kind } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
+import type { Kind } from "./support/storage.ts";
 
 export const POSTS_PER_SECOND = 500;
 const P99_MS: Record<Kind, number> = { embedded: 200, cluster: 1_300 };
@@ -21,9 +21,9 @@ export const benchmark: Benchmark = {
     const generator = await world.generator();
     const duration_ms = quick ? 2_000 : 10_000;
     const { kind } = world;
-    const place = await world.place();
+    const storage = await world.storage();
     try {
-      await using service = await startService(place);
+      await using service = await startService(storage);
       // The first event of a month creates its index, which takes some time.
       const { answered } = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
       await waitForEvents(service.apiPort, answered);
@@ -50,7 +50,7 @@ export const benchmark: Benchmark = {
       const polled = await measure(createPoller(service.apiPort, await newestId(service.apiPort)), 1);
       report.figure(figures("p99 delay, polling by sinceid", polled, 0.99));
     } finally {
-      await clearPlace(place);
+      await clearStorage(storage);
     }
   },
 };

@@ -73,6 +73,6 @@ async function compareDeepPage({ report, quick }: Bench, dataset: Dataset): Prom
     ],
     quick ? { least: 3 } : { least: 5, most: 60, budget_ms: 3_000 },
   );
-  const name = `a deep page relative to the first, ${dataset.place.kind}`;
+  const name = `a deep page relative to the first, ${dataset.storage.kind}`;
   report.ratio({ name, unit: "ms", ours: deep!, limit: first!, target: DEEP_TARGET });
 }

@@ -4,7 +4,7 @@ import { CONNECTIONS, jobOf as postJobOf } from "./post.ts";
 import { waitForEvents } from "./support/client.ts";
 import { API_KEY, getRequest, LOG } from "./support/events.ts";
 import { startGenerator } from "./support/load.ts";
-import { clearPlace, startService } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 
 const MOST_MB = { post: 200, api: 200, pipeline: 350 } as const;
@@ -36,11 +36,11 @@ export const benchmark: Benchmark = {
 async function measure({ world, report, quick }: Bench): Promise<void> {
   const duration_ms = quick ? 5_000 : 180_000;
   await using closing = new AsyncDisposableStack();
-  const place = await world.place();
-  closing.defer(() => clearPlace(place));
+  const storage = await world.storage();
+  closing.defer(() => clearStorage(storage));
   const roles: Sampled[] = [];
   for (const name of ["post", "pipeline", "api"] as const) {
-    const process = closing.use(await startService(place, { roles: name }));
+    const process = closing.use(await startService(storage, { roles: name }));
     roles.push({ name, process, samples_mb: [] });
   }
   const [post, , api] = roles.map(({ process }) => process);

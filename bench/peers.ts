@@ -5,7 +5,7 @@ import { batchesOf } from "./support/batches.ts";
 import { ask, waitForEvents } from "./support/client.ts";
 import { sizeOf } from "./support/datasets.ts";
 import { batchRequest, RARE_EXPRESSIONS, RARE_SOURCE, RARE_TAG, storedEvents } from "./support/events.ts";
-import { clearPlace, startService } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 import { waitUntilIdle } from "./support/idle.ts";
 
@@ -121,9 +121,9 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
     figures.set(POSTS.name, median(rounds.map(({ perSecond }) => perSecond)));
     figures.set(P99.name, median(rounds.map(({ latencies_ms }) => quantile(latencies_ms, 0.99))));
   }
-  const place = await world.place();
+  const storage = await world.storage();
   {
-    await using service = await startService(place);
+    await using service = await startService(storage);
     const { accepted, searchable } = await load(bench, service, quick ? 10_000 : 500_000);
     figures.set(ACCEPTED.name, accepted);
     figures.set(SEARCHABLE.name, searchable);
@@ -132,8 +132,8 @@ async function measure(bench: Bench): Promise<Map<string, number>> {
     for (const question of QUESTIONS) figures.set(question.name, await time(bench, service, question));
     figures.set(RESIDENT.name, service.residentBytes() / MB);
   }
-  figures.set(DISK.name, (await sizeOf(place)) / MB);
-  await clearPlace(place);
+  figures.set(DISK.name, (await sizeOf(storage)) / MB);
+  await clearStorage(storage);
   return figures;
 }
 

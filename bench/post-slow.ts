@@ -1,7 +1,7 @@
 import { interleaved, quantile } from "./frame.ts";
 import type { Benchmark, Way } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
-import type { Kind } from "./support/places.ts";
+import type { Kind } from "./support/storage.ts";
 
 const P99_MS: Record<Kind, number> = { embedded: 20, cluster: 50 };
 

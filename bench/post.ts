@@ -3,8 +3,8 @@ import type { Benchmark, Way } from "./frame.ts";
 import { waitForEvents } from "./support/client.ts";
 import { API_KEY, formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { clearPlace, startService } from "./support/places.ts";
-import type { Kind } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
+import type { Kind } from "./support/storage.ts";
 import { waitUntilIdle } from "./support/idle.ts";
 import type { World } from "./support/world.ts";
 
@@ -31,9 +31,9 @@ export type Posting = AsyncDisposable & {
 export async function startPosting(world: World, flags: readonly string[] = []): Promise<Posting> {
   const { kind } = world;
   await using closing = new AsyncDisposableStack();
-  const place = await world.place();
-  closing.defer(() => clearPlace(place));
-  const service = closing.use(await startService(place, kind === "cluster" ? { roles: "post", flags } : { flags }));
+  const storage = await world.storage();
+  closing.defer(() => clearStorage(storage));
+  const service = closing.use(await startService(storage, kind === "cluster" ? { roles: "post", flags } : { flags }));
   let posted = 0;
   const open = closing.move();
   return {

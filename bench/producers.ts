@@ -9,7 +9,7 @@ import type { Bench, Benchmark, Figures, Target, Way } from "./frame.ts";
 import { get, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import type { Generator } from "./support/load.ts";
-import { clearPlace, startService } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
 import { cpuTimeOfThreads } from "./support/processes.ts";
 import type { ServiceProcess } from "./support/processes.ts";
 import {
@@ -105,9 +105,9 @@ export const benchmark: Benchmark = {
 
 async function compare({ world, report, quick }: Bench): Promise<void> {
   await using closing = new AsyncDisposableStack();
-  const place = await world.place();
-  closing.defer(() => clearPlace(place));
-  const service = closing.use(await startService(place, { settings: SETTINGS }));
+  const storage = await world.storage();
+  closing.defer(() => clearStorage(storage));
+  const service = closing.use(await startService(storage, { settings: SETTINGS }));
   const streamer = closing.use(await startStreamer());
   const generator = await world.generator();
   const load = new Load(service, generator, streamer, quick ? 500 : 2_500);

@@ -12,8 +12,8 @@ import { createReport, show } from "./frame.ts";
 import type { Report } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
 import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.ts";
-import { clearPlace } from "./support/places.ts";
-import type { Kind } from "./support/places.ts";
+import { clearStorage } from "./support/storage.ts";
+import type { Kind } from "./support/storage.ts";
 import { World } from "./support/world.ts";
 
 const TOP = 20;
@@ -32,14 +32,14 @@ const LOADS: Readonly<Record<string, Load>> = {
     return `${show(perSecond, "/s")} posts/s, ${world.kind}`;
   },
   async drain(world, flags, quick) {
-    const place = await world.place();
+    const storage = await world.storage();
     try {
-      const backlog = createBacklog(quick ? 20_000 : 200_000, await prepareCatalog(place));
-      await appendBacklog(place, backlog);
-      const { perSecond } = await drainBacklog(place, backlog, 0, flags);
+      const backlog = createBacklog(quick ? 20_000 : 200_000, await prepareCatalog(storage));
+      await appendBacklog(storage, backlog);
+      const { perSecond } = await drainBacklog(storage, backlog, 0, flags);
       return `${show(perSecond, "/s")} events/s drained, ${world.kind}`;
     } finally {
-      await clearPlace(place);
+      await clearStorage(storage);
     }
   },
 };

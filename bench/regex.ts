@@ -55,7 +55,7 @@ type Limit = { readonly name: string; readonly find: (expression: string) => Pro
 
 async function compare(
   { report, quick }: Bench,
-  { place, service }: Dataset,
+  { storage, service }: Dataset,
   { name, texts, warming }: (typeof EXPRESSIONS)[number],
   limit: Limit,
 ): Promise<void> {
@@ -75,15 +75,15 @@ async function compare(
     ];
   };
   for (const way of quick ? [] : waysOf(warming)) {
-    await interleaved([way], { least: 4, most: Infinity, budget_ms: WARM_MS[place.kind] });
+    await interleaved([way], { least: 4, most: Infinity, budget_ms: WARM_MS[storage.kind] });
   }
   const [theirs, ours] = await interleaved(
     waysOf(others),
     quick ? { least: 3 } : { least: 4, most: others.length, budget_ms: 10_000 },
   );
-  const target = { kind: "at most", value: SHARE[place.kind] } as const;
+  const target = { kind: "at most", value: SHARE[storage.kind] } as const;
   report.ratio({
-    name: `${name} with ${found} matches, ${place.kind}`,
+    name: `${name} with ${found} matches, ${storage.kind}`,
     unit: "ms",
     ours: ours!,
     limit: theirs!,

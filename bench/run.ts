@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { createReport } from "./frame.ts";
 import type { Benchmark, Verdict } from "./frame.ts";
-import type { Kind } from "./support/places.ts";
+import type { Kind } from "./support/storage.ts";
 import { World } from "./support/world.ts";
 
 const KINDS: readonly Kind[] = ["embedded", "cluster"];

@@ -6,8 +6,8 @@ import type { Benchmark } from "./frame.ts";
 import { jobOf, POSTS_PER_SECOND, STAMP } from "./freshness.ts";
 import { waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
-import { clearPlace, startService } from "./support/places.ts";
-import type { Kind } from "./support/places.ts";
+import { clearStorage, startService } from "./support/storage.ts";
+import type { Kind } from "./support/storage.ts";
 
 const P99_MS: Record<Kind, number> = { embedded: 300, cluster: 2_000 };
 /** Longest wait for events after the last post. */
@@ -19,9 +19,9 @@ export const benchmark: Benchmark = {
   async run({ world, report, quick }) {
     const generator = await world.generator();
     const { kind } = world;
-    const place = await world.place();
+    const storage = await world.storage();
     try {
-      await using service = await startService(place);
+      await using service = await startService(storage);
       // The first event of a month creates its index, which takes some time.
       const first = await generator.run({ ...jobOf(service.postPort, 1), connections: 1 });
       await waitForEvents(service.apiPort, first.answered);
@@ -42,7 +42,7 @@ export const benchmark: Benchmark = {
       const target = { kind: "at most", value: P99_MS[kind] } as const;
       report.figure({ name: `p99 delay of a tail, ${kind}`, ...figure(0.99), target });
     } finally {
-      await clearPlace(place);
+      await clearStorage(storage);
     }
   },
 };

@@ -68,12 +68,17 @@ function follows(order: Order, before: readonly [number, string], after: readonl
   return created < laterCreated || (created === laterCreated && id < laterId);
 }
 
-function reportWalk({ report }: Bench, { place, count }: Dataset, way: string, { pages_ms, resident_mb }: Walk): void {
-  const name = `${way}, ${place.kind}`;
+function reportWalk(
+  { report }: Bench,
+  { storage, count }: Dataset,
+  way: string,
+  { pages_ms, resident_mb }: Walk,
+): void {
+  const name = `${way}, ${storage.kind}`;
   const pages = `${pages_ms.length} pages hold all ${count.toLocaleString("en-US")} events, each once`;
   const [first, most] = [resident_mb[0]!, quantile(resident_mb, 1)];
   report.line(`  ${name}: ${pages}; ${show(first, "MB")} MB at start, ${show(most, "MB")} MB at peak`);
   report.figure({ name: `a page, ${name}`, unit: "ms", ours: { name, rounds: pages_ms } });
-  const target = { kind: "at most", value: MOST_MB[place.kind] } as const;
+  const target = { kind: "at most", value: MOST_MB[storage.kind] } as const;
   report.figure({ name: `resident memory, ${name}`, unit: "MB", ours: { name, rounds: resident_mb }, target });
 }

@@ -4,7 +4,7 @@ import { transform } from "esbuild";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 
 import { launchChromium } from "../../infra/chromium.ts";
-import { ACCOUNT } from "../support/places.ts";
+import { ACCOUNT } from "../support/storage.ts";
 
 const SETTLE_POLL_MS = 300;
 const SETTLE_POLLS = 100;

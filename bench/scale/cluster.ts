@@ -7,8 +7,8 @@ import { ask } from "../support/client.ts";
 import { processorTimeOf } from "../support/engines.ts";
 import type { Cluster } from "../support/engines.ts";
 import { createRandom } from "../support/events.ts";
-import { clearPlace, startService } from "../support/places.ts";
-import type { Place } from "../support/places.ts";
+import { clearStorage, startService } from "../support/storage.ts";
+import type { ServiceStorage } from "../support/storage.ts";
 import { cpuTimeOfThreads } from "../support/processes.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import { waitUntilIdle } from "../support/idle.ts";
@@ -66,20 +66,20 @@ export const benchmark: Benchmark = {
   },
 };
 
-/** Loads a place if needed, and asks Loggia and Elasticsearch all queries there in turn. */
+/** Loads the storage if needed, and asks Loggia and Elasticsearch all queries there in turn. */
 async function measure(bench: Bench, count: number): Promise<readonly [ours: Column, bare: Column]> {
   const cluster = await bench.world.cluster();
   const isKept = SCALE_KEEP === "yes";
   const namespace = isKept ? `kept-scale-${count}-events` : cluster.namespace();
-  const place: Place & { kind: "cluster" } = { kind: "cluster", namespace, cluster };
+  const storage: ServiceStorage & { kind: "cluster" } = { kind: "cluster", namespace, cluster };
   const [documents, texts] = [`${namespace}-events`, `${namespace}-texts`];
   const [ours, bare] = [new Map<string, number>(), new Map<string, number>()];
   await using closing = new AsyncDisposableStack();
-  if (!isKept) closing.defer(() => clearPlace(place));
-  else if ((await countIn(cluster, texts)) !== count) await clearPlace(place);
-  const service = closing.use(await startService(place));
+  if (!isKept) closing.defer(() => clearStorage(storage));
+  else if ((await countIn(cluster, texts)) !== count) await clearStorage(storage);
+  const service = closing.use(await startService(storage));
   // The texts are loaded last, so if they are complete, everything is.
-  if ((await countIn(cluster, texts)) !== count) await fill(bench, { place, service, texts, count, ours, bare });
+  if ((await countIn(cluster, texts)) !== count) await fill(bench, { storage, service, texts, count, ours, bare });
   const { client } = cluster;
   // Otherwise groups of the same documents would be answered from the cache.
   await client.indices.putSettings({ index: [documents, texts], settings: { "index.requests.cache.enable": false } });
@@ -141,7 +141,7 @@ async function measure(bench: Bench, count: number): Promise<readonly [ours: Col
 }
 
 type Filling = {
-  readonly place: Place & { kind: "cluster" };
+  readonly storage: ServiceStorage & { kind: "cluster" };
   readonly service: ServiceProcess;
   readonly texts: string;
   readonly count: number;
@@ -150,11 +150,11 @@ type Filling = {
 };
 
 /** Loads the service and the index of texts, and reports the processor time per event. */
-async function fill(bench: Bench, { place, service, texts, count, ours, bare }: Filling): Promise<void> {
-  const { cluster } = place;
+async function fill(bench: Bench, { storage, service, texts, count, ours, bare }: Filling): Promise<void> {
+  const { cluster } = storage;
   const before = [cpuTimeOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   await load(bench, contenderOf(service), count, ours);
-  await waitForMerges(cluster, [`${place.namespace}-events`]);
+  await waitForMerges(cluster, [`${storage.namespace}-events`]);
   const after = [cpuTimeOfThreads(service.pid), await processorTimeOf(cluster)] as const;
   const { total } = await ask(service.apiPort, "/events", { pagesize: "1", total: "exact" });
   if (total !== count) throw new Error(`the service has ${total} events, not the ${count} that were posted`);

@@ -1,23 +1,23 @@
 import { ask, waitForEvents } from "../support/client.ts";
 import { batchRequest } from "../support/events.ts";
-import { clearPlace, startService } from "../support/places.ts";
+import { clearStorage, startService } from "../support/storage.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import type { World } from "../support/world.ts";
 import type { Answerer, Contender, Loaded } from "./contender.ts";
 
 /** Starts an empty Loggia on embedded engines. */
 export async function startLoggia(world: World): Promise<Contender> {
-  const place = await world.place();
-  if (place.kind !== "embedded") throw new TypeError("this benchmark runs on embedded engines only");
-  const service = await startService(place);
+  const storage = await world.storage();
+  if (storage.kind !== "embedded") throw new TypeError("this benchmark runs on embedded engines only");
+  const service = await startService(storage);
   return {
     ...contenderOf(service),
     pid: service.pid,
-    folder: place.folder,
+    folder: storage.folder,
     isOfBus: (file) => file.startsWith("bus.sqlite"),
     async [Symbol.asyncDispose]() {
       await service.stop();
-      await clearPlace(place);
+      await clearStorage(storage);
     },
   };
 }

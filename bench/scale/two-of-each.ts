@@ -5,8 +5,8 @@ import { interleaved, show } from "../frame.ts";
 import type { Bench } from "../frame.ts";
 import { LOGS } from "../support/backlog.ts";
 import { get } from "../support/client.ts";
-import { clearPlace, openPorts, startService } from "../support/places.ts";
-import type { Place } from "../support/places.ts";
+import { clearStorage, openPorts, startService } from "../support/storage.ts";
+import type { ServiceStorage } from "../support/storage.ts";
 import type { ServiceProcess } from "../support/processes.ts";
 import { waitUntilIdle } from "../support/idle.ts";
 
@@ -41,13 +41,13 @@ export async function compareProcesses(bench: Bench): Promise<void> {
 
 type Throughput = { readonly perCore: number; readonly text: string };
 
-/** Starts `each` processes of a kind in a place of their own, and lets them carry events. */
+/** Starts `each` processes of a kind on storage of their own, and lets them carry events. */
 async function measureThroughput({ world, quick }: Bench, each: number): Promise<Throughput> {
   await using closing = new AsyncDisposableStack();
-  const place = await world.place();
-  closing.defer(() => clearPlace(place));
-  await makeLogs(place);
-  const start = async (roles: string): Promise<ServiceProcess> => closing.use(await startService(place, { roles }));
+  const storage = await world.storage();
+  closing.defer(() => clearStorage(storage));
+  await makeLogs(storage);
+  const start = async (roles: string): Promise<ServiceProcess> => closing.use(await startService(storage, { roles }));
   const api = await start("api");
   const posts: ServiceProcess[] = [];
   const pipelines: ServiceProcess[] = [];
@@ -71,8 +71,8 @@ async function measureThroughput({ world, quick }: Bench, each: number): Promise
   };
 }
 
-async function makeLogs(place: Place): Promise<void> {
-  await using ports = await openPorts(place);
+async function makeLogs(storage: ServiceStorage): Promise<void> {
+  await using ports = await openPorts(storage);
   const account = { email: "owner@example.org", password: "password of the owner", admin: true };
   const { id: owner } = await ports.catalog.createAccount(account);
   for (const key of LOGS) await ports.catalog.createLog({ key, display: key, owner, apiKey: keyOf(key) });

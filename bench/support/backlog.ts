@@ -8,8 +8,8 @@ import { createIdSource } from "../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import type { Alert } from "../../src/store/store.ts";
 import { API_KEY, LOG, storedEvents } from "./events.ts";
-import { openBus, openPorts } from "./places.ts";
-import type { Place } from "./places.ts";
+import { openBus, openPorts } from "./storage.ts";
+import type { ServiceStorage } from "./storage.ts";
 
 /** Default number of partitions of a topic. */
 const PARTITIONS = 6;
@@ -50,8 +50,8 @@ export type Backlog = {
 };
 
 /** Creates the logs with 20 classes each, and returns five users with alerts of one class each. */
-export async function prepareCatalog(place: Place): Promise<readonly UserId[]> {
-  await using ports = await openPorts(place);
+export async function prepareCatalog(storage: ServiceStorage): Promise<readonly UserId[]> {
+  await using ports = await openPorts(storage);
   const { catalog } = ports;
   const users: UserId[] = [];
   for (let i = 0; i < SUBSCRIBERS; i++) {
@@ -106,11 +106,11 @@ export function createBacklog(count: number, users: readonly UserId[]): Backlog 
 }
 
 /**
- * Appends the events to the bus as posting does. The place must not be open elsewhere. Returns the
+ * Appends the events to the bus as posting does. The storage must not be open elsewhere. Returns the
  * number of partitions with events.
  */
-export async function appendBacklog(place: Place, { events }: Backlog): Promise<number> {
-  await using bus = await openBus(place);
+export async function appendBacklog(storage: ServiceStorage, { events }: Backlog): Promise<number> {
+  await using bus = await openBus(storage);
   const before = await bus.lag("events", "pipeline");
   let records: NewRecord[] = [];
   for (let start = 0; start < events.length; start += RECORD_EVENTS) {

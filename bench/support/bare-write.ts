@@ -25,8 +25,8 @@ import type { Backlog } from "./backlog.ts";
 import { batchesOf } from "./batches.ts";
 import { openBareDuckdb, PLAIN_TABLE } from "./datasets.ts";
 import { SILENT } from "./engines.ts";
-import { openStore } from "./places.ts";
-import type { Place } from "./places.ts";
+import { openStore } from "./storage.ts";
+import type { ServiceStorage } from "./storage.ts";
 
 /** Writes a pipeline's output with the engine's client alone. Encoding is not measured. */
 export type BareWriter = AsyncDisposable & {
@@ -38,12 +38,12 @@ export type BareWriter = AsyncDisposable & {
 const BATCH = { embedded: 10_000, cluster: 5_000 } as const;
 const CHUNK_ROWS = 2_048;
 
-/** @param place an empty place, which gets the tables or templates of the store */
-export async function createBareWriter(place: Place, folder: string): Promise<BareWriter> {
-  if (place.kind === "embedded") return createBareAppender(join(folder, "events.duckdb"));
-  await (await openStore(place))[Symbol.asyncDispose]();
-  const { client } = place.cluster;
-  const names = namesIn(place.namespace);
+/** @param storage empty storage, which gets the tables or templates of the store */
+export async function createBareWriter(storage: ServiceStorage, folder: string): Promise<BareWriter> {
+  if (storage.kind === "embedded") return createBareAppender(join(folder, "events.duckdb"));
+  await (await openStore(storage))[Symbol.asyncDispose]();
+  const { client } = storage.cluster;
+  const names = namesIn(storage.namespace);
   return {
     async write({ events, alerts }, inFlight) {
       const copies = Map.groupBy(alerts, ({ event }) => event.id);

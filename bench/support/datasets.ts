@@ -13,14 +13,14 @@ import { get } from "./client.ts";
 import { fillFlatIndex } from "./flat-index.ts";
 import { startPlainProxy } from "./processes.ts";
 import type { ServiceProcess } from "./processes.ts";
-import { openStore, startService } from "./places.ts";
-import type { Place } from "./places.ts";
+import { openStore, startService } from "./storage.ts";
+import type { ServiceStorage } from "./storage.ts";
 import { waitUntilIdle } from "./idle.ts";
 
 /** Events in a store, a service on them, and the bare engine with the same rows. */
 export type Dataset = AsyncDisposable & {
   readonly count: number;
-  readonly place: Place;
+  readonly storage: ServiceStorage;
   readonly service: ServiceProcess;
   readonly bare: Bare;
   /** Returns the size of the store on disk in bytes. */
@@ -46,7 +46,7 @@ const BATCH = 5_000;
 const IN_FLIGHT = 3;
 
 export async function openDataset(
-  place: Place,
+  storage: ServiceStorage,
   { count, shape }: Events,
   say: (line: string) => void,
   folder: () => string,
@@ -55,32 +55,32 @@ export async function openDataset(
   const start_ms = performance.now();
   // Creates the account and the log. A service that finds events without them assumes its catalog
   // lost.
-  await (await startService(place)).stop();
-  await fill(place, storedEvents(count, shape));
-  const bare = await openBare(place, { count, shape }, folder, closing);
-  const service = closing.use(await startService(place));
+  await (await startService(storage)).stop();
+  await fill(storage, storedEvents(count, shape));
+  const bare = await openBare(storage, { count, shape }, folder, closing);
+  const service = closing.use(await startService(storage));
   await waitUntilIdle();
   const took_s = (performance.now() - start_ms) / 1000;
   const named = shape === "plain" ? "events" : "events with attributes";
-  say(`  (${count.toLocaleString("en-US")} ${named} ready on ${place.kind} engines after ${took_s.toFixed(0)} s)`);
+  say(`  (${count.toLocaleString("en-US")} ${named} ready on ${storage.kind} engines after ${took_s.toFixed(0)} s)`);
   const open = closing.move();
   return {
     count,
-    place,
+    storage,
     service,
     bare,
-    size: () => sizeOf(place),
+    size: () => sizeOf(storage),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
 /** Writes events through the store port, a few requests at a time. */
-async function fill(place: Place, events: Iterable<StoredEvent>): Promise<void> {
-  await using store = await openStore(place);
+async function fill(storage: ServiceStorage, events: Iterable<StoredEvent>): Promise<void> {
+  await using store = await openStore(storage);
   const writing = new Set<Promise<void>>();
   let batch: StoredEvent[] = [];
   const write = async (): Promise<void> => {
-    if (writing.size >= (place.kind === "embedded" ? 1 : IN_FLIGHT)) await Promise.race(writing);
+    if (writing.size >= (storage.kind === "embedded" ? 1 : IN_FLIGHT)) await Promise.race(writing);
     const written: Promise<void> = writeAll(store, batch).finally(() => writing.delete(written));
     writing.add(written);
     batch = [];
@@ -90,9 +90,9 @@ async function fill(place: Place, events: Iterable<StoredEvent>): Promise<void> 
   await Promise.all(writing);
   await store.refresh();
   // Otherwise repeated queries would be answered from the cache.
-  if (place.kind === "cluster") {
-    const index = `${place.namespace}-events*`;
-    await place.cluster.client.indices.putSettings({ index, settings: { "index.requests.cache.enable": false } });
+  if (storage.kind === "cluster") {
+    const index = `${storage.namespace}-events*`;
+    await storage.cluster.client.indices.putSettings({ index, settings: { "index.requests.cache.enable": false } });
   }
 }
 
@@ -125,15 +125,15 @@ const PLAIN_TABLE_OF_ATTRIBUTES: readonly string[] = [
 ];
 
 async function openBare(
-  place: Place,
+  storage: ServiceStorage,
   { count, shape }: Events,
   folder: () => string,
   closing: AsyncDisposableStack,
 ): Promise<Bare> {
-  if (place.kind === "embedded") {
+  if (storage.kind === "embedded") {
     // Two processes cannot share a DuckDB file.
     const file = join(folder(), "events.duckdb");
-    copyFileSync(join(place.folder, "events.duckdb"), file);
+    copyFileSync(join(storage.folder, "events.duckdb"), file);
     const connection = await openBareDuckdb(file, closing);
     for (const statement of shape === "plain" ? PLAIN_TABLE : PLAIN_TABLE_OF_ATTRIBUTES) {
       await connection.run(statement);
@@ -145,9 +145,9 @@ async function openBare(
       elasticsearchByProxy: () => Promise.reject(new TypeError("not available on embedded engines")),
     };
   }
-  const { client, url } = place.cluster;
+  const { client, url } = storage.cluster;
   // Another namespace, since a service refuses one with events and without accounts.
-  const index = shape === "plain" ? `${place.namespace}-events` : `${place.cluster.namespace()}-flat`;
+  const index = shape === "plain" ? `${storage.namespace}-events` : `${storage.cluster.namespace()}-flat`;
   if (shape === "attributes") await fillFlatIndex(client, index, storedEvents(count, shape));
   const { port } = closing.use(await startPlainProxy(`${url}/${index}/_search`));
   return {
@@ -179,14 +179,14 @@ export async function openBareDuckdb(file: string, closing: AsyncDisposableStack
   return connection;
 }
 
-/** Returns the size of a place's store on disk in bytes. */
-export async function sizeOf(place: Place): Promise<number> {
-  if (place.kind === "embedded") {
-    const files = readdirSync(place.folder).filter((name) => name.startsWith("events.duckdb"));
-    return files.reduce((sum, name) => sum + statSync(join(place.folder, name)).size, 0);
+/** Returns the size of a service's store on disk in bytes. */
+export async function sizeOf(storage: ServiceStorage): Promise<number> {
+  if (storage.kind === "embedded") {
+    const files = readdirSync(storage.folder).filter((name) => name.startsWith("events.duckdb"));
+    return files.reduce((sum, name) => sum + statSync(join(storage.folder, name)).size, 0);
   }
-  const { client } = place.cluster;
-  const index = `${place.namespace}-events`;
+  const { client } = storage.cluster;
+  const index = `${storage.namespace}-events`;
   await client.indices.forcemerge({ index, max_num_segments: 1 });
   const { indices = {} } = await client.indices.stats({ index, metric: "store" });
   return Object.values(indices).reduce((sum, { total }) => sum + (total?.store?.size_in_bytes ?? 0), 0);

@@ -43,30 +43,30 @@ export async function compareWithBare(
   dataset: Dataset,
   question: Question,
 ): Promise<{ readonly ours: Figures }> {
-  const { place, bare } = dataset;
+  const { storage, bare } = dataset;
   const { sizes, name } = question;
   const askBare = async (): Promise<number> =>
-    place.kind === "embedded"
+    storage.kind === "embedded"
       ? sizes.duckdb(await bare.duckdb(question.sql))
       : sizes.elasticsearch(await bare.elasticsearch(question.search));
   const [expected, got] = [await askBare(), sizes.service(await askService(dataset, question))];
   if (expected !== got)
     throw new Error(`${name}: sizes differ, the bare engine returned ${expected}, the service ${got}`);
   const ways: Way[] = [
-    { name: place.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
+    { name: storage.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
     { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
   ];
-  if (place.kind === "cluster") {
+  if (storage.kind === "cluster") {
     const askProxy = async (): Promise<number> => sizes.elasticsearch(await bare.elasticsearchByProxy(question.search));
     if ((await askProxy()) !== expected)
       throw new Error(`${name}: the plain proxy returned another size than the bare engine`);
     ways.push({ name: "through a plain proxy", once: () => time_ms(askProxy) });
   }
-  if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS[place.kind] });
+  if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS[storage.kind] });
   const options = quick ? { least: 3 } : { least: 5, most: 200, budget_ms: 3_000 };
   const [limit, ours, proxy] = await interleaved(ways, options);
   const { target } = question;
-  report.ratio({ name: `${name}, ${place.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
+  report.ratio({ name: `${name}, ${storage.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
   // The part of the ratio that any intermediate server would have.
   if (proxy !== undefined) report.ratio({ name: `${name}, a plain proxy`, unit: "ms", ours: proxy, limit: limit! });
   return { ours: ours! };

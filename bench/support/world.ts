@@ -9,7 +9,7 @@ import type { Cluster } from "./engines.ts";
 import type { Shape } from "./events.ts";
 import { startGenerator } from "./load.ts";
 import type { Generator } from "./load.ts";
-import type { Kind, Place } from "./places.ts";
+import type { Kind, ServiceStorage } from "./storage.ts";
 import { startLimitServer } from "./processes.ts";
 import { waitUntilIdle } from "./idle.ts";
 
@@ -48,8 +48,8 @@ export class World implements AsyncDisposable {
     return (this.#limitServer ??= startLimitServer().then((server) => this.#closing.use(server)));
   }
 
-  /** Creates an empty place, whose folder is removed with the world. */
-  async place(): Promise<Place> {
+  /** Creates empty storage, whose folder is removed with the world. */
+  async storage(): Promise<ServiceStorage> {
     const { kind } = this;
     if (kind === "embedded") return { kind, folder: this.folder() };
     const cluster = await this.cluster();
@@ -61,8 +61,8 @@ export class World implements AsyncDisposable {
     const key = `${shape} ${count}`;
     let dataset = this.#datasets.get(key);
     if (dataset === undefined) {
-      dataset = this.place()
-        .then((place) => openDataset(place, { count, shape }, this.#say, () => this.folder()))
+      dataset = this.storage()
+        .then((storage) => openDataset(storage, { count, shape }, this.#say, () => this.folder()))
         .then((dataset) => this.#closing.use(dataset));
       this.#datasets.set(key, dataset);
     }

@@ -5,7 +5,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import { ADMIN, AUTHORIZATION, get, KINDS, LOG, post, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { classFilter } from "../pipelines/house.ts";
+import { classFilter } from "../pipelines/fixture.ts";
 
 const log = parseLogKey(LOG)!;
 const PATH = `/manage/1/logs/${LOG}/reclassify`;

@@ -16,8 +16,8 @@ import { createHolds } from "../../src/monitoring/holds.ts";
 import { Program } from "../chaos/program.ts";
 import { send } from "../chaos/http.ts";
 import { stablePort } from "../chaos/scene.ts";
-import { accept, caughtUp, makeLog, post as append, rows, SILENT, start } from "../pipelines/house.ts";
-import { PLACES } from "../pipelines/places.ts";
+import { accept, caughtUp, makeLog, post as append, rows, SILENT, start } from "../pipelines/fixture.ts";
+import { ENGINE_KINDS } from "../pipelines/engine-kinds.ts";
 import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -40,41 +40,41 @@ async function clockOf(t: ExecutionContext, host: Host): Promise<KeptClock> {
   return clock;
 }
 
-for (const { name, open } of PLACES) {
+for (const { name, open } of ENGINE_KINDS) {
   test(`${name}: a clock a hundred days ahead removes nothing of a log that keeps ninety days`, async (t) => {
     t.timeout(60_000);
-    const house = await open(t);
+    const ports = await open(t);
     const host: Host = { shift_ms: 0 };
     const clock = await clockOf(t, host);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.updateLog(log, { retentionDays: 90 });
-    const store = withRetentionFilter({ ...house, now: clock.now });
-    const pipeline = await start(t, { ...house, store });
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.updateLog(log, { retentionDays: 90 });
+    const store = withRetentionFilter({ ...ports, now: clock.now });
+    const pipeline = await start(t, { ...ports, store });
     await append(
-      house.bus,
+      ports.bus,
       Array.from({ length: 50 }, () => accept(log)),
     );
     await caughtUp(pipeline);
     host.shift_ms = 100 * DAY_MS;
-    const retention = startRetention({ ...house, clock, log: SILENT });
+    const retention = startRetention({ ...ports, clock, log: SILENT });
     t.teardown(() => retention.close());
     t.is(await retention.removeExpired(), 0);
     // Events that arrive while the clock is ahead are stored too.
     await append(
-      house.bus,
+      ports.bus,
       Array.from({ length: 5 }, () => accept(log)),
     );
     await caughtUp(pipeline);
-    t.is((await rows(house.store, log)).length, 55);
+    t.is((await rows(ports.store, log)).length, 55);
     host.shift_ms = 0;
     const old = Date.now() - 91 * DAY_MS;
-    await house.catalog.updateLog(log, { retentionDays: null });
-    await append(house.bus, [accept(log, { created: old })]);
+    await ports.catalog.updateLog(log, { retentionDays: null });
+    await append(ports.bus, [accept(log, { created: old })]);
     await caughtUp(pipeline);
-    await house.catalog.updateLog(log, { retentionDays: 90 });
-    await house.store.refresh();
+    await ports.catalog.updateLog(log, { retentionDays: 90 });
+    await ports.store.refresh();
     t.is(await retention.removeExpired(), 1, "what has expired goes once the clock is right");
-    t.is((await rows(house.store, log)).length, 55);
+    t.is((await rows(ports.store, log)).length, 55);
   });
 }
 

@@ -10,7 +10,7 @@ import { fileMarks, sharedMarks } from "../../src/clock/marks.ts";
 import type { ClockMarks } from "../../src/clock/marks.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import type { Holds } from "../../src/monitoring/holds.ts";
-import { SILENT } from "../pipelines/house.ts";
+import { SILENT } from "../pipelines/fixture.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { Machine } from "./machine.ts";

@@ -13,7 +13,7 @@ import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { backup } from "../../src/operations/backup.ts";
 import type { BackupOptions } from "../../src/operations/backup.ts";
 import { refuseIncompleteRestore, restore } from "../../src/operations/restore.ts";
-import { accept, caughtUp, makeLog, openEmbedded, post, rows, start } from "../pipelines/house.ts";
+import { accept, caughtUp, makeLog, openEmbedded, post, rows, start } from "../pipelines/fixture.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
 const SILENT = pino({ level: "silent" });
@@ -32,29 +32,29 @@ async function open(t: ExecutionContext) {
   t.teardown(() => opened.disposeAsync());
   const to = join(folder, "..", "copies", "first");
   const options: BackupOptions = { folder, bus, store, documents: DOCUMENTS, to };
-  return { folder, to, options, house: { bus, store, catalog } };
+  return { folder, to, options, ports: { bus, store, catalog } };
 }
 
 test("a backup under load has all events acknowledged before it, and a service started from it catches up", async (t) => {
   t.timeout(120_000);
-  const { folder, to, options, house } = await open(t);
-  const { log } = await makeLog(house.catalog);
-  await start(t, house);
+  const { folder, to, options, ports } = await open(t);
+  const { log } = await makeLog(ports.catalog);
+  await start(t, ports);
   const acknowledged: string[] = [];
   const over = new AbortController();
   const producing = (async () => {
     while (!over.signal.aborted) {
       const events = Array.from({ length: 40 }, () => accept(log, { text: "something ".repeat(20) }));
-      await post(house.bus, events);
+      await post(ports.bus, events);
       acknowledged.push(...events.map(({ id }) => id));
-      await house.store.ping();
+      await ports.store.ping();
     }
   })();
-  while (acknowledged.length < 4_000) await house.store.ping();
+  while (acknowledged.length < 4_000) await ports.store.ping();
   const marked = acknowledged[0]!;
   const deleted = acknowledged[1]!;
-  while ((await house.store.find({ kind: "events" }, log, deleted as never)) === null) await house.store.ping();
-  await house.store.deleteEvent(log, deleted as never);
+  while ((await ports.store.find({ kind: "events" }, log, deleted as never)) === null) await ports.store.ping();
+  await ports.store.deleteEvent(log, deleted as never);
   const before = acknowledged.slice();
   const { files } = await backup(options);
   const after = acknowledged.length;
@@ -85,15 +85,15 @@ test("a backup under load has all events acknowledged before it, and a service s
 });
 
 test("a service whose store was empty when it was copied gets all events from the copied bus", async (t) => {
-  const { folder, to, options, house } = await open(t);
-  const { log } = await makeLog(house.catalog);
+  const { folder, to, options, ports } = await open(t);
+  const { log } = await makeLog(ports.catalog);
   const events = Array.from({ length: 20 }, () => accept(log));
-  const pipeline = await start(t, house);
+  const pipeline = await start(t, ports);
   const store = {
     copyTo: async (file: string) => {
-      const copied = await house.store.copyTo(file);
+      const copied = await ports.store.copyTo(file);
       // Posted, indexed and acknowledged between the copies of the store and the bus.
-      await post(house.bus, events);
+      await post(ports.bus, events);
       await caughtUp(pipeline);
       return copied;
     },
@@ -136,8 +136,8 @@ test("an impossible folder is refused, and nothing is held up", async (t) => {
 });
 
 test("a failed backup reports the system's error in one line", async (t) => {
-  const { to, options, house } = await open(t);
-  const elsewhere = { copyTo: (file: string) => house.store.copyTo(join(file, "nowhere")) };
+  const { to, options, ports } = await open(t);
+  const elsewhere = { copyTo: (file: string) => ports.store.copyTo(join(file, "nowhere")) };
   const error = await t.throwsAsync(backup({ ...options, store: elsewhere }), { instanceOf: LoggiaError });
   t.is(error.code, "store_unavailable");
   t.regex(
@@ -146,7 +146,7 @@ test("a failed backup reports the system's error in one line", async (t) => {
   );
   t.deepEqual(readdirSync(to), []);
   // Other callers do not see the path.
-  const store = await t.throwsAsync(house.store.copyTo(join(to, "no", "where")), { instanceOf: LoggiaError });
+  const store = await t.throwsAsync(ports.store.copyTo(join(to, "no", "where")), { instanceOf: LoggiaError });
   t.is(store.message, "The embedded store is unavailable");
 });
 
@@ -168,10 +168,10 @@ test("the files are locked again after a backup", async (t) => {
 });
 
 test("a restore never overwrites files", async (t) => {
-  const { folder, to, options, house } = await open(t);
+  const { folder, to, options, ports } = await open(t);
   await backup(options);
   await t.throwsAsync(restore(to, folder), { name: "StartError", message: /A service is running on/ });
-  await house.bus[Symbol.asyncDispose]();
+  await ports.bus[Symbol.asyncDispose]();
   await t.throwsAsync(restore(to, folder), { name: "StartError", message: /is not empty/ });
 });
 

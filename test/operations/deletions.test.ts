@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { parseLogKey } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import { classFilter } from "../pipelines/house.ts";
+import { classFilter } from "../pipelines/fixture.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, get, KINDS, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";

@@ -18,20 +18,20 @@ import {
   rows,
   start,
   uniqueLog,
-} from "./house.ts";
+} from "./fixture.ts";
 
 test("a process killed repeatedly while it writes loses and duplicates nothing", async (t) => {
   const folder = temporaryFolder(t);
   const events: string[] = [];
   const { log, reader } = await (async () => {
-    await using house = await openEmbedded(folder);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
-    const reader = await addSubscriber(house.catalog, log, "every");
+    await using ports = await openEmbedded(folder);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(ports.catalog, log, "every");
     const accepted = Array.from({ length: 6_000 }, () => accept(log));
     events.push(...accepted.map(({ id }) => id));
-    await post(house.bus, accepted, 1);
-    await house.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
+    await post(ports.bus, accepted, 1);
+    await ports.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
     return { log, reader };
   })();
 
@@ -45,19 +45,19 @@ test("a process killed repeatedly while it writes loses and duplicates nothing",
     t.is(child.signalCode, "SIGKILL");
   }
 
-  await using house = await openEmbedded(folder);
-  const before = (await rows(house.store, log)).length;
+  await using ports = await openEmbedded(folder);
+  const before = (await rows(ports.store, log)).length;
   t.true(before > 0 && before < events.length, `killed in the midst: ${before}`);
-  await caughtUp(await start(t, house));
+  await caughtUp(await start(t, ports));
   t.deepEqual(
-    (await rows(house.store, log)).map(({ id }) => id),
+    (await rows(ports.store, log)).map(({ id }) => id),
     events,
   );
   t.deepEqual(
-    (await alertsOf(house.store, log, reader)).map(({ id }) => id),
+    (await alertsOf(ports.store, log, reader)).map(({ id }) => id),
     events,
   );
-  t.is((await deadLetters(house.bus)).length, 1);
+  t.is((await deadLetters(ports.bus)).length, 1);
 });
 
 /** Resolves when a child has reported this many batches. */
@@ -70,28 +70,28 @@ async function linesOf(child: ChildProcess, count: number): Promise<void> {
 }
 
 test("the pipeline continues at the store's own offset, whatever the group's", async (t) => {
-  const house = await EMBEDDED.open(t);
+  const ports = await EMBEDDED.open(t);
   const log = uniqueLog();
-  await post(house.bus, [accept(log), accept(log)], 1);
-  const first = await start(t, house);
+  await post(ports.bus, [accept(log), accept(log)], 1);
+  const first = await start(t, ports);
   await caughtUp(first);
   await first.close();
-  t.is(await house.store.nextOffset("events", 0), 3);
+  t.is(await ports.store.nextOffset("events", 0), 3);
 
-  await post(house.bus, [accept(log)], 1);
-  const second = await start(t, house, { group: "another" });
+  await post(ports.bus, [accept(log)], 1);
+  const second = await start(t, ports, { group: "another" });
   await caughtUp(second);
   t.is(second.stats().records, 1);
-  t.is((await rows(house.store, log)).length, 3);
+  t.is((await rows(ports.store, log)).length, 3);
 });
 
 test("a batch of which nothing is stored moves the offset too", async (t) => {
-  const house = await EMBEDDED.open(t);
-  await house.bus.append("events", [
+  const ports = await EMBEDDED.open(t);
+  await ports.bus.append("events", [
     { key: "a", value: Buffer.from("one") },
     { key: "a", value: Buffer.from("two") },
   ]);
-  await caughtUp(await start(t, house));
-  t.is(await house.store.nextOffset("events", 0), 3);
-  t.is((await deadLetters(house.bus)).length, 2);
+  await caughtUp(await start(t, ports));
+  t.is(await ports.store.nextOffset("events", 0), 3);
+  t.is((await deadLetters(ports.bus)).length, 2);
 });

@@ -17,8 +17,8 @@ import {
   rows,
   start,
   uniqueLog,
-} from "./house.ts";
-import { PLACES } from "./places.ts";
+} from "./fixture.ts";
+import { ENGINE_KINDS } from "./engine-kinds.ts";
 
 /** The outcome of an item instead of a write; null: the item is written. */
 type Fault<T> = (item: T) => WriteOutcome | null;
@@ -91,18 +91,18 @@ function damaged(): never {
   throw new Error("the database is damaged");
 }
 
-for (const { name, open } of PLACES) {
+for (const { name, open } of ENGINE_KINDS) {
   test(`${name}: a crash between store and acknowledgement loses and duplicates nothing`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
-    const reader = await addSubscriber(house.catalog, log, "every");
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(ports.catalog, log, "every");
     const events = Array.from({ length: 1_000 }, () => accept(log));
-    await post(house.bus, events);
+    await post(ports.bus, events);
     let cuts = 0;
-    const bus = overBus(house.bus, {
+    const bus = overBus(ports.bus, {
       subscribe: (options, handler) =>
-        house.bus.subscribe(options, (batch) =>
+        ports.bus.subscribe(options, (batch) =>
           handler({
             ...batch,
             ack: async () => {
@@ -112,30 +112,30 @@ for (const { name, open } of PLACES) {
           }),
         ),
     });
-    const pipeline = await start(t, { ...house, bus }, { maxEvents: 40 });
+    const pipeline = await start(t, { ...ports, bus }, { maxEvents: 40 });
     await until(() => pipeline.stats().batches.failed >= 2, { what: "two cuts" });
     await pipeline.close(5_000);
     t.true(cuts >= 2);
 
-    await caughtUp(await start(t, house, { maxEvents: 40 }));
+    await caughtUp(await start(t, ports, { maxEvents: 40 }));
     const ids = events.map(({ id }) => id);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       ids,
     );
     t.deepEqual(
-      (await alertsOf(house.store, log, reader)).map(({ id }) => id),
+      (await alertsOf(ports.store, log, reader)).map(({ id }) => id),
       ids,
     );
   });
 
   test(`${name}: retried items are written once, done ones not again, and reading pauses meanwhile`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 300 }, () => accept(log));
     const tries = new Map(events.filter((_, i) => i % 7 === 0).map(({ id }) => [id, 4]));
     const seen: EventId[] = [];
-    const store = overStore(house.store, {
+    const store = overStore(ports.store, {
       seen: (id) => seen.push(id),
       event: (id) => {
         const left = tries.get(id) ?? 0;
@@ -146,16 +146,16 @@ for (const { name, open } of PLACES) {
     let inFlight = 0;
     let most = 0;
     const partitions = new Set<number>();
-    const bus = overBus(house.bus, {
+    const bus = overBus(ports.bus, {
       subscribe: (options, handler) =>
-        house.bus.subscribe(options, async (batch) => {
+        ports.bus.subscribe(options, async (batch) => {
           partitions.add(batch.partition);
           most = Math.max(most, ++inFlight);
           await handler(batch).finally(() => inFlight--);
         }),
     });
-    await post(house.bus, events, 1);
-    const pipeline = await start(t, { ...house, bus, store }, { maxEvents: 50 });
+    await post(ports.bus, events, 1);
+    const pipeline = await start(t, { ...ports, bus, store }, { maxEvents: 50 });
     await caughtUp(pipeline);
     t.deepEqual(
       seen.toSorted(),
@@ -163,24 +163,24 @@ for (const { name, open } of PLACES) {
     );
     t.true(most <= partitions.size);
     t.true(pipeline.stats().events.retried >= 43 * 4);
-    t.is((await rows(house.store, log)).length, 300);
-    t.deepEqual(await deadLetters(house.bus), []);
+    t.is((await rows(ports.store, log)).length, 300);
+    t.deepEqual(await deadLetters(ports.bus), []);
   });
 
   test(`${name}: an event that the store rejects becomes a dead letter, and later ones are stored`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 30 }, () => accept(log));
     const bad = events[13]!.id;
-    const store = overStore(house.store, { event: (id) => (id === bad ? REJECTED : null) });
-    await post(house.bus, events, 10);
-    const pipeline = await start(t, { ...house, store });
+    const store = overStore(ports.store, { event: (id) => (id === bad ? REJECTED : null) });
+    await post(ports.bus, events, 10);
+    const pipeline = await start(t, { ...ports, store });
     await caughtUp(pipeline);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       events.map(({ id }) => id).filter((id) => id !== bad),
     );
-    const letters = await deadLetters(house.bus);
+    const letters = await deadLetters(ports.bus);
     t.is(letters.length, 1);
     t.like(letters[0], { stage: "index", reason: "not to be had", key: log });
     t.is(letters[0]!.origin.line, 4);
@@ -188,31 +188,31 @@ for (const { name, open } of PLACES) {
 
     // The fault is fixed, so the redriven event is stored as posted.
     await pipeline.close();
-    const again = await start(t, house);
-    await house.bus.append("events", [recordOf([letters[0]!])]);
+    const again = await start(t, ports);
+    await ports.bus.append("events", [recordOf([letters[0]!])]);
     await caughtUp(again);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       events.map(({ id }) => id),
     );
   });
 
   test(`${name}: an event with a rejected alert is not stored; redriven, it is stored with each alert once`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
-    const unlucky = await addSubscriber(house.catalog, log, "failure");
-    const lucky = await addSubscriber(house.catalog, log, "failure");
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const unlucky = await addSubscriber(ports.catalog, log, "failure");
+    const lucky = await addSubscriber(ports.catalog, log, "failure");
     const events = [accept(log), accept(log, { tags: ["error"] }), accept(log)];
-    const store = overStore(house.store, { alert: (user) => (user === unlucky ? REJECTED : null) });
-    await post(house.bus, events);
-    const pipeline = await start(t, { ...house, store });
+    const store = overStore(ports.store, { alert: (user) => (user === unlucky ? REJECTED : null) });
+    await post(ports.bus, events);
+    const pipeline = await start(t, { ...ports, store });
     await caughtUp(pipeline);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       [events[0]!.id, events[2]!.id],
     );
-    const letters = await deadLetters(house.bus);
+    const letters = await deadLetters(ports.bus);
     t.deepEqual(
       letters.map(({ stage, origin }) => [stage, origin.line]),
       [["alert", 2]],
@@ -220,34 +220,34 @@ for (const { name, open } of PLACES) {
     t.regex(letters[0]!.reason, new RegExp(unlucky));
 
     await pipeline.close();
-    const again = await start(t, house);
-    await house.bus.append("events", [recordOf([letters[0]!])]);
+    const again = await start(t, ports);
+    await ports.bus.append("events", [recordOf([letters[0]!])]);
     await caughtUp(again);
-    t.is((await rows(house.store, log)).length, 3);
+    t.is((await rows(ports.store, log)).length, 3);
     for (const user of [unlucky, lucky]) {
       t.deepEqual(
-        (await alertsOf(house.store, log, user)).map(({ id }) => id),
+        (await alertsOf(ports.store, log, user)).map(({ id }) => id),
         [events[1]!.id],
       );
     }
   });
 
   test(`${name}: an event at which the store throws delays no other`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log));
     const bad = events[42]!.id;
     const store: Store = {
-      ...house.store,
+      ...ports.store,
       writeEvents: (events, position) => {
         if (events.ids().includes(bad)) throw new RangeError("a bug of the store");
-        return house.store.writeEvents(events, position);
+        return ports.store.writeEvents(events, position);
       },
     };
-    await post(house.bus, events);
-    await caughtUp(await start(t, { ...house, store }));
-    t.is((await rows(house.store, log)).length, 99);
-    const letters = await deadLetters(house.bus);
+    await post(ports.bus, events);
+    await caughtUp(await start(t, { ...ports, store }));
+    t.is((await rows(ports.store, log)).length, 99);
+    const letters = await deadLetters(ports.bus);
     t.deepEqual(
       letters.map(({ stage, reason }) => [stage, reason]),
       [["index", "RangeError: a bug of the store"]],
@@ -255,117 +255,117 @@ for (const { name, open } of PLACES) {
   });
 
   test(`${name}: an event that the store cannot prepare delays no other`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log));
     const bad = events[42]!.id;
-    const store = preparing(house.store, (ids) => {
+    const store = preparing(ports.store, (ids) => {
       if (ids.includes(bad)) throw new RangeError("a bug of the store");
     });
-    await post(house.bus, events);
-    const pipeline = await start(t, { ...house, store });
+    await post(ports.bus, events);
+    const pipeline = await start(t, { ...ports, store });
     await caughtUp(pipeline);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       events.filter(({ id }) => id !== bad).map(({ id }) => id),
     );
     t.deepEqual(
-      (await deadLetters(house.bus)).map(({ stage, reason }) => [stage, reason]),
+      (await deadLetters(ports.bus)).map(({ stage, reason }) => [stage, reason]),
       [["index", "RangeError: a bug of the store"]],
     );
     t.is(pipeline.stats().events.done, 99);
   });
 
   test(`${name}: events that cannot be prepared because of a temporary fault wait for its end`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 10 }, () => accept(log));
     let left = 4;
-    const store = preparing(house.store, () => {
+    const store = preparing(ports.store, () => {
       left -= 1;
       if (left >= 2) throw new LoggiaError("store_unavailable", "away");
       if (left >= 0) throw new Error("some node has gone");
     });
-    await post(house.bus, events);
-    await caughtUp(await start(t, { ...house, store }));
-    t.is((await rows(house.store, log)).length, 10);
-    t.deepEqual(await deadLetters(house.bus), []);
+    await post(ports.bus, events);
+    await caughtUp(await start(t, { ...ports, store }));
+    t.is((await rows(ports.store, log)).length, 10);
+    t.deepEqual(await deadLetters(ports.bus), []);
   });
 
   test(`${name}: an event at whose address the GeoIP database throws becomes a dead letter`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = [accept(log), accept(log, { geo: { ip: "::" } }), accept(log)];
-    await post(house.bus, events);
-    await caughtUp(await start(t, house, { locate: damaged }));
-    t.is((await rows(house.store, log)).length, 2);
-    t.like(await deadLetters(house.bus), [{ stage: "enrich", reason: "Error: the database is damaged" }]);
+    await post(ports.bus, events);
+    await caughtUp(await start(t, ports, { locate: damaged }));
+    t.is((await rows(ports.store, log)).length, 2);
+    t.like(await deadLetters(ports.bus), [{ stage: "enrich", reason: "Error: the database is damaged" }]);
   });
 
   test(`${name}: the offset stays while dead letters cannot be written, and none is lost`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const good = accept(log);
     let away = true;
     let tries = 0;
-    const bus = overBus(house.bus, {
+    const bus = overBus(ports.bus, {
       append: async (topic, records, options) => {
         if (topic === "dead-letters" && away) {
           tries += 1;
           throw new LoggiaError("bus_unavailable", "away");
         }
-        await house.bus.append(topic, records, options);
+        await ports.bus.append(topic, records, options);
       },
     });
-    await house.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
-    await post(house.bus, [good]);
-    const pipeline = await start(t, { ...house, bus });
+    await ports.bus.append("events", [{ key: log, value: Buffer.from("no record") }]);
+    await post(ports.bus, [good]);
+    const pipeline = await start(t, { ...ports, bus });
     await until(() => tries >= 5, { what: "five tries" });
     t.is(pipeline.stats().batches.acked, 0);
     t.true((await pipeline.lag()).some(({ next, end }) => next < end));
     const [partition] = await pipeline.lag();
-    t.is(await house.store.nextOffset("events", partition!.partition), null, "nor did the store note a position");
+    t.is(await ports.store.nextOffset("events", partition!.partition), null, "nor did the store note a position");
     away = false;
     await caughtUp(pipeline);
-    t.is((await deadLetters(house.bus)).length, 1);
-    t.is((await rows(house.store, log)).length, 1);
+    t.is((await deadLetters(ports.bus)).length, 1);
+    t.is((await rows(ports.store, log)).length, 1);
   });
 
   test(`${name}: closing does not wait for an unreachable store, and the next start resumes`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 50 }, () => accept(log));
-    await post(house.bus, events);
+    await post(ports.bus, events);
     let tries = 0;
     const store: Store = {
-      ...house.store,
+      ...ports.store,
       writeEvents: async () => {
         tries += 1;
         throw new LoggiaError("store_unavailable", "away");
       },
     };
-    const pipeline = await start(t, { ...house, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
+    const pipeline = await start(t, { ...ports, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
     await until(() => tries > 0, { what: "a first try" });
     const start_ms = performance.now();
     await pipeline.close(30_000);
     t.true(performance.now() - start_ms < 5_000);
     await pipeline.done;
     t.is(pipeline.stats().batches.acked, 0);
-    await caughtUp(await start(t, house));
+    await caughtUp(await start(t, ports));
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       events.map(({ id }) => id),
     );
   });
 
   test(`${name}: the session is kept alive while the store is unreachable`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
-    await post(house.bus, [accept(log)]);
+    await post(ports.bus, [accept(log)]);
     let beats = 0;
-    const bus = overBus(house.bus, {
+    const bus = overBus(ports.bus, {
       subscribe: (options, handler) =>
-        house.bus.subscribe(options, (batch) =>
+        ports.bus.subscribe(options, (batch) =>
           handler({
             ...batch,
             heartbeat: async () => {
@@ -375,8 +375,8 @@ for (const { name, open } of PLACES) {
           }),
         ),
     });
-    const store = overStore(house.store, { event: () => (beats < 2 ? RETRY : null) });
-    const pipeline = await start(t, { ...house, bus, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
+    const store = overStore(ports.store, { event: () => (beats < 2 ? RETRY : null) });
+    const pipeline = await start(t, { ...ports, bus, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
     await until(() => beats >= 2, { what: "two signs of life" });
     await pipeline.close();
     t.true(beats >= 2);

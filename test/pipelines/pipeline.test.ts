@@ -15,14 +15,14 @@ import {
   rows,
   start,
   uniqueLog,
-} from "./house.ts";
-import { PLACES } from "./places.ts";
+} from "./fixture.ts";
+import { ENGINE_KINDS } from "./engine-kinds.ts";
 
-for (const { name, open } of PLACES) {
+for (const { name, open } of ENGINE_KINDS) {
   test(`${name}: accepted events are stored with hash and class`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
     const events = [
       accept(log, {
         text: "Disk full",
@@ -35,11 +35,11 @@ for (const { name, open } of PLACES) {
       accept(log, { text: "from somewhere", geo: { ip: "203.0.113.9" } }),
       accept(log, { text: "from nowhere", geo: { ip: "203.0.113.10" } }),
     ];
-    await post(house.bus, events, 2);
-    const pipeline = await start(t, house, { locate: (ip) => (ip.endsWith(".9") ? { lat: 1.5, lon: 2.5 } : null) });
+    await post(ports.bus, events, 2);
+    const pipeline = await start(t, ports, { locate: (ip) => (ip.endsWith(".9") ? { lat: 1.5, lon: 2.5 } : null) });
     await caughtUp(pipeline);
 
-    const stored = await rows(house.store, log);
+    const stored = await rows(ports.store, log);
     t.deepEqual(
       stored.map(({ id }) => id),
       events.map(({ id }) => id),
@@ -60,44 +60,44 @@ for (const { name, open } of PLACES) {
   });
 
   test(`${name}: an event of an unknown log is stored without a class`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const event = accept(log, { tags: ["error"] });
-    await post(house.bus, [event]);
-    await caughtUp(await start(t, house));
-    t.like((await rows(house.store, log))[0], { id: event.id, class: null });
+    await post(ports.bus, [event]);
+    await caughtUp(await start(t, ports));
+    t.like((await rows(ports.store, log))[0], { id: event.id, class: null });
   });
 
   test(`${name}: each subscriber has one alert per event, however often it is delivered`, async (t) => {
-    const house = await open(t);
-    const { log, owner } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const ports = await open(t);
+    const { log, owner } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
     const readers = [
-      await addSubscriber(house.catalog, log, "failure"),
-      await addSubscriber(house.catalog, log, "failure"),
+      await addSubscriber(ports.catalog, log, "failure"),
+      await addSubscriber(ports.catalog, log, "failure"),
     ];
     const events = [accept(log, { tags: ["error"] }), accept(log, {}), accept(log, { tags: ["error"] })];
     const wanted = [events[0]!.id, events[2]!.id];
-    await post(house.bus, events, 1);
-    const pipeline = await start(t, house);
+    await post(ports.bus, events, 1);
+    const pipeline = await start(t, ports);
     await caughtUp(pipeline);
-    await post(house.bus, events, 3);
-    await post(house.bus, [...events, ...events], 6);
+    await post(ports.bus, events, 3);
+    await post(ports.bus, [...events, ...events], 6);
     await caughtUp(pipeline);
 
     for (const reader of readers) {
-      const alerts = await alertsOf(house.store, log, reader);
+      const alerts = await alertsOf(ports.store, log, reader);
       t.deepEqual(
         alerts.map(({ id }) => id),
         wanted,
       );
     }
-    t.deepEqual(await alertsOf(house.store, log, owner), [], "the owner asked for none");
-    t.is((await rows(house.store, log)).length, 3);
+    t.deepEqual(await alertsOf(ports.store, log, owner), [], "the owner asked for none");
+    t.is((await rows(ports.store, log)).length, 3);
   });
 
   test(`${name}: malformed lines become dead letters with reason and position, all others are stored`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const good = Array.from({ length: 6 }, (_, i) => accept(log, { text: `good ${i}` }));
     const [first, second, third, fourth, fifth, sixth] = good.map(encodeLine) as [string, ...string[]];
@@ -112,18 +112,18 @@ for (const { name, open } of PLACES) {
       value([fourth]),
       value([fifth, JSON.stringify({ ...good[0], created: "now" }), sixth]),
     ];
-    await house.bus.append(
+    await ports.bus.append(
       "events",
       records.map((value) => ({ key: log, value })),
     );
-    const pipeline = await start(t, house);
+    const pipeline = await start(t, ports);
     await caughtUp(pipeline);
 
     t.deepEqual(
-      (await rows(house.store, log)).map(({ text }) => text),
+      (await rows(ports.store, log)).map(({ text }) => text),
       good.map(({ text }) => text),
     );
-    const letters = (await deadLetters(house.bus)).toSorted(
+    const letters = (await deadLetters(ports.bus)).toSorted(
       (a, b) => a.origin.offset - b.origin.offset || a.origin.line - b.origin.line,
     );
     const start_offset = letters[0]!.origin.offset - 1;
@@ -147,71 +147,71 @@ for (const { name, open } of PLACES) {
   });
 
   test(`${name}: a change of class filters applies to a running pipeline`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    const pipeline = await start(t, house);
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    const pipeline = await start(t, ports);
     const classNow = async (event: AcceptedEvent): Promise<string | null> => {
-      await post(house.bus, [event]);
+      await post(ports.bus, [event]);
       await caughtUp(pipeline);
-      return (await rows(house.store, log)).at(-1)!.class;
+      return (await rows(ports.store, log)).at(-1)!.class;
     };
     t.is(await classNow(accept(log, { tags: ["a"] })), null);
-    await house.catalog.createClassFilter(log, classFilter("first", { tag: "a" }));
+    await ports.catalog.createClassFilter(log, classFilter("first", { tag: "a" }));
     t.is(await classNow(accept(log, { tags: ["a"] })), "first");
-    await house.catalog.createClassFilter(log, classFilter("second", { tag: "a", weight: 9 }));
+    await ports.catalog.createClassFilter(log, classFilter("second", { tag: "a", weight: 9 }));
     t.is(await classNow(accept(log, { tags: ["a"] })), "second");
-    await house.catalog.deleteClassFilter(log, "second");
-    await house.catalog.updateClassFilter(log, "first", classFilter("first", { tag: "b" }));
+    await ports.catalog.deleteClassFilter(log, "second");
+    await ports.catalog.updateClassFilter(log, "first", classFilter("first", { tag: "b" }));
     t.is(await classNow(accept(log, { tags: ["a"] })), null);
   });
 
   test(`${name}: a record with more events than one write is stored in several`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 2_500 }, () => accept(log));
     const sizes: number[] = [];
     const positions: boolean[] = [];
-    const store: typeof house.store = {
-      ...house.store,
+    const store: typeof ports.store = {
+      ...ports.store,
       writeEvents: (events, position) => {
         sizes.push(events.length);
         positions.push(position !== undefined);
-        return house.store.writeEvents(events, position);
+        return ports.store.writeEvents(events, position);
       },
     };
-    await post(house.bus, events, 2_500);
-    await caughtUp(await start(t, { ...house, store }, { maxEvents: 1_000 }));
+    await post(ports.bus, events, 2_500);
+    await caughtUp(await start(t, { ...ports, store }, { maxEvents: 1_000 }));
     t.deepEqual(sizes, [1_000, 1_000, 500]);
     t.deepEqual(positions, [false, false, true]);
-    t.is((await rows(house.store, log)).length, 2_500);
+    t.is((await rows(ports.store, log)).length, 2_500);
   });
 
   test(`${name}: writes are limited in bytes`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 100 }, () => accept(log, { data: "x".repeat(5_000) }));
     const sizes: number[] = [];
-    const store: typeof house.store = {
-      ...house.store,
+    const store: typeof ports.store = {
+      ...ports.store,
       writeEvents: (events, position) => {
         sizes.push(events.length);
-        return house.store.writeEvents(events, position);
+        return ports.store.writeEvents(events, position);
       },
     };
-    await post(house.bus, events, 50);
-    await caughtUp(await start(t, { ...house, store }, { maxBytes: 60_000 }));
+    await post(ports.bus, events, 50);
+    await caughtUp(await start(t, { ...ports, store }, { maxBytes: 60_000 }));
     t.true(Math.max(...sizes) <= 11, String(sizes));
-    t.is((await rows(house.store, log)).length, 100);
+    t.is((await rows(ports.store, log)).length, 100);
   });
 
   test(`${name}: a restarted pipeline continues where it was closed`, async (t) => {
-    const house = await open(t);
+    const ports = await open(t);
     const log = uniqueLog();
     const events = Array.from({ length: 3_000 }, () => accept(log));
-    await post(house.bus, events, 1);
+    await post(ports.bus, events, 1);
     let rounds = 0;
     for (let stored = 0; stored < events.length; rounds++) {
-      const pipeline = await start(t, house, { maxEvents: 100 });
+      const pipeline = await start(t, ports, { maxEvents: 100 });
       const left = Math.min(3, Math.ceil((events.length - stored) / 100));
       await until(() => pipeline.stats().batches.acked >= left, { what: "some batches", interval_ms: 1 });
       await pipeline.close(10_000);
@@ -221,7 +221,7 @@ for (const { name, open } of PLACES) {
     }
     t.true(rounds > 1);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ id }) => id),
+      (await rows(ports.store, log)).map(({ id }) => id),
       events.map(({ id }) => id),
     );
   });

@@ -6,17 +6,17 @@
  */
 import { writeSync } from "node:fs";
 import { startPipeline } from "../../pipelines/runner.ts";
-import { openEmbedded, overBus, SILENT } from "./house.ts";
+import { openEmbedded, overBus, SILENT } from "./fixture.ts";
 
-const house = await openEmbedded(process.argv[2]!);
-const bus = overBus(house.bus, {
+const ports = await openEmbedded(process.argv[2]!);
+const bus = overBus(ports.bus, {
   subscribe: (options, handler) =>
-    house.bus.subscribe(options, async (batch) => {
+    ports.bus.subscribe(options, async (batch) => {
       // Written synchronously: when a test kills this process on the line, the next batch is being
       // handled.
       await handler({ ...batch, ack: () => batch.ack().finally(() => writeSync(1, "acknowledged\n")) });
     }),
 });
 await (
-  await startPipeline({ ...house, bus, log: SILENT, maxEvents: 100 })
+  await startPipeline({ ...ports, bus, log: SILENT, maxEvents: 100 })
 ).done;

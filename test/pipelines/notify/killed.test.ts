@@ -8,8 +8,8 @@ import { killAfterExit } from "../../../infra/engines/guard.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { headerOf, startSmtpServer } from "../../support/smtp.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
-import { classFilter, makeLog, openEmbedded } from "../house.ts";
-import { addReader, happen, mailsTo, received, startMailing, startTelling } from "./post-office.ts";
+import { classFilter, makeLog, openEmbedded } from "../fixture.ts";
+import { addReader, postFailures, mailsTo, waitForMails, startMailing, startNoticePipeline } from "./fixture.ts";
 
 /** Deadline of the killed process's mail, after which it counts as sent. */
 const DEADLINE_MS = 1_000;
@@ -27,11 +27,11 @@ for (const { at, arrived } of MOMENTS) {
   test(`killed when the server receives ${at}, a process mails nothing twice, and the next says so`, async (t) => {
     const folder = temporaryFolder(t);
     const { log, email } = await (async () => {
-      await using house = await openEmbedded(folder);
-      const { log } = await makeLog(house.catalog);
-      await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
-      const { email } = await addReader({ house, log });
-      await happen({ house, log }, "first", "second");
+      await using ports = await openEmbedded(folder);
+      const { log } = await makeLog(ports.catalog);
+      await ports.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+      const { email } = await addReader({ ports, log });
+      await postFailures({ ports, log }, "first", "second");
       return { log, email };
     })();
 
@@ -51,16 +51,16 @@ for (const { at, arrived } of MOMENTS) {
     t.is(mailsTo(server, email).length, arrived ? 1 : 0);
     server.rule = () => null;
 
-    const house = await openEmbedded(folder);
-    t.teardown(() => house[Symbol.asyncDispose]());
+    const ports = await openEmbedded(folder);
+    t.teardown(() => ports[Symbol.asyncDispose]());
     const documents = await openSqliteDocuments({ file: join(folder, "notifications.sqlite") });
     t.teardown(() => documents[Symbol.asyncDispose]());
-    const pipeline = await startTelling(t, house);
+    const pipeline = await startNoticePipeline(t, ports);
     const said: string[] = [];
     const logger = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
-    await startMailing(t, { house, documents, server, pipeline, log }, { log: logger });
-    await happen({ house, log }, "third");
-    const mails = await received(server, email, arrived ? 2 : 1);
+    await startMailing(t, { ports, documents, server, pipeline, log }, { log: logger });
+    await postFailures({ ports, log }, "third");
+    const mails = await waitForMails(server, email, arrived ? 2 : 1);
     t.is(mails.length, arrived ? 2 : 1);
     const last = mails.at(-1)!;
     t.is(headerOf(last, "Subject"), `[${log}] failure: third`);

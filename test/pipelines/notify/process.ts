@@ -9,13 +9,13 @@ import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { createSmtpMailer } from "../../../src/mail/smtp.ts";
 import { startNotifier } from "../../../pipelines/notify/notifier.ts";
 import { startPipeline } from "../../../pipelines/runner.ts";
-import { openEmbedded, SILENT } from "../house.ts";
+import { openEmbedded, SILENT } from "../fixture.ts";
 
 const [folder = "", port = "", deadline = ""] = process.argv.slice(2);
-const house = await openEmbedded(folder);
-const pipeline = await startPipeline({ ...house, log: SILENT, notices: true });
+const ports = await openEmbedded(folder);
+const pipeline = await startPipeline({ ...ports, log: SILENT, notices: true });
 const notifier = await startNotifier({
-  ...house,
+  ...ports,
   documents: await openSqliteDocuments({ file: join(folder, "notifications.sqlite") }),
   mailer: createSmtpMailer({
     host: "127.0.0.1",

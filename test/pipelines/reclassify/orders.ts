@@ -7,16 +7,16 @@ import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { elasticsearchUrl } from "../../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
-import { SILENT } from "../house.ts";
+import { SILENT } from "../fixture.ts";
 
 /** The part of the document store that orders need. */
 export type Orders = Pick<Documents, "create" | "read" | "replace" | "changes">;
 
-/** Opens orders for one test, on the engine of a place. */
-export async function openOrders(t: ExecutionContext, place: string): Promise<Orders> {
+/** Opens orders for one test, on an engine kind. */
+export async function openOrders(t: ExecutionContext, kind: string): Promise<Orders> {
   const stack = new AsyncDisposableStack();
   t.teardown(() => stack.disposeAsync());
-  if (place === "embedded") {
+  if (kind === "embedded") {
     return stack.use(await openSqliteDocuments({ file: join(temporaryFolder(t), "orders.sqlite") }));
   }
   const namespace = uniqueName("orders");

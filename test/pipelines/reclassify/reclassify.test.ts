@@ -19,16 +19,16 @@ import {
   rows,
   SILENT,
   start,
-} from "../house.ts";
-import type { House } from "../house.ts";
-import { PLACES } from "../places.ts";
+} from "../fixture.ts";
+import type { Ports } from "../fixture.ts";
+import { ENGINE_KINDS } from "../engine-kinds.ts";
 import { openOrders } from "./orders.ts";
 import type { Orders } from "./orders.ts";
 
 /** Runs orders in this process, as one of several. */
-function carryOut(t: ExecutionContext, house: House, documents: Orders, options: Partial<StartOptions> = {}) {
+function carryOut(t: ExecutionContext, ports: Ports, documents: Orders, options: Partial<StartOptions> = {}) {
   const reclassifying = startReclassifying({
-    ...house,
+    ...ports,
     documents,
     group: "pipeline",
     propagation_ms: 0,
@@ -59,87 +59,87 @@ async function classesOf(store: Store, log: LogKey): Promise<Record<string, numb
   return counts;
 }
 
-for (const place of PLACES) {
-  test(`${place.name}: stored events get the class of today's filters, without alerts`, async (t) => {
+for (const kind of ENGINE_KINDS) {
+  test(`${kind.name}: stored events get the class of today's filters, without alerts`, async (t) => {
     t.timeout(120_000);
-    const house = await place.open(t);
-    const documents = await openOrders(t, place.name);
-    const { log } = await makeLog(house.catalog);
-    const pipeline = await start(t, house, { notices: true });
-    await post(house.bus, [
+    const ports = await kind.open(t);
+    const documents = await openOrders(t, kind.name);
+    const { log } = await makeLog(ports.catalog);
+    const pipeline = await start(t, ports, { notices: true });
+    await post(ports.bus, [
       ...Array.from({ length: 30 }, (_, i) => accept(log, { text: `disk full ${i}`, created: 1_000 + i })),
       ...Array.from({ length: 20 }, (_, i) => accept(log, { text: `page read ${i}`, tags: ["web"] })),
     ]);
     await caughtUp(pipeline);
-    t.deepEqual(await classesOf(house.store, log), { none: 50 });
-    await house.catalog.createClassFilter(log, classFilter("full", { text: "FULL" }));
-    await house.catalog.createClassFilter(log, classFilter("web", { tag: "web" }));
-    const reader = await addSubscriber(house.catalog, log, "full");
-    carryOut(t, house, documents);
+    t.deepEqual(await classesOf(ports.store, log), { none: 50 });
+    await ports.catalog.createClassFilter(log, classFilter("full", { text: "FULL" }));
+    await ports.catalog.createClassFilter(log, classFilter("web", { tag: "web" }));
+    const reader = await addSubscriber(ports.catalog, log, "full");
+    carryOut(t, ports, documents);
     const orders = createReclassifications(documents, () => 5);
     t.like(await orders.order(log, null), { state: "waiting", started: 5, total: null });
     t.like(await ended(documents, log), { state: "done", total: 50, done: 50, changed: 50, from: null, reason: null });
-    t.deepEqual(await classesOf(house.store, log), { full: 30, web: 20 });
-    t.deepEqual(await alertsOf(house.store, log, reader), []);
-    await house.catalog.deleteClassFilter(log, "full");
+    t.deepEqual(await classesOf(ports.store, log), { full: 30, web: 20 });
+    t.deepEqual(await alertsOf(ports.store, log, reader), []);
+    await ports.catalog.deleteClassFilter(log, "full");
     await orders.order(log, 1_010);
     t.like(await ended(documents, log), { state: "done", from: 1_010, done: 40, changed: 20 });
-    t.deepEqual(await classesOf(house.store, log), { full: 10, none: 20, web: 20 });
-    t.deepEqual(await house.bus.last("alerts"), [], "nor told by mail");
+    t.deepEqual(await classesOf(ports.store, log), { full: 10, none: 20, web: 20 });
+    t.deepEqual(await ports.bus.last("alerts"), [], "nor told by mail");
   });
 
-  test(`${place.name}: filters that change meanwhile apply to all events`, async (t) => {
+  test(`${kind.name}: filters that change meanwhile apply to all events`, async (t) => {
     t.timeout(120_000);
-    const house = await place.open(t);
-    const documents = await openOrders(t, place.name);
-    const { log } = await makeLog(house.catalog);
-    const pipeline = await start(t, house);
+    const ports = await kind.open(t);
+    const documents = await openOrders(t, kind.name);
+    const { log } = await makeLog(ports.catalog);
+    const pipeline = await start(t, ports);
     await post(
-      house.bus,
+      ports.bus,
       Array.from({ length: 2_500 }, (_, i) => accept(log, { text: `disk full ${i}` })),
       500,
     );
     await caughtUp(pipeline);
-    await house.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
+    await ports.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
     let pieces = 0;
     const store: Store = {
-      ...house.store,
+      ...ports.store,
       reclassify: async (piece) => {
         pieces += 1;
         // After the first piece has got the first class and while the second is being classified.
         if (pieces === 2)
-          await house.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
-        return house.store.reclassify(piece);
+          await ports.catalog.createClassFilter(log, classFilter("second", { text: "disk", weight: 9 }));
+        return ports.store.reclassify(piece);
       },
     };
-    carryOut(t, { ...house, store }, documents);
+    carryOut(t, { ...ports, store }, documents);
     const orders = createReclassifications(documents, Date.now);
     await orders.order(log, null);
     t.like(await ended(documents, log), { state: "done", done: 2_500, changed: 3_500 });
-    t.deepEqual(await classesOf(house.store, log), { second: 2_500 });
+    t.deepEqual(await classesOf(ports.store, log), { second: 2_500 });
   });
 
-  test(`${place.name}: one process runs an order, and another takes over from one that stalls`, async (t) => {
+  test(`${kind.name}: one process runs an order, and another takes over from one that stalls`, async (t) => {
     t.timeout(120_000);
-    const house = await place.open(t);
-    const documents = await openOrders(t, place.name);
-    const { log } = await makeLog(house.catalog);
-    const pipeline = await start(t, house);
+    const ports = await kind.open(t);
+    const documents = await openOrders(t, kind.name);
+    const { log } = await makeLog(ports.catalog);
+    const pipeline = await start(t, ports);
     await post(
-      house.bus,
+      ports.bus,
       Array.from({ length: 2_500 }, (_, i) => accept(log, { text: `disk full ${i}` })),
       500,
     );
     await caughtUp(pipeline);
-    await house.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
+    await ports.catalog.createClassFilter(log, classFilter("first", { text: "disk" }));
     const resume = Promise.withResolvers<void>();
     let pieces = 0;
     const heldUp: Store = {
-      ...house.store,
+      ...ports.store,
       reclassify: async (piece) => {
         pieces += 1;
         if (pieces === 2) await resume.promise;
-        return house.store.reclassify(piece);
+        return ports.store.reclassify(piece);
       },
     };
     // Drops its writes, so that it appears dead.
@@ -151,7 +151,7 @@ for (const place of PLACES) {
         return documents.replace(id, body, version);
       },
     };
-    const first = carryOut(t, { ...house, store: heldUp }, silenced);
+    const first = carryOut(t, { ...ports, store: heldUp }, silenced);
     const orders = createReclassifications(documents, Date.now);
     await orders.order(log, null);
     await until(() => pieces === 2, { what: "the second piece" });
@@ -159,17 +159,17 @@ for (const place of PLACES) {
     t.is(first.running(), 1);
     let others = 0;
     const counting: Store = {
-      ...house.store,
+      ...ports.store,
       reclassify: (piece) => {
         others += 1;
-        return house.store.reclassify(piece);
+        return ports.store.reclassify(piece);
       },
     };
-    const second = carryOut(t, { ...house, store: counting }, documents, { takeOver_ms: 5_000 });
+    const second = carryOut(t, { ...ports, store: counting }, documents, { takeOver_ms: 5_000 });
     // After many polls the first process still owns the order, because its heartbeats arrive.
     let looks = 0;
     const watching: Orders = { ...documents, changes: (since) => ((looks += 1), documents.changes(since)) };
-    carryOut(t, house, watching, { takeOver_ms: 600_000 });
+    carryOut(t, ports, watching, { takeOver_ms: 600_000 });
     await until(() => looks > 20, { what: "many looks" });
     t.is(second.running(), 0);
     isSilent = true;
@@ -178,6 +178,6 @@ for (const place of PLACES) {
     resume.resolve();
     await until(() => first.running() === 0, { what: "the first one to learn of it" });
     t.like(await orders.last(log), { state: "done", done: 2_500, changed: 2_500 });
-    t.deepEqual(await classesOf(house.store, log), { first: 2_500 });
+    t.deepEqual(await classesOf(ports.store, log), { first: 2_500 });
   });
 }

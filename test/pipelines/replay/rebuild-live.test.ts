@@ -8,7 +8,7 @@ import { AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../.
 import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
-import { classFilter, SILENT } from "../house.ts";
+import { classFilter, SILENT } from "../fixture.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 
 const onCluster = realEngines ? test : test.skip;

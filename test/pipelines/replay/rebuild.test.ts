@@ -17,21 +17,21 @@ import {
   rows,
   SILENT,
   start,
-} from "../house.ts";
-import type { House } from "../house.ts";
-import { PLACES } from "../places.ts";
+} from "../fixture.ts";
+import type { Ports } from "../fixture.ts";
+import { ENGINE_KINDS } from "../engine-kinds.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
 const onCluster = realEngines ? test : test.skip;
 
-function open(t: ExecutionContext): Promise<House> {
-  return PLACES.find(({ name }) => name === "cluster")!.open(t);
+function open(t: ExecutionContext): Promise<Ports> {
+  return ENGINE_KINDS.find(({ name }) => name === "cluster")!.open(t);
 }
 
-function run(house: House, options: Partial<RebuildOptions> = {}): Promise<ReplayProgress> {
-  const { store } = house;
+function run(ports: Ports, options: Partial<RebuildOptions> = {}): Promise<ReplayProgress> {
+  const { store } = ports;
   return rebuild({
-    ...house,
+    ...ports,
     store: { ...store, rebuild: store.rebuild! },
     now: Date.now,
     log: SILENT,
@@ -45,12 +45,12 @@ onCluster(
   "a rebuild keeps annotations, applies today's filters, and copies events that the bus no longer has",
   async (t) => {
     t.timeout(120_000);
-    const house = await open(t);
-    const { store, catalog } = house;
+    const ports = await open(t);
+    const { store, catalog } = ports;
     const { log } = await makeLog(catalog);
     await catalog.createClassFilter(log, classFilter("first", { text: "something" }));
     const reader = await addSubscriber(catalog, log, "first");
-    const pipeline = await start(t, house);
+    const pipeline = await start(t, ports);
     const forgotten = Array.from({ length: 30 }, (_, i) => ({
       ...accept(log, { text: `something old ${i}`, data: "d" }),
       pattern: "",
@@ -58,7 +58,7 @@ onCluster(
     }));
     t.true((await writeEvents(store, forgotten)).every(({ kind }) => kind === "done"));
     const events = Array.from({ length: 300 }, (_, i) => accept(log, { text: `something ${i}` }));
-    await post(house.bus, events, 7);
+    await post(ports.bus, events, 7);
     await caughtUp(pipeline);
     await store.refresh();
     t.true(await store.deleteEvent(log, events[5]!.id));
@@ -73,7 +73,7 @@ onCluster(
     t.is(alerts.length, 298);
 
     await catalog.createClassFilter(log, classFilter("second", { text: "something", weight: 9 }));
-    const progress = await run(house);
+    const progress = await run(ports);
     t.deepEqual(
       await rows(store, log),
       before.map((row) => ({ ...row, class: "second" })),
@@ -91,9 +91,9 @@ onCluster(
     // Everything works with indices of a later generation too.
     t.true(await store.deleteEvent(log, events[9]!.id));
     t.true(await store.deleteBookmark(reader, log, events[8]!.id));
-    await post(house.bus, [accept(log)]);
+    await post(ports.bus, [accept(log)]);
     await until(async () => (await rows(store, log)).length === 328, { what: "the new event" });
-    const again = await run(house);
+    const again = await run(ports);
     t.log(again.rebuild);
     t.is((await rows(store, log)).length, 328);
     t.is((await rows(store, log, { kind: "bookmarks", user: reader })).length, 1);

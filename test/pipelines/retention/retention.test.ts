@@ -16,8 +16,8 @@ import {
   rows,
   SILENT,
   start,
-} from "../house.ts";
-import { PLACES } from "../places.ts";
+} from "../fixture.ts";
+import { ENGINE_KINDS } from "../engine-kinds.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
 const DAY_MS = 86_400_000;
@@ -51,11 +51,11 @@ test("markers are needed for as long as some log keeps everything", (t) => {
   t.is(expiryOf([], now).markersBefore, null);
 });
 
-for (const { name, open } of PLACES) {
+for (const { name, open } of ENGINE_KINDS) {
   test(`${name}: each log keeps events for its number of days, by their created time`, async (t) => {
-    const house = await open(t);
-    const [week, forever] = [await makeLog(house.catalog), await makeLog(house.catalog)];
-    await house.catalog.updateLog(week.log, { retentionDays: 7 });
+    const ports = await open(t);
+    const [week, forever] = [await makeLog(ports.catalog), await makeLog(ports.catalog)];
+    await ports.catalog.updateLog(week.log, { retentionDays: 7 });
     const now = Date.now();
     const unknown = `${week.log}x` as LogKey;
     for (const log of [week.log, forever.log, unknown]) {
@@ -64,51 +64,51 @@ for (const { name, open } of PLACES) {
       );
       // Written while the log had no retention.
       await writeEvents(
-        house.store,
+        ports.store,
         events.map((event) => ({ ...event, pattern: "", class: null })),
       );
     }
-    await house.store.refresh();
-    const retention = startRetention({ ...house, log: SILENT, clock: clockAt(now) });
+    await ports.store.refresh();
+    const retention = startRetention({ ...ports, log: SILENT, clock: clockAt(now) });
     t.teardown(() => retention.close());
     t.is(await retention.removeExpired(), 2);
-    const texts = async (log: LogKey) => (await rows(house.store, log)).map(({ text }) => text);
+    const texts = async (log: LogKey) => (await rows(ports.store, log)).map(({ text }) => text);
     t.deepEqual(await texts(week.log), ["6 days old", "0 days old"]);
     t.is((await texts(forever.log)).length, 4);
     t.is((await texts(unknown)).length, 4, "a log that is not in the catalog keeps its events");
-    await house.catalog.updateLog(week.log, { retentionDays: null });
-    const later = startRetention({ ...house, log: SILENT, clock: clockAt(now + 1_000 * DAY_MS) });
+    await ports.catalog.updateLog(week.log, { retentionDays: null });
+    const later = startRetention({ ...ports, log: SILENT, clock: clockAt(now + 1_000 * DAY_MS) });
     t.teardown(() => later.close());
     t.is(await later.removeExpired(), 0);
   });
 
   test(`${name}: expired events are not stored by the pipeline and raise no alert`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.updateLog(log, { retentionDays: 7 });
-    await house.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
-    const reader = await addSubscriber(house.catalog, log, "every");
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.updateLog(log, { retentionDays: 7 });
+    await ports.catalog.createClassFilter(log, classFilter("every", { text: "something" }));
+    const reader = await addSubscriber(ports.catalog, log, "every");
     const now = Date.now();
     let left = 0;
-    const store = withRetentionFilter({ ...house, now: Date.now, onExpired: (count) => void (left += count) });
-    const pipeline = await start(t, { ...house, store });
-    await post(house.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
-    await post(house.bus, [accept(log, { created: now - 9 * DAY_MS })]);
+    const store = withRetentionFilter({ ...ports, now: Date.now, onExpired: (count) => void (left += count) });
+    const pipeline = await start(t, { ...ports, store });
+    await post(ports.bus, [accept(log, { created: now - 8 * DAY_MS }), accept(log, { created: now - 6 * DAY_MS })]);
+    await post(ports.bus, [accept(log, { created: now - 9 * DAY_MS })]);
     await caughtUp(pipeline);
     t.deepEqual(
-      (await rows(house.store, log)).map(({ created }) => created),
+      (await rows(ports.store, log)).map(({ created }) => created),
       [now - 6 * DAY_MS],
     );
-    t.is((await alertsOf(house.store, log, reader)).length, 1);
+    t.is((await alertsOf(ports.store, log, reader)).length, 1);
     t.is(left, 2);
   });
 
   test(`${name}: expired events count as written, at any position and in any selection`, async (t) => {
-    const house = await open(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.updateLog(log, { retentionDays: 7 });
+    const ports = await open(t);
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.updateLog(log, { retentionDays: 7 });
     const now = Date.now();
-    const store = withRetentionFilter({ ...house, now: Date.now });
+    const store = withRetentionFilter({ ...ports, now: Date.now });
     const days = [1, 8, 2, 9, 9, 3, 4, 8];
     const events = days.map((day) => accept(log, { text: `${day} days old`, created: now - day * DAY_MS }));
     const prepared = store.prepareEvents();
@@ -130,7 +130,7 @@ for (const { name, open } of PLACES) {
       ["done", "done", "done", "done", "done"],
     );
     await store.refresh();
-    const stored = (await rows(house.store, log)).map(({ text }) => text);
+    const stored = (await rows(ports.store, log)).map(({ text }) => text);
     t.deepEqual(stored.toSorted(), ["2 days old", "4 days old"]);
   });
 }

@@ -6,10 +6,10 @@ import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
 import { uniqueName } from "../support/temporary.ts";
-import { EMBEDDED, SILENT } from "./house.ts";
-import type { House, Place } from "./house.ts";
+import { EMBEDDED, SILENT } from "./fixture.ts";
+import type { Ports, EngineKind } from "./fixture.ts";
 
-async function openCluster(t: ExecutionContext): Promise<House> {
+async function openCluster(t: ExecutionContext): Promise<Ports> {
   const namespace = uniqueName("pipeline");
   const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
   await using stack = new AsyncDisposableStack();
@@ -29,4 +29,7 @@ async function openCluster(t: ExecutionContext): Promise<House> {
 }
 
 /** The kinds of engines that a pipeline runs on. */
-export const PLACES: readonly Place[] = [EMBEDDED, ...(realEngines ? [{ name: "cluster", open: openCluster }] : [])];
+export const ENGINE_KINDS: readonly EngineKind[] = [
+  EMBEDDED,
+  ...(realEngines ? [{ name: "cluster", open: openCluster }] : []),
+];

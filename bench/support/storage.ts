@@ -20,11 +20,11 @@ import type { ServiceProcess } from "./processes.ts";
 export type Kind = "embedded" | "cluster";
 
 /** Storage of a service, initially empty. */
-export type Place =
+export type ServiceStorage =
   | { readonly kind: "embedded"; readonly folder: string }
   | { readonly kind: "cluster"; readonly namespace: string; readonly cluster: Cluster };
 
-/** Admin account of every place. */
+/** Admin account of every service. */
 export const ACCOUNT = { email: "bench@localhost", password: "a long password" } as const;
 
 /** The environment may say what the embedded bus keeps, so that it can be measured with less. */
@@ -32,16 +32,16 @@ const { LOGGIA_BUS_KEEP = "" } = process.env;
 const KEEP = LOGGIA_BUS_KEEP === "" ? {} : { LOGGIA_BUS_KEEP };
 const BOOTSTRAP_SETTINGS = { LOGGIA_ADMIN: `${ACCOUNT.email}:${ACCOUNT.password}`, LOGGIA_LOG: `${LOG}:${API_KEY}` };
 
-/** Removes the content of a place. Nothing may be running there. */
-export async function clearPlace(place: Place): Promise<void> {
-  if (place.kind === "embedded") rmSync(place.folder, { recursive: true, force: true });
-  else await place.cluster.clear(place.namespace);
+/** Removes all data of a service, which must have ended. */
+export async function clearStorage(storage: ServiceStorage): Promise<void> {
+  if (storage.kind === "embedded") rmSync(storage.folder, { recursive: true, force: true });
+  else await storage.cluster.clear(storage.namespace);
 }
 
 /** Returns a service's settings. Its first start creates {@link LOG} with {@link API_KEY}. */
-function environmentOf(place: Place): Record<string, string> {
-  if (place.kind === "embedded") return { ...BOOTSTRAP_SETTINGS, ...KEEP, LOGGIA_DATA: place.folder };
-  const { cluster, namespace } = place;
+function environmentOf(storage: ServiceStorage): Record<string, string> {
+  if (storage.kind === "embedded") return { ...BOOTSTRAP_SETTINGS, ...KEEP, LOGGIA_DATA: storage.folder };
+  const { cluster, namespace } = storage;
   return {
     ...BOOTSTRAP_SETTINGS,
     KAFKA_BROKERS: cluster.brokers.join(","),
@@ -55,40 +55,40 @@ function environmentOf(place: Place): Record<string, string> {
  * @param options.settings additional settings
  */
 export function startService(
-  place: Place,
+  storage: ServiceStorage,
   options: { roles?: string; flags?: readonly string[]; settings?: Readonly<Record<string, string>> } = {},
 ): Promise<ServiceProcess> {
   const { roles, flags = [], settings = {} } = options;
-  const environment = { ...environmentOf(place), ...settings, ...(roles !== undefined && { LOGGIA_ROLES: roles }) };
+  const environment = { ...environmentOf(storage), ...settings, ...(roles !== undefined && { LOGGIA_ROLES: roles }) };
   // Without a listening address, the process would not report that it is ready.
   const listening = roles === "pipeline" ? { LOGGIA_OPS: "127.0.0.1:0" } : {};
   return startServiceProcess({ ...environment, ...listening }, flags);
 }
 
-/** Opens the ports of a place in this process, to fill it before a service starts. */
+/** Opens the ports on storage in this process, to fill it before a service starts. */
 export async function openPorts(
-  place: Place,
+  storage: ServiceStorage,
 ): Promise<AsyncDisposable & { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog }> {
   await using closing = new AsyncDisposableStack();
-  const bus = closing.use(await openBus(place));
+  const bus = closing.use(await openBus(storage));
   const documents =
-    place.kind === "embedded"
-      ? await openSqliteDocuments({ file: join(place.folder, "catalog.sqlite") })
-      : await openElasticsearchDocuments({ client: place.cluster.client, namespace: place.namespace });
+    storage.kind === "embedded"
+      ? await openSqliteDocuments({ file: join(storage.folder, "catalog.sqlite") })
+      : await openElasticsearchDocuments({ client: storage.cluster.client, namespace: storage.namespace });
   const catalog = closing.use(await createCatalog({ documents, log: SILENT }));
-  const store = closing.use(await openStore(place));
+  const store = closing.use(await openStore(storage));
   const open = closing.move();
   return { bus, store, catalog, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-export function openBus(place: Place): Promise<Bus> {
-  return place.kind === "embedded"
-    ? openSqliteBus({ file: join(place.folder, "bus.sqlite"), log: SILENT })
-    : openKafkaBus({ brokers: place.cluster.brokers, namespace: place.namespace, log: SILENT });
+export function openBus(storage: ServiceStorage): Promise<Bus> {
+  return storage.kind === "embedded"
+    ? openSqliteBus({ file: join(storage.folder, "bus.sqlite"), log: SILENT })
+    : openKafkaBus({ brokers: storage.cluster.brokers, namespace: storage.namespace, log: SILENT });
 }
 
-export function openStore(place: Place): Promise<Store> {
-  return place.kind === "embedded"
-    ? openDuckdbStore({ file: join(place.folder, "events.duckdb"), log: SILENT })
-    : openElasticsearchStore({ client: place.cluster.client, namespace: place.namespace, log: SILENT });
+export function openStore(storage: ServiceStorage): Promise<Store> {
+  return storage.kind === "embedded"
+    ? openDuckdbStore({ file: join(storage.folder, "events.duckdb"), log: SILENT })
+    : openElasticsearchStore({ client: storage.cluster.client, namespace: storage.namespace, log: SILENT });
 }

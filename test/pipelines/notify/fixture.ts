@@ -13,25 +13,35 @@ import { elasticsearchUrl } from "../../support/engines.ts";
 import { startSmtpServer, type ReceivedMail, type SmtpServer } from "../../support/smtp.ts";
 import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
-import { accept, caughtUp, classFilter, makeLog, post, SILENT, start, type House, type Place } from "../house.ts";
-import { PLACES } from "../places.ts";
+import {
+  accept,
+  caughtUp,
+  classFilter,
+  makeLog,
+  post,
+  SILENT,
+  start,
+  type Ports,
+  type EngineKind,
+} from "../fixture.ts";
+import { ENGINE_KINDS } from "../engine-kinds.ts";
 
 /**
  * Everything that a mail passes through: engines, a log with a class for events tagged `error`, a
  * mail server, and a pipeline that publishes notices of such events.
  */
-export type PostOffice = {
-  readonly house: House;
+export type MailFixture = {
+  readonly ports: Ports;
   readonly documents: StateDocuments;
   readonly server: SmtpServer;
   readonly pipeline: Pipeline;
   readonly log: LogKey;
 };
 
-export type OfficePlace = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<PostOffice> };
+export type MailFixtureKind = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<MailFixture> };
 
-async function openDocuments(t: ExecutionContext, place: Place): Promise<StateDocuments> {
-  if (place.name === "embedded") {
+async function openDocuments(t: ExecutionContext, kind: EngineKind): Promise<StateDocuments> {
+  if (kind.name === "embedded") {
     const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "notifications.sqlite") });
     t.teardown(() => documents[Symbol.asyncDispose]());
     return documents;
@@ -45,36 +55,40 @@ async function openDocuments(t: ExecutionContext, place: Place): Promise<StateDo
   return openElasticsearchDocuments({ client, namespace, name: "notifications" });
 }
 
-export const OFFICES: readonly OfficePlace[] = PLACES.map((place) => ({
-  name: place.name,
+export const MAIL_FIXTURES: readonly MailFixtureKind[] = ENGINE_KINDS.map((kind) => ({
+  name: kind.name,
   open: async (t) => {
-    const house = await place.open(t);
-    const documents = await openDocuments(t, place);
+    const ports = await kind.open(t);
+    const documents = await openDocuments(t, kind);
     const server = await startSmtpServer(t);
-    const { log } = await makeLog(house.catalog);
-    await house.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
-    const pipeline = await startTelling(t, house);
-    return { house, documents, server, pipeline, log };
+    const { log } = await makeLog(ports.catalog);
+    await ports.catalog.createClassFilter(log, classFilter("failure", { tag: "error" }));
+    const pipeline = await startNoticePipeline(t, ports);
+    return { ports, documents, server, pipeline, log };
   },
 }));
 
-export function startTelling(
+export function startNoticePipeline(
   t: ExecutionContext,
-  house: House,
+  ports: Ports,
   options: Partial<PipelineOptions> = {},
 ): Promise<Pipeline> {
-  return start(t, house, { notices: true, ...options });
+  return start(t, ports, { notices: true, ...options });
 }
 
-export type Haste = Partial<NotifierOptions> & Partial<Pick<SmtpOptions, "deadline_ms" | "port">>;
+export type MailingOptions = Partial<NotifierOptions> & Partial<Pick<SmtpOptions, "deadline_ms" | "port">>;
 
 /** Starts a notifier that gathers for 50 ms and mails without an interval. */
-export async function startMailing(t: ExecutionContext, office: PostOffice, haste: Haste = {}): Promise<Notifier> {
-  const { deadline_ms = 10_000, port = office.server.port, ...options } = haste;
+export async function startMailing(
+  t: ExecutionContext,
+  fixture: MailFixture,
+  overrides: MailingOptions = {},
+): Promise<Notifier> {
+  const { deadline_ms = 10_000, port = fixture.server.port, ...options } = overrides;
   const from = { name: "", address: "loggia@example.net" };
   const notifier = await startNotifier({
-    ...office.house,
-    documents: office.documents,
+    ...fixture.ports,
+    documents: fixture.documents,
     mailer: createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
     log: SILENT,
     collect_ms: 50,
@@ -89,20 +103,23 @@ export async function startMailing(t: ExecutionContext, office: PostOffice, hast
 
 /** Adds a user with access to the log who wants mail about the class. */
 export async function addReader({
-  house,
+  ports,
   log,
-}: Pick<PostOffice, "house" | "log">): Promise<{ id: UserId; email: string }> {
+}: Pick<MailFixture, "ports" | "log">): Promise<{ id: UserId; email: string }> {
   const email = `${uniqueName("reader")}@example.com`;
-  const { id } = await house.catalog.createAccount({ email, password: "correct horse battery", admin: false });
-  await house.catalog.share(log, email, "user");
-  await house.catalog.setClassOptions(id, log, "failure", { alert: false, notify: true, hide: false });
+  const { id } = await ports.catalog.createAccount({ email, password: "correct horse battery", admin: false });
+  await ports.catalog.share(log, email, "user");
+  await ports.catalog.setClassOptions(id, log, "failure", { alert: false, notify: true, hide: false });
   return { id, email };
 }
 
 /** Posts events of the class with these texts. */
-export async function happen({ house, log }: Pick<PostOffice, "house" | "log">, ...texts: string[]): Promise<void> {
+export async function postFailures(
+  { ports, log }: Pick<MailFixture, "ports" | "log">,
+  ...texts: string[]
+): Promise<void> {
   await post(
-    house.bus,
+    ports.bus,
     texts.map((text) => accept(log, { text, tags: ["error"] })),
     100,
   );
@@ -113,7 +130,7 @@ export function mailsTo(server: SmtpServer, email: string): readonly ReceivedMai
 }
 
 /** Waits until a user has received this many mails. */
-export async function received(server: SmtpServer, email: string, count: number): Promise<readonly ReceivedMail[]> {
+export async function waitForMails(server: SmtpServer, email: string, count: number): Promise<readonly ReceivedMail[]> {
   await until(() => mailsTo(server, email).length >= count, { what: `${count} mails to ${email}` });
   return mailsTo(server, email);
 }
@@ -122,12 +139,12 @@ export async function received(server: SmtpServer, email: string, count: number)
  * Waits until a new user was mailed about a new event, so that every earlier notice was handled. A
  * user who is added while the pipeline has events left would be mailed about these too.
  */
-export async function proceed(office: PostOffice): Promise<void> {
-  await caughtUp(office.pipeline);
-  const witness = await addReader(office);
-  await happen(office, `for ${witness.email}`);
-  await received(office.server, witness.email, 1);
-  await office.house.catalog.setClassOptions(witness.id, office.log, "failure", {
+export async function waitForEarlierNotices(fixture: MailFixture): Promise<void> {
+  await caughtUp(fixture.pipeline);
+  const witness = await addReader(fixture);
+  await postFailures(fixture, `for ${witness.email}`);
+  await waitForMails(fixture.server, witness.email, 1);
+  await fixture.ports.catalog.setClassOptions(witness.id, fixture.log, "failure", {
     alert: false,
     notify: false,
     hide: false,

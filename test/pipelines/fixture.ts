@@ -25,16 +25,16 @@ import { until } from "../support/until.ts";
 export const SILENT = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
 /** The engines of one kind, empty and for one test. */
-export type House = {
+export type Ports = {
   readonly bus: Bus;
   readonly store: Store;
   readonly catalog: Catalog;
 };
 
-export type Place = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<House> };
+export type EngineKind = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<Ports> };
 
 /** Opens embedded engines in a folder; the caller closes them. */
-export async function openEmbedded(folder: string): Promise<House & AsyncDisposable> {
+export async function openEmbedded(folder: string): Promise<Ports & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
   const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
@@ -46,22 +46,22 @@ export async function openEmbedded(folder: string): Promise<House & AsyncDisposa
   return { bus, store, catalog, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-export const EMBEDDED: Place = {
+export const EMBEDDED: EngineKind = {
   name: "embedded",
   open: async (t) => {
-    const house = await openEmbedded(temporaryFolder(t));
-    t.teardown(() => house[Symbol.asyncDispose]());
-    return house;
+    const ports = await openEmbedded(temporaryFolder(t));
+    t.teardown(() => ports[Symbol.asyncDispose]());
+    return ports;
   },
 };
 
 /** Starts a pipeline with short delays between retries, closed with the test. */
 export async function start(
   t: ExecutionContext,
-  house: House,
+  ports: Ports,
   options: Partial<PipelineOptions> = {},
 ): Promise<Pipeline> {
-  const pipeline = await startPipeline({ ...house, log: SILENT, retryFirst_ms: 5, retryLast_ms: 50, ...options });
+  const pipeline = await startPipeline({ ...ports, log: SILENT, retryFirst_ms: 5, retryLast_ms: 50, ...options });
   t.teardown(() => pipeline.close(1_000));
   return pipeline;
 }
