@@ -18,7 +18,7 @@ import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
 import type { FirstStart, ShowFirstStart } from "./bootstrap.ts";
 import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
-import { personOf } from "./ratelimit/person.ts";
+import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
@@ -361,7 +361,7 @@ async function startPost(
   const posting = await openPosting({ watermarks, clock, from, log }, closing);
   const coalescer = createWriteCoalescer({
     bus: appends,
-    personOf: (log) => personOf(catalog, log),
+    quotaOwnerOf: (log) => quotaOwnerOf(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,

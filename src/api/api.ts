@@ -23,7 +23,7 @@ import type { ReadWatermark } from "./read-watermark.ts";
 import { eventContextRoute } from "./event-context.ts";
 import { eventRoutes } from "./events.ts";
 import { fieldRoutes } from "./fields.ts";
-import { KnownAttributes } from "./known-attributes.ts";
+import { AttributeHints } from "./attribute-hints.ts";
 import { exportRoute } from "./export/export.ts";
 import { logRoutes } from "./logs.ts";
 import { accountRoutes } from "./manage/accounts.ts";
@@ -70,7 +70,7 @@ const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
 /** Returns all routes of the API. */
 export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] {
-  const context: Context = { ...parts, attributes: new KnownAttributes(parts.store), body: BODY };
+  const context: Context = { ...parts, attributes: new AttributeHints(parts.store), body: BODY };
   const routes = [
     ...logRoutes(context),
     ...eventRoutes(context),

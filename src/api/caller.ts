@@ -7,7 +7,7 @@ import { guessNetworkOf } from "../ratelimit/address.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { grantOf } from "../ratelimit/grant.ts";
 import type { GrantOptions } from "../ratelimit/grant.ts";
-import { personOf } from "../ratelimit/person.ts";
+import { quotaOwnerOf } from "../ratelimit/quota-owner.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
@@ -20,7 +20,7 @@ export type AuthenticationOptions = GrantOptions & {
   readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession" | "useTicket">;
   readonly limiter: Pick<
     RateLimiter,
-    | "placeOf"
+    | "peerOf"
     | "pairOf"
     | "beforePair"
     | "isKnown"
@@ -39,7 +39,7 @@ export type AuthenticationOptions = GrantOptions & {
   readonly takesBody: boolean;
 };
 
-type PersonCaller = Extract<Caller, { kind: "account" }>;
+type AccountCaller = Extract<Caller, { kind: "account" }>;
 type Pair = { readonly email: string; readonly password: string };
 
 const HOW_TO_AUTHENTICATE = "Send e-mail and password by HTTP Basic, or an API key as the parameter apikey";
@@ -139,11 +139,11 @@ function refuseJsonp({ format }: Call): void {
 
 type SessionOptions = Pick<AuthenticationOptions, "catalog" | "limiter" | "browsers">;
 
-export type SessionCaller = PersonCaller & { readonly session: Session };
+export type SessionCaller = AccountCaller & { readonly session: Session };
 
 /** Returns the account that a caller's requests count for: of an API key, its log's owner. */
-export function personOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
-  return caller.kind === "account" ? caller.account.id : personOf(catalog, caller.grant.log);
+export function quotaOwnerOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
+  return caller.kind === "account" ? caller.account.id : quotaOwnerOf(catalog, caller.grant.log);
 }
 
 /**
@@ -154,29 +154,29 @@ export async function checkPair(
   { email, password }: Pair,
   call: Call,
   options: Pick<AuthenticationOptions, "catalog" | "limiter">,
-): Promise<PersonCaller> {
+): Promise<AccountCaller> {
   const { catalog, limiter } = options;
-  const place = limiter.placeOf(call.request, call.address);
+  const peer = limiter.peerOf(call.request, call.address);
   const pair = limiter.pairOf(idOf.account(email), password);
-  limiter.beforePair(place, pair);
+  limiter.beforePair(peer, pair);
   const attempt = {
     address: guessNetworkOf(call.address),
-    isKnown: limiter.isKnown(place, pair),
-    guesses: limiter.guessesAt(place),
+    isKnown: limiter.isKnown(peer, pair),
+    guesses: limiter.guessesAt(peer),
     failures: limiter.failuresOf(pair),
-    recheck: () => limiter.beforePair(place, pair),
+    recheck: () => limiter.beforePair(peer, pair),
     outdated: () => limiter.notePassword(pair),
   };
   const account = await catalog.authenticate(email, password, attempt).catch((error: unknown) => {
-    if (error instanceof LoggiaError && error.code === "overloaded") limiter.refusedPair(place, pair);
+    if (error instanceof LoggiaError && error.code === "overloaded") limiter.refusedPair(peer, pair);
     throw error;
   });
   if (account === null) {
-    limiter.wrongPair(place, pair);
+    limiter.wrongPair(peer, pair);
     throw wrongPair();
   }
-  const caller: PersonCaller = { kind: "account", account };
-  limiter.rightPair(place, pair, personOfCaller(catalog, caller));
+  const caller: AccountCaller = { kind: "account", account };
+  limiter.rightPair(peer, pair, quotaOwnerOfCaller(catalog, caller));
   return caller;
 }
 
@@ -185,9 +185,9 @@ function wrongPair(): LoggiaError {
 }
 
 async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
-  const place = options.limiter.placeOf(call.request, call.address);
-  const caller = requireKey(await grantOf(secret, place, options));
-  options.limiter.rightKey(place, secret, caller.grant.id, personOfCaller(options.catalog, caller));
+  const peer = options.limiter.peerOf(call.request, call.address);
+  const caller = requireKey(await grantOf(secret, peer, options));
+  options.limiter.rightKey(peer, secret, caller.grant.id, quotaOwnerOfCaller(options.catalog, caller));
   return caller;
 }
 

@@ -6,7 +6,7 @@ import type { Reply, Route } from "../http/route.ts";
 import { writeLong, writeNested } from "../http/streamed-list.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { sizeOfFilters } from "./memory.ts";
+import { sizeOfFilters } from "./response-sizes.ts";
 import { showClassFilter, listClassFilters, listClassFiltersOfLogs } from "./view.ts";
 
 export function classFilterRoutes(context: Context): Route[] {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
-import { requireKnown } from "../catalog/permissions.ts";
+import { requireVisible } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { parseLogKey } from "../events/event.ts";
@@ -18,11 +18,11 @@ import type { Operations } from "../operations/operations.ts";
 import type { Reclassifications } from "../operations/reclassification.ts";
 import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
-import { authenticate, personOfCaller } from "./caller.ts";
+import { authenticate, quotaOwnerOfCaller } from "./caller.ts";
 import { parametersOf, withHints } from "./hints.ts";
 import type { ReadWatermark } from "./read-watermark.ts";
-import type { KnownAttributes } from "./known-attributes.ts";
-import { AnswerMemory } from "./memory.ts";
+import type { AttributeHints } from "./attribute-hints.ts";
+import { ResponseMemory } from "./response-memory.ts";
 
 /** Address for producers: `url`, or if it is null, `port` on the host that serves the API. */
 export type PostingAddress = { readonly url: string | null; readonly port: number };
@@ -41,7 +41,7 @@ export type Context = {
   readonly readWatermark: ReadWatermark | null;
   readonly limiter: RateLimiter;
   readonly browsers: BrowserGuard;
-  readonly attributes: KnownAttributes;
+  readonly attributes: AttributeHints;
   readonly posting: () => PostingAddress;
   /** Reads an example of a hook's body as the posting listener does; absent: it reads none. */
   readonly previewHook?: PreviewHook | undefined;
@@ -52,7 +52,7 @@ export type Context = {
 };
 
 /** An authenticated request. */
-export type ApiCall = Call & { readonly caller: Caller; readonly memory: AnswerMemory };
+export type ApiCall = Call & { readonly caller: Caller; readonly memory: ResponseMemory };
 
 export type ApiHandler = (call: ApiCall) => Reply | Promise<Reply>;
 
@@ -72,7 +72,7 @@ export function authenticated(
 ): Route {
   const { takesBody = false, formats = "all" } = options;
   const { catalog, body, limiter, browsers } = context;
-  const known = parametersOf(method, path);
+  const parameters = parametersOf(method, path);
   const authentication = { catalog, body, limiter, browsers, takesBody };
   return {
     method,
@@ -80,14 +80,14 @@ export function authenticated(
     formats,
     handle: async (call) => {
       const caller = await authenticate(call, authentication);
-      const person = personOfCaller(catalog, caller);
-      const memory = new AnswerMemory(limiter, person, call.gone);
+      const quotaOwner = quotaOwnerOfCaller(catalog, caller);
+      const memory = new ResponseMemory(limiter, quotaOwner, call.gone);
       const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
       try {
         // A GET may occupy the store, so all of it counts as a query.
         const reply =
           method === "GET"
-            ? withHints(await limiter.query(person, answer, call.gone), parameterHints(call.query, known))
+            ? withHints(await limiter.query(quotaOwner, answer, call.gone), parameterHints(call.query, parameters))
             : await answer();
         return { ...reply, memory };
       } catch (error) {
@@ -122,7 +122,7 @@ export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
  */
 export function unsupported({ catalog }: Context, message: string): ApiHandler {
   return (call) => {
-    if (call.params["log"] !== undefined) requireKnown(catalog, call.caller, logKeyOf(call));
+    if (call.params["log"] !== undefined) requireVisible(catalog, call.caller, logKeyOf(call));
     throw new LoggiaError("unsupported", message);
   };
 }

@@ -10,7 +10,7 @@ import type { Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
-import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
 const MAX_NEIGHBOURS = 250;

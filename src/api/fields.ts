@@ -9,7 +9,7 @@ import { badParameter } from "../query/parameters.ts";
 import type { FieldSummary } from "../store/store.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { estimateFieldsSize, sizeOfFields } from "./memory.ts";
+import { estimateFieldsSize, sizeOfFields } from "./response-sizes.ts";
 
 const VALUES = { default: 10, limit: 100 };
 const PREFIX_LIMIT = 1_000;

@@ -3,7 +3,7 @@ import type { Reply } from "../http/route.ts";
 import { ATTRIBUTE_PREFIX, classHint, hintHeaders } from "../query/hints.ts";
 import type { Condition, ListPlan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
-import type { KnownAttributes } from "./known-attributes.ts";
+import type { AttributeHints } from "./attribute-hints.ts";
 import { OPERATIONS } from "./openapi/document.ts";
 
 /** Response header for hints. */
@@ -46,7 +46,7 @@ export async function classHints(
 
 /** Returns hints for a streamed response, before its results are known. */
 export async function hintsBeforeResults(
-  context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<KnownAttributes, "hints"> },
+  context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<AttributeHints, "hints"> },
   plan: Pick<ListPlan, "logs" | "where"> & Partial<Pick<ListPlan, "columns">>,
 ): Promise<string[]> {
   const [attributes, classes] = await Promise.all([context.attributes.hints(plan), classHints(context, plan)]);

@@ -5,7 +5,7 @@ import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
-import { EVENT_BYTES, sizeOfEvents } from "./memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
 import { readTotal } from "./total.ts";
 
 /** Answers a list call: one page of records, with links to its neighbours. */

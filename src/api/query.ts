@@ -9,7 +9,7 @@ import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { classHints, withHints } from "./hints.ts";
 import { runList } from "./list.ts";
-import { estimateGroupsSize, sizeOfGroups } from "./memory.ts";
+import { estimateGroupsSize, sizeOfGroups } from "./response-sizes.ts";
 import { readRequestedQuery } from "./requested-query.ts";
 import { runUsers } from "./users.ts";
 import { answerGroups } from "./groups/answer.ts";

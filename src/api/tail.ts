@@ -17,11 +17,11 @@ import { EVERYTHING } from "../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
 import { planQuery } from "../query/planner.ts";
 import { parseZone } from "../query/zone.ts";
-import { personOfCaller } from "./caller.ts";
+import { quotaOwnerOfCaller } from "./caller.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showsAttributes } from "./event-view.ts";
-import { EVENT_BYTES } from "./memory.ts";
+import { EVENT_BYTES } from "./response-sizes.ts";
 import { readQueryOrFilters } from "./requested-query.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
@@ -59,7 +59,7 @@ export function tailRoute(context: Context): Route {
     const format = formatOf(call, columns);
     const tail = new Tail(context, call, { log: key, where });
     await call.memory.take(PAGE * EVENT_BYTES);
-    call.memory.releaseWith(await open.take(personOfCaller(context.catalog, call.caller), 1));
+    call.memory.releaseWith(await open.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
     const hints = await hintsBeforeResults(context, { logs: [key], where, columns });
     const body = streamed(context, tail, { format, start });
     // Keeps nginx from buffering.
@@ -106,7 +106,7 @@ class Tail {
   readonly #call: ApiCall;
   readonly #log: LogKey;
   readonly #where: Condition;
-  readonly #person: string;
+  readonly #quotaOwner: string;
   readonly #password: string | null;
   #cursor: EventId = firstIdAt(0);
   /** The writes of this process, or the read watermark, at the last query. */
@@ -118,7 +118,7 @@ class Tail {
     this.#call = call;
     this.#log = log;
     this.#where = where;
-    this.#person = personOfCaller(context.catalog, call.caller);
+    this.#quotaOwner = quotaOwnerOfCaller(context.catalog, call.caller);
     this.#password = this.#passwordMark();
   }
 
@@ -216,7 +216,7 @@ class Tail {
 
   /** Runs a store query that counts as one of the caller's. */
   #ask<T>(question: () => Promise<T>): Promise<T> {
-    return this.#context.limiter.query(this.#person, question, this.#call.gone);
+    return this.#context.limiter.query(this.#quotaOwner, question, this.#call.gone);
   }
 
   #plan(bounds: readonly Condition[], { order, take }: Page): ListPlan {

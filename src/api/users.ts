@@ -1,7 +1,7 @@
 import type { Reply } from "../http/route.ts";
 import type { UsersPlan } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { USER_BYTES } from "./memory.ts";
+import { USER_BYTES } from "./response-sizes.ts";
 import { readTotal } from "./total.ts";
 import { showUsers } from "./view.ts";
 

@@ -73,7 +73,7 @@ export function createAccounts(parts: {
       const logs = snapshot.logsOf(id).map((log) => log.key);
       // Check all logs before changing the first. Each is checked again when it is written, as
       // another process may change it meanwhile.
-      for (const key of logs) withoutShare(snapshot, snapshot.known(idOf.log(key))?.entity ?? null, key, id);
+      for (const key of logs) withoutShare(snapshot, snapshot.entry(idOf.log(key))?.entity ?? null, key, id);
       for (const key of logs) {
         await writer.write(idOf.log(key), (current) => withoutShare(snapshot, current, key, id));
       }

@@ -14,7 +14,7 @@ import type { Writer } from "./writer.ts";
 /** Maximum number of cached digests of valid keys. Posts repeat the same few keys. */
 const MAX_CACHED_DIGESTS = 10_000;
 
-type ApiKeys = Pick<Catalog, "apiKey" | "knownApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;
+type ApiKeys = Pick<Catalog, "apiKey" | "cachedApiKey" | "createApiKey" | "setApiKeyDisabled" | "deleteApiKey">;
 
 export function createApiKeys(parts: {
   snapshot: Snapshot;
@@ -26,7 +26,7 @@ export function createApiKeys(parts: {
   const { snapshot, writer, quotas, refreshThrottled } = parts;
   const digests = new Map<string, string>();
   return {
-    knownApiKey(secret) {
+    cachedApiKey(secret) {
       const digest = digests.get(secret);
       if (digest !== undefined) return snapshot.grant(digest);
       const hash = hashSecret(secret);
@@ -46,7 +46,7 @@ export function createApiKeys(parts: {
       if (grant !== null) return grant;
       await refreshThrottled();
       const found = snapshot.grant(hash);
-      if (found === null && snapshot.accounts().length === 0) throw nothingKnown();
+      if (found === null && snapshot.accounts().length === 0) throw emptyCatalog();
       return found;
     },
     async createApiKey(key, scope) {
@@ -70,7 +70,7 @@ export function createApiKeys(parts: {
 }
 
 /** An error rather than an unknown key, on which a producer might drop its events. */
-function nothingKnown(): LoggiaError {
+function emptyCatalog(): LoggiaError {
   return new LoggiaError(
     "store_unavailable",
     "The catalog holds no accounts, so no key can be checked: it was lost, or is yet to be created; try again later",

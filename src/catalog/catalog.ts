@@ -84,7 +84,7 @@ export type Catalog = AsyncDisposable & {
    * Like {@link Catalog.apiKey}, from memory only: null may mean "not seen yet". For the hot path,
    * which then falls back to {@link Catalog.apiKey}.
    */
-  knownApiKey(secret: string): KeyGrant | null;
+  cachedApiKey(secret: string): KeyGrant | null;
   /** @throws LoggiaError `bad_parameter`, `log_not_found`; `conflict` if the log has 200 keys */
   createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
   /** @throws LoggiaError `api_key_not_found` */
@@ -148,7 +148,7 @@ export type Catalog = AsyncDisposable & {
    */
   receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
   /** Like {@link Catalog.receivingHook}, from memory only: null may mean "not seen yet". */
-  knownHook(log: LogKey, name: string): ReceivingHook | null;
+  cachedHook(log: LogKey, name: string): ReceivingHook | null;
   /**
    * Creates a hook. With a signature and no secret, a secret is generated and returned only here.
    * @throws LoggiaError `bad_parameter` (names the field and the error's position in a template),

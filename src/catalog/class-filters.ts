@@ -31,10 +31,10 @@ export function createClassFilters(parts: {
   const { snapshot, writer, quotas, refresh } = parts;
   // Memory first. If it is missing, another process may have created it a moment ago.
   const find = async (id: string): Promise<Entity | null> => {
-    const known = snapshot.known(id)?.entity;
-    if (known) return known;
+    const cached = snapshot.entry(id)?.entity;
+    if (cached) return cached;
     await refresh();
-    return snapshot.known(id)?.entity ?? null;
+    return snapshot.entry(id)?.entity ?? null;
   };
   return {
     classFilters: (log) => snapshot.classFilters(log),

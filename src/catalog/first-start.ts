@@ -26,7 +26,7 @@ export function createFirstStart(parts: {
 
   return async (work, { takeOver_ms }) => {
     await refresh();
-    const found = snapshot.known(idOf.firstStart())?.entity ?? null;
+    const found = snapshot.entry(idOf.firstStart())?.entity ?? null;
     if (found === null && snapshot.accounts().length > 0) return null;
     const isResumed = await claim(takeOver_ms);
     await refresh();

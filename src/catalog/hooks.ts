@@ -11,7 +11,7 @@ import { generateHookSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-type Hooks = Pick<Catalog, "hooks" | "receivingHook" | "knownHook" | "createHook" | "updateHook" | "deleteHook">;
+type Hooks = Pick<Catalog, "hooks" | "receivingHook" | "cachedHook" | "createHook" | "updateHook" | "deleteHook">;
 
 export function createHooks(parts: {
   snapshot: Snapshot;
@@ -37,7 +37,7 @@ export function createHooks(parts: {
 
   return {
     hooks: (log) => snapshot.hooks(log).map(hookOf),
-    knownHook: find,
+    cachedHook: find,
     async receivingHook(log, name) {
       const known = find(log, name);
       if (known !== null || parseHookName(name) === null) return known;

@@ -22,8 +22,8 @@ export async function findLog(
   key: LogKey,
 ): Promise<LogEntity> {
   const id = idOf.log(key);
-  if (!snapshot.known(id)?.entity) await refresh();
-  return expectLog(snapshot.known(id)?.entity ?? null, key);
+  if (!snapshot.entry(id)?.entity) await refresh();
+  return expectLog(snapshot.entry(id)?.entity ?? null, key);
 }
 
 /**

@@ -46,7 +46,7 @@ export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Lo
 }
 
 /** Returns a log whose existence the caller may know: members, and its keys of any scope. */
-export function requireKnown(rights: Rights, caller: Caller, key: LogKey): Log {
+export function requireVisible(rights: Rights, caller: Caller, key: LogKey): Log {
   if (caller.kind === "account") return requireMember(rights, caller, key).log;
   if (caller.grant.log !== key) throw logNotFound(key);
   return requireLog(rights, key);

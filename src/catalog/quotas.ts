@@ -72,7 +72,7 @@ export function createQuotas(parts: {
 
   const isLimited = (owner: UserId): boolean => snapshot.accountById(owner)?.admin !== true;
 
-  const known = (owner: UserId): QuotaEntity => quotaOf(snapshot.known(idOf.quota(owner))?.entity ?? null, owner);
+  const readQuota = (owner: UserId): QuotaEntity => quotaOf(snapshot.entry(idOf.quota(owner))?.entity ?? null, owner);
 
   /**
    * A reservation is dropped once the addition is visible, so the record alone does not show what
@@ -87,7 +87,7 @@ export function createQuotas(parts: {
 
   /** Stores capped times, so that they expire even if every request is refused. */
   const storeCapped = async (owner: UserId): Promise<void> => {
-    const quota = known(owner);
+    const quota = readQuota(owner);
     if (withoutFuture(quota, now()) !== quota) await write(owner, (current) => current);
   };
 
@@ -132,7 +132,7 @@ export function createQuotas(parts: {
       if (!isLimited(owner)) return;
       if (limits.logs === 0) throw overLimit("logs", 0);
       await storeCapped(owner);
-      recentAttempts(known(owner), now());
+      recentAttempts(readQuota(owner), now());
       await write(owner, (current) => {
         const now_ms = now();
         return { ...current, attempts: [...recentAttempts(current, now_ms), now_ms] };

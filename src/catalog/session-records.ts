@@ -23,7 +23,7 @@ export type SessionParts = {
   readonly log: Logger;
 };
 
-export type KnownSession = { readonly account: Account; readonly session: Session };
+export type AccountSession = { readonly account: Account; readonly session: Session };
 
 /** A change of the sessions of one account. */
 type Change = (sessions: readonly SessionEntity[]) => readonly SessionEntity[];
@@ -60,7 +60,7 @@ export class SessionRecords {
   }
 
   /** Returns a session with its account; null if it has ended. */
-  show(user: UserId, entity: SessionEntity | undefined): KnownSession | null {
+  show(user: UserId, entity: SessionEntity | undefined): AccountSession | null {
     const account = this.#parts.snapshot.accountById(user);
     if (entity === undefined || account === null || this.isOver(user, entity)) return null;
     const { id, created, address, agent } = entity;

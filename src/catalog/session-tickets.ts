@@ -2,7 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { SessionEntity, TicketEntity } from "./model.ts";
 import { generateSecret, hashSecret } from "./secrets.ts";
-import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
+import type { AccountSession, SessionParts, SessionRecords } from "./session-records.ts";
 
 export const TICKET_MS = 60_000;
 /** Most tickets of one session. A new ticket replaces the oldest. */
@@ -47,7 +47,7 @@ export function createSessionTickets(
       const found = snapshot.sessionByTicket(hash);
       if (found === null || (user !== null && found.user !== user)) return null;
       const isThis = (ticket: TicketEntity): boolean => ticket.hash === hash && ticket.path === hashSecret(path);
-      let used: KnownSession | null = null;
+      let used: AccountSession | null = null;
       await records.write(found.user, (all) => {
         used = null;
         return all.map((session): SessionEntity => {

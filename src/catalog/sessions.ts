@@ -2,7 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { Catalog } from "./catalog.ts";
 import type { SessionEntity } from "./model.ts";
 import { generateId, generateSecret, hashSecret, isGeneratedSecret } from "./secrets.ts";
-import type { KnownSession, SessionParts, SessionRecords } from "./session-records.ts";
+import type { AccountSession, SessionParts, SessionRecords } from "./session-records.ts";
 
 export const MAX_SESSIONS = 100;
 const AGENT_LENGTH = 200;
@@ -25,7 +25,7 @@ export function createSessions(
 ): Sessions {
   const { snapshot, refresh, refreshThrottled, now } = parts;
 
-  const known = (hash: string): KnownSession | null => {
+  const find = (hash: string): AccountSession | null => {
     const found = snapshot.sessionByHash(hash);
     return found === null ? null : records.show(found.user, found.session);
   };
@@ -38,17 +38,17 @@ export function createSessions(
       const origin = { address, agent: agent.slice(0, AGENT_LENGTH) };
       const session: SessionEntity = { id: generateId(), hash, password, ...moments, ...origin, tickets: [] };
       await records.write(account.id, (all) => [...all.toSorted(byAge).slice(-(MAX_SESSIONS - 1)), session]);
-      const made = known(hash);
+      const made = find(hash);
       if (made !== null) return { secret, session: made.session };
       throw new LoggiaError("unauthorized", "The password was changed meanwhile; sign in with the new one");
     },
     async session(secret) {
       if (!isGeneratedSecret(secret)) return null;
       const hash = hashSecret(secret);
-      const found = known(hash);
+      const found = find(hash);
       if (found !== null) return found;
       await refreshThrottled();
-      return known(hash);
+      return find(hash);
     },
     hasSession: ({ id, user }) => records.show(user, records.find(user, id)) !== null,
     useSession: (session) => records.use(session),

@@ -22,8 +22,8 @@ import type {
   StoredEntity,
 } from "./model.ts";
 
-/** A document as last seen. `entity` is null if it was removed. */
-export type KnownDocument = { readonly version: Version; readonly entity: Entity | null };
+/** A document of the catalog as last read. `entity` is null if it was removed. */
+export type SnapshotEntry = { readonly version: Version; readonly entity: Entity | null };
 
 /**
  * The whole catalog in memory, with indexes that make every read a look-up. It changes only by
@@ -32,11 +32,11 @@ export type KnownDocument = { readonly version: Version; readonly entity: Entity
  */
 export type Snapshot = {
   /**
-   * Applies a document. A version that is not newer than the known one is ignored, so changes may
+   * Applies a document. A version that is not newer than the present one is ignored, so changes may
    * arrive repeatedly and in any order.
    */
   apply(document: Document): void;
-  known(id: string): KnownDocument | null;
+  entry(id: string): SnapshotEntry | null;
   accountEntity(email: string): AccountEntity | null;
   account(email: string): Account | null;
   accountById(id: UserId): Account | null;
@@ -72,7 +72,7 @@ const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
 
 export function createSnapshot(): Snapshot {
-  const known = new Map<string, KnownDocument>();
+  const entries = new Map<string, SnapshotEntry>();
   const accounts = createAccountIndex();
   const logs = createLogIndex((user) => accounts.byId(user) !== null);
   const classes = createClassIndex();
@@ -117,24 +117,24 @@ export function createSnapshot(): Snapshot {
   };
 
   const accountEntity = (email: string): AccountEntity | null => {
-    const entity = known.get(idOf.account(email))?.entity;
+    const entity = entries.get(idOf.account(email))?.entity;
     return entity?.kind === "account" ? entity : null;
   };
   const optionsEntity = (user: UserId, log: LogKey, classKey: string): OptionsEntity | null => {
-    const entity = known.get(idOf.options(user, log, classKey))?.entity;
+    const entity = entries.get(idOf.options(user, log, classKey))?.entity;
     return entity?.kind === "options" && classes.find(log, classKey)?.birth === entity.birth ? entity : null;
   };
 
   return {
     apply(document) {
-      const before = known.get(document.id);
+      const before = entries.get(document.id);
       if (before !== undefined && before.version >= document.version) return;
       const entity = document.body === null ? null : withOwner(document.body as StoredEntity);
-      known.set(document.id, { version: document.version, entity });
+      entries.set(document.id, { version: document.version, entity });
       if (before?.entity) take(before.entity, "drop");
       if (entity !== null) take(entity, "add");
     },
-    known: (id) => known.get(id) ?? null,
+    entry: (id) => entries.get(id) ?? null,
     accountEntity,
     account: (email) => {
       const entity = accountEntity(email);

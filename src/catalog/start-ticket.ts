@@ -21,7 +21,7 @@ export function createStartTicket(
   const { snapshot, writer, passwordMark, refreshThrottled, now } = parts;
   const id = idOf.startTicket();
 
-  const known = (): StartTicketEntity | null => ticketIn(snapshot.known(id)?.entity ?? null);
+  const readTicket = (): StartTicketEntity | null => ticketIn(snapshot.entry(id)?.entity ?? null);
 
   const isOver = ({ user, password, until }: StartTicketEntity): boolean => {
     const now_ms = now();
@@ -40,8 +40,8 @@ export function createStartTicket(
     async useStartTicket(secret) {
       if (!isGeneratedSecret(secret)) return null;
       const hash = hashSecret(secret);
-      if (known()?.hash !== hash) await refreshThrottled();
-      if (known()?.hash !== hash) return null;
+      if (readTicket()?.hash !== hash) await refreshThrottled();
+      if (readTicket()?.hash !== hash) return null;
       let used: StartTicketEntity | null = null;
       await writer.write(id, (current) => {
         const ticket = ticketIn(current);
@@ -51,7 +51,7 @@ export function createStartTicket(
       return used === null || isOver(used) ? null : snapshot.accountById((used as StartTicketEntity).user);
     },
     async removeOver() {
-      const ticket = known();
+      const ticket = readTicket();
       if (ticket === null || !isOver(ticket)) return;
       await writer.write(id, (current) => (ticketIn(current)?.hash === ticket.hash ? null : current));
     },

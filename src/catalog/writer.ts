@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LoggiaError } from "../errors.ts";
 import type { Body, Documents, WriteResult } from "./documents/documents.ts";
 import type { Entity } from "./model.ts";
-import type { KnownDocument, Snapshot } from "./snapshot.ts";
+import type { SnapshotEntry, Snapshot } from "./snapshot.ts";
 
 /**
  * Attempts at a write that conflicts with other processes. Of N processes that contend, one wins
@@ -48,8 +48,8 @@ export function createWriter(parts: {
   ): Promise<Next> => {
     let fromMemory = true;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const known = snapshot.known(id);
-      const current = known?.entity ?? null;
+      const entry = snapshot.entry(id);
+      const current = entry?.entity ?? null;
       let next: Next;
       try {
         next = change(current);
@@ -61,7 +61,7 @@ export function createWriter(parts: {
         continue;
       }
       if (next === current) return next;
-      const result = await send(documents, id, next, known);
+      const result = await send(documents, id, next, entry);
       if (result.kind === "done") {
         snapshot.apply({ id, version: result.version, body: next });
         return next;
@@ -82,9 +82,9 @@ export function createWriter(parts: {
   };
 }
 
-function send(documents: Documents, id: string, next: Body | null, known: KnownDocument | null): Promise<WriteResult> {
-  if (known === null || known.entity === null) return documents.create(id, next!);
-  return next === null ? documents.remove(id, known.version) : documents.replace(id, next, known.version);
+function send(documents: Documents, id: string, next: Body | null, entry: SnapshotEntry | null): Promise<WriteResult> {
+  if (entry === null || entry.entity === null) return documents.create(id, next!);
+  return next === null ? documents.remove(id, entry.version) : documents.replace(id, next, entry.version);
 }
 
 /** Queues work by id, so that conflicts only come from other processes. */

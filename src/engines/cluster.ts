@@ -7,7 +7,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import { readTime } from "../elasticsearch/time.ts";
-import { personOf } from "../ratelimit/person.ts";
+import { quotaOwnerOf } from "../ratelimit/quota-owner.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
@@ -46,7 +46,7 @@ export async function openCluster(
       namespace,
       log,
       beforeRemoval: marks.beforeRemoval,
-      personOf: (key) => personOf(catalog, key),
+      ownerOf: (key) => quotaOwnerOf(catalog, key),
     }),
   );
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));

@@ -20,7 +20,7 @@ export type WriteCoalescerOptions = {
    */
   readonly append_ms: number;
   /** Returns the person whose quota the posts to a log count against. */
-  readonly personOf: (log: LogKey) => string;
+  readonly quotaOwnerOf: (log: LogKey) => string;
   /** Bounds of the queue. Posts beyond them are refused with 503: waiting would delay all posts. */
   readonly maxQueuedEvents: number;
   readonly maxQueuedBytes: number;
@@ -131,7 +131,7 @@ export function createWriteCoalescer({
   append_ms,
   maxQueuedEvents,
   maxQueuedBytes,
-  personOf,
+  quotaOwnerOf,
   usesBusyPoll = false,
 }: WriteCoalescerOptions): WriteCoalescer {
   const queue: QueuedPost[] = [];
@@ -308,7 +308,7 @@ export function createWriteCoalescer({
 
   function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, callbacks: PostCallbacks): void {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
-    const person = personOf(log);
+    const person = quotaOwnerOf(log);
     let own = ofPerson.get(person);
     if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
     if (totals.events > 0 && !hasRoom(own, lines.length, size_bytes)) {

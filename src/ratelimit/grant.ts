@@ -1,9 +1,9 @@
 import type { Catalog, KeyGrant } from "../catalog/catalog.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
-import type { Place } from "./guesses.ts";
+import type { Peer } from "./guesses.ts";
 
 export type GrantOptions = {
-  readonly catalog: Pick<Catalog, "apiKey" | "knownApiKey">;
+  readonly catalog: Pick<Catalog, "apiKey" | "cachedApiKey">;
   readonly limiter: Pick<RateLimiter, "beforeKey" | "wrongKey">;
 };
 
@@ -14,11 +14,11 @@ export type GrantOptions = {
  */
 export async function grantOf(
   secret: string,
-  place: Place,
+  peer: Peer,
   { catalog, limiter }: GrantOptions,
 ): Promise<KeyGrant | null> {
-  limiter.beforeKey(place, secret, () => catalog.knownApiKey(secret)?.id);
-  const grant = catalog.knownApiKey(secret) ?? (await catalog.apiKey(secret));
-  if (grant === null) limiter.wrongKey(place, secret);
+  limiter.beforeKey(peer, secret, () => catalog.cachedApiKey(secret)?.id);
+  const grant = catalog.cachedApiKey(secret) ?? (await catalog.apiKey(secret));
+  if (grant === null) limiter.wrongKey(peer, secret);
   return grant;
 }

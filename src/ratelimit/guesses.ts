@@ -2,8 +2,8 @@ import { isGeneratedApiKey } from "../catalog/secrets.ts";
 import { guessNetworkOf } from "./address.ts";
 import { createBuckets, createRecent } from "./buckets.ts";
 
-/** The origin of a credential. */
-export type Place = {
+/** The sender of a credential. */
+export type Peer = {
   readonly address: string;
   /** The client's own connection; null if a proxy shares it among clients. */
   readonly connection: object | null;
@@ -29,8 +29,8 @@ const FURTHER_SHARE = 2;
 /** How long an address counts as one that has guessed at an account. */
 const TRIED_MS = 3_600_000;
 /** How long an address is known for an account after a right password from there. */
-const PLACE_MS = 30 * 86_400_000;
-const PLACES_PER_ACCOUNT = 16;
+const KNOWN_ADDRESS_MS = 30 * 86_400_000;
+const ADDRESSES_PER_ACCOUNT = 16;
 /** How long a former password does not count as a guess. */
 const FORMER_MS = 600_000;
 /** How far a stored time may lag behind, so that not every request writes one. */
@@ -39,7 +39,7 @@ const CREDENTIALS_PER_CONNECTION = 8;
 
 /**
  * Counts wrong credentials and returns when the next one may be tried. The answer depends on the
- * place and the account, never on whether the credential is right, except on a connection where it
+ * peer and the account, never on whether the credential is right, except on a connection where it
  * was right before. See `docs/decisions/0030-guesses.md`.
  */
 export class Guesses {
@@ -51,7 +51,7 @@ export class Guesses {
   readonly #further;
   readonly #wrong;
   readonly #tried;
-  readonly #places;
+  readonly #addresses;
   readonly #right;
   readonly #connections = new WeakMap<object, Set<string>>();
 
@@ -65,25 +65,25 @@ export class Guesses {
     this.#further = bucketsOf(FURTHER_SHARE);
     this.#wrong = createRecent<true>(maxEntries);
     this.#tried = createRecent<number>(maxEntries);
-    this.#places = createRecent<Map<string, number>>(maxEntries);
+    this.#addresses = createRecent<Map<string, number>>(maxEntries);
     this.#right = createRecent<number>(maxEntries);
   }
 
   /** Returns the seconds until a pair may be tried, 0 if now. */
-  pairWait_s(place: Place, { account, pair }: Pair): number {
-    if (this.#wasRightOn(place.connection, pair)) return 0;
-    if (this.isKnown(place, account)) return this.#own.wait(`${account} ${place.address}`);
-    const network = guessNetworkOf(place.address);
+  pairWait_s(peer: Peer, { account, pair }: Pair): number {
+    if (this.#wasRightOn(peer.connection, pair)) return 0;
+    if (this.isKnown(peer, account)) return this.#own.wait(`${account} ${peer.address}`);
+    const network = guessNetworkOf(peer.address);
     return Math.max(this.#networks.wait(network), this.#shareOfUnknown(network, account).wait(account));
   }
 
-  wrongPair(place: Place, { account, pair }: Pair): void {
+  wrongPair(peer: Peer, { account, pair }: Pair): void {
     // A request sent just before the password changed carries the former one.
     if (this.#isWithin(this.#right.get(pair), FORMER_MS)) return;
-    const network = guessNetworkOf(place.address);
+    const network = guessNetworkOf(peer.address);
     const cost = this.#chargeNetwork(network, pair);
-    if (this.isKnown(place, account)) {
-      this.#own.charge(`${account} ${place.address}`, cost);
+    if (this.isKnown(peer, account)) {
+      this.#own.charge(`${account} ${peer.address}`, cost);
       return;
     }
     this.#shareOfUnknown(network, account).charge(account, cost);
@@ -94,12 +94,12 @@ export class Guesses {
    * Counts a pair from an unknown address that was refused because the queue was full. Otherwise
    * such clients could fill the queue again and again at no cost.
    */
-  refusedPair(place: Place, pair: Pair): void {
-    if (!this.isKnown(place, pair.account)) this.wrongPair(place, pair);
+  refusedPair(peer: Peer, pair: Pair): void {
+    if (!this.isKnown(peer, pair.account)) this.wrongPair(peer, pair);
   }
 
   /** Returns how many guesses count against an address now. */
-  guessesAt({ address }: Place): number {
+  guessesAt({ address }: Peer): number {
     return this.#networks.spent(guessNetworkOf(address));
   }
 
@@ -108,16 +108,16 @@ export class Guesses {
     return this.#first.spent(account) + this.#further.spent(account);
   }
 
-  rightPair(place: Place, { account, pair }: Pair): void {
+  rightPair(peer: Peer, { account, pair }: Pair): void {
     this.notePassword(pair);
-    this.#rememberOn(place.connection, pair);
-    const places = this.#places.get(account) ?? new Map<string, number>();
-    if (this.#isWithin(places.get(place.address), LAG_MS)) return;
+    this.#rememberOn(peer.connection, pair);
+    const addresses = this.#addresses.get(account) ?? new Map<string, number>();
+    if (this.#isWithin(addresses.get(peer.address), LAG_MS)) return;
     // Reinsertion moves the address to the end, so the first one is the least recently used.
-    places.delete(place.address);
-    places.set(place.address, this.#now());
-    if (places.size > PLACES_PER_ACCOUNT) places.delete(places.keys().next().value!);
-    this.#places.set(account, places);
+    addresses.delete(peer.address);
+    addresses.set(peer.address, this.#now());
+    if (addresses.size > ADDRESSES_PER_ACCOUNT) addresses.delete(addresses.keys().next().value!);
+    this.#addresses.set(account, addresses);
   }
 
   /** Remembers a right pair, so that it does not count as a guess after the password changes. */
@@ -126,8 +126,8 @@ export class Guesses {
   }
 
   /** Whether the right password of the account came from this address recently. */
-  isKnown({ address }: Place, account: string): boolean {
-    return this.#isWithin(this.#places.get(account)?.get(address), PLACE_MS);
+  isKnown({ address }: Peer, account: string): boolean {
+    return this.#isWithin(this.#addresses.get(account)?.get(address), KNOWN_ADDRESS_MS);
   }
 
   /**
@@ -136,18 +136,18 @@ export class Guesses {
    * @param idOf finds the key's id; called only if a credential was right on the connection
    *   before
    */
-  keyWait_s({ address, connection }: Place, secret: string, idOf: () => string | undefined): number {
+  keyWait_s({ address, connection }: Peer, secret: string, idOf: () => string | undefined): number {
     const wait_s = this.#networks.wait(guessNetworkOf(address));
     if (wait_s === 0 || isGeneratedApiKey(secret)) return 0;
     if (connection === null || !this.#connections.has(connection)) return wait_s;
     return this.#wasRightOn(connection, `key ${idOf() ?? ""}`) ? 0 : wait_s;
   }
 
-  wrongKey({ address }: Place, secret: string, fingerprint: string): void {
+  wrongKey({ address }: Peer, secret: string, fingerprint: string): void {
     if (!isGeneratedApiKey(secret)) this.#chargeNetwork(guessNetworkOf(address), fingerprint);
   }
 
-  rightKey({ connection }: Place, secret: string, id: string): void {
+  rightKey({ connection }: Peer, secret: string, id: string): void {
     if (!isGeneratedApiKey(secret)) this.#rememberOn(connection, `key ${id}`);
   }
 

@@ -9,20 +9,20 @@ import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
 import type { Budget, Reservation } from "./budget.ts";
 import { Guesses } from "./guesses.ts";
-import type { Pair, Place } from "./guesses.ts";
+import type { Pair, Peer } from "./guesses.ts";
 
 /** Limits for the clients of one process. */
 export type Rates = {
   /** Requests per second from one address. */
   readonly address: number;
-  /** Requests per second by one person, over all of their keys and logs. */
+  /** Requests per second by one quota owner, over all keys and logs. */
   readonly caller: number;
   /** Wrong passwords and keys per minute from one address. */
   readonly failures: number;
-  /** Concurrent queries of one person, and of all. */
+  /** Concurrent queries of one quota owner, and of all. */
   readonly queries: number;
   readonly queriesTotal: number;
-  /** Megabytes that all API responses in progress may take. One person gets half. */
+  /** Megabytes that all API responses in progress may take. One quota owner gets half. */
   readonly answers_mb: number;
 };
 
@@ -65,10 +65,10 @@ export type RateLimiter = {
    */
   enter(request: Sender): string;
   /**
-   * Returns the place where guesses of the sender are counted.
+   * Returns the peer that guesses of the sender are counted for.
    * @param address as {@link RateLimiter.enter} returned it
    */
-  placeOf(sender: Sender, address: string): Place;
+  peerOf(sender: Sender, address: string): Peer;
   /**
    * Returns fingerprints of an e-mail and a password, keyed with a secret of this process.
    * @param account the same for all spellings of an e-mail
@@ -78,22 +78,22 @@ export type RateLimiter = {
    * Called before a pair is checked. Beyond the limit, right and wrong pairs are refused alike.
    * @throws LoggiaError `too_many_requests`
    */
-  beforePair(place: Place, pair: Pair): void;
+  beforePair(peer: Peer, pair: Pair): void;
   /** Whether the right password of the account came from this address recently. */
-  isKnown(place: Place, pair: Pair): boolean;
+  isKnown(peer: Peer, pair: Pair): boolean;
   /** Counts a guess, unless the pair was right until a recent change of the password. */
-  wrongPair(place: Place, pair: Pair): void;
+  wrongPair(peer: Peer, pair: Pair): void;
   /** Counts a pair, right or wrong, that was refused because the queue was full. */
-  refusedPair(place: Place, pair: Pair): void;
+  refusedPair(peer: Peer, pair: Pair): void;
   /** Returns how many guesses count against this address now. */
-  guessesAt(place: Place): number;
+  guessesAt(peer: Peer): number;
   /** Returns how many guesses from unknown addresses count against this account now. */
   failuresOf(pair: Pair): number;
   /**
    * Remembers a right pair and counts the request.
    * @throws LoggiaError `too_many_requests` if this caller sends too many
    */
-  rightPair(place: Place, pair: Pair, caller: string): void;
+  rightPair(peer: Peer, pair: Pair, caller: string): void;
   /**
    * Counts a request with a session.
    * @throws LoggiaError `too_many_requests` if this caller sends too many
@@ -106,13 +106,13 @@ export type RateLimiter = {
    * @param idOf finds the key in memory, if its id matters
    * @throws LoggiaError `too_many_requests` after too many guesses; never for a generated key
    */
-  beforeKey(place: Place, secret: string, idOf: () => string | undefined): void;
-  wrongKey(place: Place, secret: string): void;
+  beforeKey(peer: Peer, secret: string, idOf: () => string | undefined): void;
+  wrongKey(peer: Peer, secret: string): void;
   /**
    * Remembers a right key and counts the request.
    * @throws LoggiaError `too_many_requests` if this caller sends too many
    */
-  rightKey(place: Place, secret: string, id: string, caller: string): void;
+  rightKey(peer: Peer, secret: string, id: string, caller: string): void;
   /**
    * Admits a request whose key is known to be right: all of the steps above in one call. Returns
    * false if any of them refuses; then nothing is counted, and the single steps throw the error.
@@ -190,49 +190,49 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       requireTokens(addresses.take(address), "address", tooManyFromAddress);
       return address;
     },
-    placeOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
+    peerOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
     pairOf: (account, password) => ({
       account: fingerprint(account),
       pair: fingerprint(JSON.stringify([account, password])),
     }),
-    beforePair(place, pair) {
-      requireTokens(guesses.pairWait_s(place, pair), "failures", tooManyGuesses);
+    beforePair(peer, pair) {
+      requireTokens(guesses.pairWait_s(peer, pair), "failures", tooManyGuesses);
     },
-    isKnown: (place, { account }) => guesses.isKnown(place, account),
-    wrongPair(place, pair) {
-      guesses.wrongPair(place, pair);
-      wrong("password", place.address);
+    isKnown: (peer, { account }) => guesses.isKnown(peer, account),
+    wrongPair(peer, pair) {
+      guesses.wrongPair(peer, pair);
+      wrong("password", peer.address);
     },
-    refusedPair: (place, pair) => guesses.refusedPair(place, pair),
-    guessesAt: (place) => guesses.guessesAt(place),
+    refusedPair: (peer, pair) => guesses.refusedPair(peer, pair),
+    guessesAt: (peer) => guesses.guessesAt(peer),
     failuresOf: (pair) => guesses.failuresOf(pair),
-    rightPair(place, pair, caller) {
-      guesses.rightPair(place, pair);
+    rightPair(peer, pair, caller) {
+      guesses.rightPair(peer, pair);
       countCaller(caller);
     },
     countCaller,
     notePassword: ({ pair }) => guesses.notePassword(pair),
-    beforeKey(place, secret, idOf) {
-      requireTokens(guesses.keyWait_s(place, secret, idOf), "failures", tooManyGuesses);
+    beforeKey(peer, secret, idOf) {
+      requireTokens(guesses.keyWait_s(peer, secret, idOf), "failures", tooManyGuesses);
     },
-    wrongKey(place, secret) {
-      guesses.wrongKey(place, secret, fingerprint(secret));
-      wrong("key", place.address);
+    wrongKey(peer, secret) {
+      guesses.wrongKey(peer, secret, fingerprint(secret));
+      wrong("key", peer.address);
     },
-    rightKey(place, secret, id, caller) {
-      guesses.rightKey(place, secret, id);
+    rightKey(peer, secret, id, caller) {
+      guesses.rightKey(peer, secret, id);
       countCaller(caller);
     },
     admit(sender, secret, id, caller) {
       const address = addressOf(sender);
-      const place = { address, connection: connectionOf(sender) };
-      if (guesses.keyWait_s(place, secret, () => id) > 0) return false;
+      const peer = { address, connection: connectionOf(sender) };
+      if (guesses.keyWait_s(peer, secret, () => id) > 0) return false;
       if (addresses.take(address) > 0) return false;
       if (callers.take(caller) > 0) {
         addresses.charge(address, -1);
         return false;
       }
-      guesses.rightKey(place, secret, id);
+      guesses.rightKey(peer, secret, id);
       return true;
     },
     query: (caller, work, gone) => queries.run(caller, () => runForCaller(caller, work, gone), gone),

@@ -112,7 +112,7 @@ test("hooks are created, changed, listed and removed, and generated secrets are 
   const piped = execFile(process.execPath, [LOGGIA, ...words]);
   piped.stdin!.end(`whsec_${"B".repeat(32)}\n`);
   t.deepEqual(await once(piped, "exit"), [0, null]);
-  t.is(service.ports.catalog.knownHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
+  t.is(service.ports.catalog.cachedHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
   await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one setting to change/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", "{"), /--template cannot be read/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", '{"text":"{"}'), /400: The field template\.text/);

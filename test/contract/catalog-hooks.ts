@@ -15,7 +15,7 @@ export async function hooks(t: ExecutionContext, start: () => Promise<Catalog>):
   t.is((await there.receivingHook(SHOP, "GITHUB"))?.secret, made.secret!, "another process looks for it");
   t.is(await there.receivingHook(other, "github"), null);
   t.is(await there.receivingHook(SHOP, "no hook's name"), null);
-  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!);
+  t.is(catalog.cachedHook(SHOP, "github")?.secret, made.secret!);
   t.deepEqual(
     catalog.hooks(SHOP).map((hook) => Object.keys(hook).toSorted()),
     [["created", "kind", "name", "signature", "template"]],
@@ -57,14 +57,14 @@ export async function hooks(t: ExecutionContext, start: () => Promise<Catalog>):
   );
 
   t.is((await catalog.updateHook(SHOP, "github", { signature: "github", template: { text: "{a}" } })).secret, null);
-  t.is(catalog.knownHook(SHOP, "github")?.secret, made.secret!, "kept where none is given");
+  t.is(catalog.cachedHook(SHOP, "github")?.secret, made.secret!, "kept where none is given");
   await catalog.updateHook(SHOP, "github", { signature: "github", secret: "another-secret" });
-  t.like(catalog.knownHook(SHOP, "github"), { secret: "another-secret", template: null });
+  t.like(catalog.cachedHook(SHOP, "github"), { secret: "another-secret", template: null });
   const anew = (await catalog.updateHook(SHOP, "github", { signature: "github", secret: null })).secret!;
   t.regex(anew, /^whsec_/, "drawn where null is given");
-  t.is(catalog.knownHook(SHOP, "github")?.secret, anew);
+  t.is(catalog.cachedHook(SHOP, "github")?.secret, anew);
   await catalog.updateHook(SHOP, "github", { signature: "none" });
-  t.is(catalog.knownHook(SHOP, "github")?.secret, undefined);
+  t.is(catalog.cachedHook(SHOP, "github")?.secret, undefined);
   t.regex((await catalog.updateHook(SHOP, "github", { signature: "github" })).secret!, /^whsec_/, "drawn anew");
   await fails(t, "hook_not_found", catalog.updateHook(SHOP, "gone", {}), /gone/);
   await catalog.deleteHook(SHOP, "GITHUB");

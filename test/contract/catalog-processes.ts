@@ -22,8 +22,8 @@ export async function restart(t: ExecutionContext, start: () => Promise<Catalog>
   t.deepEqual(after.classFilters(SHOP), [filterOf("errors")]);
   t.deepEqual(after.subscribers(SHOP, "errors", "alert"), [ann]);
   t.is(after.savedQuery(SHOP, ann, "all")?.query, "GET events");
-  t.like(after.knownHook(SHOP, "github"), { secret: hook.secret, template: { text: "{a}" } });
-  t.is(after.knownApiKey(secret)?.log, SHOP);
+  t.like(after.cachedHook(SHOP, "github"), { secret: hook.secret, template: { text: "{a}" } });
+  t.is(after.cachedApiKey(secret)?.log, SHOP);
   t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
   await t.notThrowsAsync(after.ping());
 }
@@ -38,13 +38,13 @@ export async function following(t: ExecutionContext, start: () => Promise<Catalo
   await seen("the subscriber", () => there.subscribers(SHOP, "errors", "alert").length === 1);
   t.deepEqual(there.classFilters(SHOP), here.classFilters(SHOP));
   await here.setApiKeyDisabled(SHOP, there.log(SHOP)!.apiKeys[0]!.id, true);
-  await seen("the disabled key", () => there.knownApiKey(secret)?.disabled);
+  await seen("the disabled key", () => there.cachedApiKey(secret)?.disabled);
   await here.setPassword("ann@example.org", "battery staple");
   await seen("the new password", async () => (await there.authenticate("ann@example.org", PASSWORD)) === null);
   t.is((await there.authenticate("ann@example.org", "battery staple"))?.id, ann);
   await here.deleteApiKey(SHOP, there.log(SHOP)!.apiKeys[0]!.id);
   await here.deleteClassFilter(SHOP, "errors");
-  await seen("the removals", () => there.knownApiKey(secret) === null && there.classFilters(SHOP).length === 0);
+  await seen("the removals", () => there.cachedApiKey(secret) === null && there.classFilters(SHOP).length === 0);
   t.deepEqual(there.logs(), here.logs());
 }
 
@@ -92,7 +92,7 @@ export async function concurrency(t: ExecutionContext, start: () => Promise<Cata
     await catalog.refresh();
     t.is(catalog.log(SHOP)?.apiKeys.length, 21);
     t.is(catalog.log(SHOP)?.shares.length, 5);
-    for (const { secret, id } of issued) t.is(catalog.knownApiKey(secret)?.id, id);
+    for (const { secret, id } of issued) t.is(catalog.cachedApiKey(secret)?.id, id);
   }
 }
 

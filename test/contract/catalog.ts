@@ -261,17 +261,17 @@ async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   const catalog = await start();
   await fails(t, "store_unavailable", catalog.apiKey("lg_unknown"), /holds no accounts/);
   const { owner, secret } = await addLog(catalog, SHOP, "ann@example.org");
-  t.like(catalog.knownApiKey(secret), { log: SHOP, scope: "read-write", disabled: false });
-  t.is(catalog.knownApiKey(secret.toUpperCase()), null);
+  t.like(catalog.cachedApiKey(secret), { log: SHOP, scope: "read-write", disabled: false });
+  t.is(catalog.cachedApiKey(secret.toUpperCase()), null);
   t.is(await catalog.apiKey("lg_unknown"), null);
   t.is(await catalog.apiKey(""), null);
   const writer = await catalog.createApiKey(SHOP, "write-only");
   t.not(writer.secret, secret);
   t.deepEqual(await catalog.apiKey(writer.secret), { log: SHOP, id: writer.id, scope: "write-only", disabled: false });
   t.like(await catalog.setApiKeyDisabled(SHOP, writer.id, true), { id: writer.id, disabled: true });
-  t.true(catalog.knownApiKey(writer.secret)?.disabled);
+  t.true(catalog.cachedApiKey(writer.secret)?.disabled);
   t.false((await catalog.setApiKeyDisabled(SHOP, writer.id, false)).disabled);
-  t.false(catalog.knownApiKey(writer.secret)?.disabled);
+  t.false(catalog.cachedApiKey(writer.secret)?.disabled);
   await catalog.deleteApiKey(SHOP, writer.id);
   t.is(await catalog.apiKey(writer.secret), null);
   t.is(catalog.log(SHOP)?.apiKeys.length, 1);
@@ -283,7 +283,7 @@ async function apiKeys(t: ExecutionContext, start: () => Promise<Catalog>): Prom
   const chosen = { display: "X", owner, apiKey: "my-own-secret" };
   const other = parseLogKey("other")!;
   t.is((await catalog.createLog({ ...chosen, key: other })).apiKey.secret, "my-own-secret");
-  t.is(catalog.knownApiKey("my-own-secret")?.log, other);
+  t.is(catalog.cachedApiKey("my-own-secret")?.log, other);
   await fails(t, "conflict", catalog.createLog({ ...chosen, key: parseLogKey("third")! }), /apiKey/);
   await fails(t, "bad_parameter", catalog.createLog({ ...chosen, key: parseLogKey("third")!, apiKey: "short" }));
 }

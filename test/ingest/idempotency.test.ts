@@ -45,7 +45,7 @@ async function house(t: ExecutionContext, settle_ms = 0) {
     const coalescer = createWriteCoalescer({
       bus: appending,
       ids: createIdSource({ now }),
-      personOf: (log) => log,
+      quotaOwnerOf: (log) => log,
       ...bounds,
     });
     const idempotency: Idempotency = createIdempotency({

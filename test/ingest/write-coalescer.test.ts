@@ -23,7 +23,7 @@ const ABSENT = { link: "", tags: [], source: "", user: "", value: null, geo: nul
 const EVENT: ValidatedEvent = { text: "x", ...ABSENT };
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = {
-  personOf: (log: string) => log,
+  quotaOwnerOf: (log: string) => log,
   append_ms: 5_000,
   deadline_ms: 5_000,
   maxQueuedEvents: 1_000,
@@ -250,8 +250,8 @@ test("a log that fills the queue leaves room for others, not for itself", async 
 
 test("logs of one owner share the room left to those with few waiting events", async (t) => {
   await using bus = await openBus(t);
-  const personOf = (log: string) => (log === ATTIC ? "other" : "one");
-  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 100, personOf });
+  const quotaOwnerOf = (log: string) => (log === ATTIC ? "other" : "one");
+  const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, maxQueuedEvents: 100, quotaOwnerOf });
   const taken = (log: string, count: number) => {
     const posts = Array.from({ length: count }, () => coalescer.submit(log as typeof SHOP, EVENT));
     return Promise.allSettled(posts).then((all) => all.filter(({ status }) => status === "fulfilled").length);

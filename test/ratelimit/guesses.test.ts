@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { Guesses } from "../../src/ratelimit/guesses.ts";
-import type { Pair, Place } from "../../src/ratelimit/guesses.ts";
+import type { Pair, Peer } from "../../src/ratelimit/guesses.ts";
 
 const FAILURES = 20;
 const ANN = "ann";
@@ -15,7 +15,7 @@ function guessesAt() {
 }
 
 /** A connection of its own from the given address. */
-const placeAt = (address: string): Place => ({ address, connection: {} });
+const placeAt = (address: string): Peer => ({ address, connection: {} });
 const siteAt = (i: number) => `198.51.${i >> 8}.${i & 255}`;
 
 let drawn = 0;
@@ -23,13 +23,13 @@ const wrongFor = (account: string): Pair => ({ account, pair: `${account}, wrong
 
 /** Tries a wrong pair; false if it is refused. */
 function guess(guesses: Guesses, address: string, pair = wrongFor(ANN)): boolean {
-  const place = placeAt(address);
-  if (guesses.pairWait_s(place, pair) > 0) return false;
-  guesses.wrongPair(place, pair);
+  const peer = placeAt(address);
+  if (guesses.pairWait_s(peer, pair) > 0) return false;
+  guesses.wrongPair(peer, pair);
   return true;
 }
 
-const waitOf = (guesses: Guesses, place: Place, pair = RIGHT) => guesses.pairWait_s(place, pair);
+const waitOf = (guesses: Guesses, peer: Peer, pair = RIGHT) => guesses.pairWait_s(peer, pair);
 
 test("above the limit a right pair waits as long as a wrong one, wherever else it was right", (t) => {
   const { guesses } = guessesAt();
@@ -48,11 +48,11 @@ test("above the limit a right pair waits as long as a wrong one, wherever else i
 
 test("a connection remembers the last right credentials, and only a few", (t) => {
   const { guesses } = guessesAt();
-  const place = placeAt("192.0.2.1");
-  for (let i = 0; i < 9; i++) guesses.rightPair(place, { account: ANN, pair: `right ${i}` });
+  const peer = placeAt("192.0.2.1");
+  for (let i = 0; i < 9; i++) guesses.rightPair(peer, { account: ANN, pair: `right ${i}` });
   while (guess(guesses, "192.0.2.1"));
-  t.true(waitOf(guesses, place, { account: ANN, pair: "right 0" }) > 0);
-  for (let i = 1; i < 9; i++) t.is(waitOf(guesses, place, { account: ANN, pair: `right ${i}` }), 0);
+  t.true(waitOf(guesses, peer, { account: ANN, pair: "right 0" }) > 0);
+  for (let i = 1; i < 9; i++) t.is(waitOf(guesses, peer, { account: ANN, pair: `right ${i}` }), 0);
 });
 
 test("guesses at an account are limited in total over all addresses, whether or not it exists", (t) => {

@@ -5,7 +5,7 @@ import { generateApiKey } from "../../src/catalog/secrets.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import type { RateLimiter, Refusal } from "../../src/ratelimit/rate-limiter.ts";
-import type { Place } from "../../src/ratelimit/guesses.ts";
+import type { Peer } from "../../src/ratelimit/guesses.ts";
 
 function gateAt() {
   let ms = 0;
@@ -21,13 +21,13 @@ function gateAt() {
 const from = (remoteAddress: string) => ({ socket: { remoteAddress }, headers: {} }) as unknown as IncomingMessage;
 
 /** A connection of its own from the given address. */
-const placeAt = (address: string): Place => ({ address, connection: {} });
+const placeAt = (address: string): Peer => ({ address, connection: {} });
 
 /** Tries a wrong key chosen by an operator, as callers of the rate limiter do. */
 function guess(limiter: RateLimiter, address: string, secret: string): void {
-  const place = placeAt(address);
-  limiter.beforeKey(place, secret, () => undefined);
-  limiter.wrongKey(place, secret);
+  const peer = placeAt(address);
+  limiter.beforeKey(peer, secret, () => undefined);
+  limiter.wrongKey(peer, secret);
 }
 
 test("requests are limited per address, with the time to retry", (t) => {
@@ -95,14 +95,14 @@ test("allows twenty guesses and no more within a minute", (t) => {
 test("concurrent guesses are charged afterwards", (t) => {
   const { limiter, pass } = gateAt();
   const secrets = Array.from({ length: 60 }, (_, i) => `guess ${i}`);
-  const place = placeAt("192.0.2.1");
-  const isRefused = () => t.throws(() => limiter.beforeKey(place, "next", () => undefined));
-  for (const secret of secrets) limiter.beforeKey(place, secret, () => undefined);
-  for (const secret of secrets) limiter.wrongKey(place, secret);
+  const peer = placeAt("192.0.2.1");
+  const isRefused = () => t.throws(() => limiter.beforeKey(peer, "next", () => undefined));
+  for (const secret of secrets) limiter.beforeKey(peer, secret, () => undefined);
+  for (const secret of secrets) limiter.wrongKey(peer, secret);
   pass(119);
   isRefused();
   pass(5);
-  t.notThrows(() => limiter.beforeKey(place, "next", () => undefined));
+  t.notThrows(() => limiter.beforeKey(peer, "next", () => undefined));
 });
 
 test("a client with an old password is limited later than one that guesses", (t) => {

@@ -9,7 +9,7 @@ import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
 import type { Annotations, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
-import { EVENT_BYTES, sizeOfEvents } from "../memory.ts";
+import { EVENT_BYTES, sizeOfEvents } from "../response-sizes.ts";
 import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 

@@ -13,7 +13,7 @@ import type { PlannedGroups, PlannedQuery } from "../../query/planned-query.ts";
 import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
 import { readQueryOrFilters } from "../requested-query.ts";
-import { personOfCaller } from "../caller.ts";
+import { quotaOwnerOfCaller } from "../caller.ts";
 import { authenticated, logKeyOf } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { showsAttributes } from "../event-view.ts";
@@ -21,7 +21,7 @@ import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
 import { hintsBeforeResults, withHints } from "../hints.ts";
 import { endAtReadWatermark } from "../list.ts";
-import { estimateGroupsSize, sizeOfGroups, USER_BYTES } from "../memory.ts";
+import { estimateGroupsSize, sizeOfGroups, USER_BYTES } from "../response-sizes.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
@@ -61,9 +61,9 @@ type Export = { readonly question: PlannedQuery; readonly format: ExportFormat; 
 
 async function streamOf(context: Context, call: ApiCall, { question, format, trailer }: Export): Promise<Streamed> {
   const { store, limiter, catalog } = context;
-  const person = personOfCaller(catalog, call.caller);
+  const quotaOwner = quotaOwnerOfCaller(catalog, call.caller);
   // Each store query counts as one of the caller's.
-  const ask: Ask = (work) => limiter.query(person, work, call.gone);
+  const ask: Ask = (work) => limiter.query(quotaOwner, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
     stream(writerOf(format, kind), pages, trailer);
   switch (question.kind) {

@@ -5,11 +5,11 @@ import type { LogKey } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
 import type { Reply, Route } from "../../http/route.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
-import { personOfCaller } from "../caller.ts";
+import { quotaOwnerOfCaller } from "../caller.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { eventAsJson } from "../event-view.ts";
 import { readJson } from "../input.ts";
-import { EVENT_BYTES } from "../memory.ts";
+import { EVENT_BYTES } from "../response-sizes.ts";
 import { PreviewedFilter } from "../schemas/inputs.ts";
 import { managed } from "./json.ts";
 import { requireAdministered } from "./logs.ts";
@@ -25,7 +25,7 @@ export function classPreviewRoute(context: Context): Route {
     const { from, to, ...filter } = await readJson(context, call, PreviewedFilter);
     const conditions = [...conditionsOf(filter), ...readRange(from, to)];
     const work = () => preview(context, call, key, { kind: "and", conditions });
-    return await context.limiter.query(personOfCaller(context.catalog, call.caller), work, call.gone);
+    return await context.limiter.query(quotaOwnerOfCaller(context.catalog, call.caller), work, call.gone);
   });
 }
 

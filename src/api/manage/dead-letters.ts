@@ -4,7 +4,7 @@ import type { Method, Route } from "../../http/route.ts";
 import type { DeadLetterSummary, Operations } from "../../operations/operations.ts";
 import type { ApiCall, ApiHandler, Context } from "../context.ts";
 import { readJson } from "../input.ts";
-import { DEAD_LETTER_BYTES } from "../memory.ts";
+import { DEAD_LETTER_BYTES } from "../response-sizes.ts";
 import { RedriveOrder } from "../schemas/operations.ts";
 import { ok } from "./json.ts";
 

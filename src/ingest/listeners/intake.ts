@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey } from "../../events/event.ts";
-import { personOf } from "../../ratelimit/person.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { postTimesBy } from "../posting/created.ts";
 import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
@@ -40,7 +40,7 @@ export class Intake {
     this.#tally = tally;
     this.#log = log;
     this.#tags = tags;
-    this.#person = personOf(context.catalog, log);
+    this.#person = quotaOwnerOf(context.catalog, log);
     this.#share = context.memory.enter(this.#person);
   }
 

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
 import { authorizeByKey } from "../protocols/authorize.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
@@ -16,7 +16,7 @@ export class Sink {
   readonly #context: ListenerContext;
   readonly #tally: ListenerTally;
   readonly #route: RouteSettings;
-  readonly #place: Place;
+  readonly #place: Peer;
   readonly #intakes = new Map<LogKey, Intake>();
   /** Logs of API keys, cached until the next {@link flush}. */
   readonly #logs = new Map<string, LogKey | null>();
@@ -27,7 +27,7 @@ export class Sink {
     context: ListenerContext,
     tally: ListenerTally,
     route: RouteSettings,
-    place: Place,
+    place: Peer,
     { drops = false }: { drops?: boolean } = {},
   ) {
     this.#context = context;

@@ -3,7 +3,7 @@ import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../errors.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
@@ -14,7 +14,7 @@ import type { ListenerName, ListenerTally } from "./tally.ts";
 /** A connection from an address that has a route. */
 export type Connection = {
   readonly socket: Socket;
-  readonly place: Place;
+  readonly place: Peer;
   readonly route: RouteSettings;
   readonly tally: ListenerTally;
 };
@@ -150,7 +150,7 @@ class TcpListener implements Listening {
       return;
     }
     const sender = { socket, headers: {} };
-    const place = this.#options.context.limiter.placeOf(sender, address);
+    const place = this.#options.context.limiter.peerOf(sender, address);
     const stream = this.#options.open({ socket, place, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };

@@ -7,8 +7,8 @@ import { type LogKey, parseLogKey } from "../../events/event.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import { grantOf } from "../../ratelimit/grant.ts";
 import type { GrantOptions } from "../../ratelimit/grant.ts";
-import { personOf } from "../../ratelimit/person.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
 
 const BEARER = /^bearer +(\S+) *$/i;
 
@@ -38,13 +38,13 @@ export type AuthorizeOptions = GrantOptions & {
 export async function authorize(
   path: string,
   secret: string,
-  place: Place,
+  place: Peer,
   options: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") throw keyMissing();
   const found = await grantOf(secret, place, options);
   const grant = requireKeyOf(found, parseLogKey(path));
-  options.limiter.rightKey(place, secret, grant.id, personOf(options.catalog, grant.log));
+  options.limiter.rightKey(place, secret, grant.id, quotaOwnerOf(options.catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }
@@ -65,7 +65,7 @@ export function authorizeFromMemory(
   sender: Parameters<RateLimiter["admit"]>[0],
   { catalog, limiter }: Pick<AuthorizeOptions, "catalog"> & { readonly limiter: Pick<RateLimiter, "admit"> },
 ): LogKey | null {
-  const grant = secret === "" ? null : catalog.knownApiKey(secret);
+  const grant = secret === "" ? null : catalog.cachedApiKey(secret);
   if (!mayPost(grant, path)) return null;
-  return limiter.admit(sender, secret, grant.id, personOf(catalog, grant.log)) ? grant.log : null;
+  return limiter.admit(sender, secret, grant.id, quotaOwnerOf(catalog, grant.log)) ? grant.log : null;
 }

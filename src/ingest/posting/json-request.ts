@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
-import { personOf } from "../../ratelimit/person.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
 import { parseForm } from "../../http/form.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
@@ -63,7 +63,7 @@ function typeOf(contentType: string | undefined, query: URLSearchParams): "lines
 /** Handles a request with a JSON content type; null if it has another. */
 export async function takeJson(
   request: IncomingMessage,
-  place: Place,
+  place: Peer,
   path: string,
   query: URLSearchParams,
   options: JsonPostOptions,
@@ -100,7 +100,7 @@ async function takeBody(
 ): Promise<JsonPost> {
   // A small JSON body may be a single event, which needs no more memory than a form.
   const needsRoom = type === "lines" || !isSmall(request);
-  const enter = () => enterBatch(personOf(options.catalog, log), options.batchCounts);
+  const enter = () => enterBatch(quotaOwnerOf(options.catalog, log), options.batchCounts);
   let release = needsRoom ? await orDiscard(request, enter) : null;
   try {
     const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;

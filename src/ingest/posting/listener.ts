@@ -15,7 +15,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { forwardingOf } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
 import { readBody } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { addFastPath } from "../../http/fast-path/fast-path.ts";
@@ -201,7 +201,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   let hints: Hints = {};
   try {
     requireHost(request);
-    const place = options.limiter.placeOf(request, options.limiter.enter(request));
+    const place = options.limiter.peerOf(request, options.limiter.enter(request));
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
@@ -303,7 +303,7 @@ function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): 
 }
 
 /** Stores the event, or an error event that describes its faults. */
-async function post(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
+async function post(path: string, fields: URLSearchParams, place: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
@@ -324,7 +324,7 @@ function looksLikeForm(fields: URLSearchParams): boolean {
 }
 
 /** Stores what was posted about a user, or an error event. Returns the user as posted. */
-async function postUser(path: string, fields: URLSearchParams, place: Place, options: Options): Promise<string> {
+async function postUser(path: string, fields: URLSearchParams, place: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
   const read = validateVisit(fields, limits);

@@ -4,8 +4,8 @@ import { LoggiaError } from "../../errors.ts";
 import { parseLogKey } from "../../events/event.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import { grantOf } from "../../ratelimit/grant.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
-import { personOf } from "../../ratelimit/person.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 
 type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimiter };
 
@@ -17,7 +17,7 @@ type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimit
 export async function authorizeByKey(
   secret: string,
   logOfPath: string | null,
-  place: Place,
+  place: Peer,
   { catalog, limiter }: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") {
@@ -25,7 +25,7 @@ export async function authorizeByKey(
   }
   const found = await grantOf(secret, place, { catalog, limiter });
   const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
-  limiter.rightKey(place, secret, grant.id, personOf(catalog, grant.log));
+  limiter.rightKey(place, secret, grant.id, quotaOwnerOf(catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }

@@ -9,8 +9,8 @@ import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { Place } from "../../ratelimit/guesses.ts";
-import { personOf } from "../../ratelimit/person.ts";
+import type { Peer } from "../../ratelimit/guesses.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
@@ -64,7 +64,7 @@ export async function serveProtocol(
   request: IncomingMessage,
   response: ServerResponse,
   { endpoint, logOfPath, secret }: Match,
-  place: Place,
+  place: Peer,
   options: ServeOptions,
 ): Promise<Served> {
   if (endpoint.kind === "info") {
@@ -89,7 +89,7 @@ async function take(
   request: IncomingMessage,
   response: ServerResponse,
   { endpoint, logOfPath, secret }: PostMatch,
-  place: Place,
+  place: Peer,
   options: ServeOptions,
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
@@ -102,7 +102,7 @@ async function take(
     return { ...(await authorizeByKey(key, logOfPath, place, options)), hook: null, sent: null };
   });
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
-  const share = memory.enter(personOf(catalog, admitted.log));
+  const share = memory.enter(quotaOwnerOf(catalog, admitted.log));
   try {
     const choice = choiceOf(query, headers);
     const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };

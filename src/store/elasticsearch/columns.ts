@@ -31,15 +31,15 @@ const MAX_INDICES = 8;
 export class ColumnsOfLogs {
   readonly #client: Client;
   readonly #names: Names;
-  readonly #personOf: (log: LogKey) => string;
+  readonly #ownerOf: (log: LogKey) => string;
   /** By index, the most recently used last. */
   readonly #indices = new Map<string, ColumnsOfIndex>();
 
-  /** @param personOf returns the user to whom a log is charged */
-  constructor(client: Client, names: Names, personOf: (log: LogKey) => string) {
+  /** @param ownerOf returns the user to whom a log is charged */
+  constructor(client: Client, names: Names, ownerOf: (log: LogKey) => string) {
     this.#client = client;
     this.#names = names;
-    this.#personOf = personOf;
+    this.#ownerOf = ownerOf;
   }
 
   /**
@@ -54,7 +54,7 @@ export class ColumnsOfLogs {
       for (const old of this.#indices.keys()) if (this.#indices.size >= MAX_INDICES) this.#indices.delete(old);
     } else this.#indices.delete(index);
     this.#indices.set(index, columns);
-    return columns.of(log, this.#personOf(log));
+    return columns.of(log, this.#ownerOf(log));
   }
 }
 
@@ -78,37 +78,37 @@ class ColumnsOfIndex {
     this.#index = index;
   }
 
-  async of(log: LogKey, person: string): Promise<(key: string) => boolean> {
+  async of(log: LogKey, owner: string): Promise<(key: string) => boolean> {
     if (performance.now() - this.#refreshedAt_ms > REFRESH_MS) this.#refresh();
     await this.#existing;
     let reading = this.#logs.get(log);
     if (reading === undefined) {
-      reading = this.#readLog(log, person);
+      reading = this.#readLog(log, owner);
       reading.catch(() => this.#logs.delete(log));
       this.#logs.set(log, reading);
     }
     const columns = await reading;
-    const isNew = (key: string): boolean => columns.size < MAX_COLUMNS_OF_LOG && this.#allocate(key, person);
+    const isNew = (key: string): boolean => columns.size < MAX_COLUMNS_OF_LOG && this.#allocate(key, owner);
     return (key) => columns.has(key) || (isNew(key) && columns.add(key).has(key));
   }
 
   /** Gives a name columns if the user has room. @returns whether it has columns */
-  #allocate(key: string, person: string): boolean {
+  #allocate(key: string, owner: string): boolean {
     if (this.#ownerOfColumn.has(key)) return true;
-    const own = this.#countOfOwner.get(person) ?? 0;
+    const own = this.#countOfOwner.get(owner) ?? 0;
     const others = this.#ownerOfColumn.size - own;
     if (own >= (MAX_COLUMNS - others) * MAX_SHARE_OF_OWNER) return false;
-    this.#assign(key, person);
+    this.#assign(key, owner);
     return true;
   }
 
-  #assign(key: string, person: string): void {
-    this.#ownerOfColumn.set(key, person);
-    this.#countOfOwner.set(person, (this.#countOfOwner.get(person) ?? 0) + 1);
+  #assign(key: string, owner: string): void {
+    this.#ownerOfColumn.set(key, owner);
+    this.#countOfOwner.set(owner, (this.#countOfOwner.get(owner) ?? 0) + 1);
   }
 
   /** Reads the names of a log: those with columns in the index first, then the most frequent. */
-  async #readLog(log: LogKey, person: string): Promise<Set<string>> {
+  async #readLog(log: LogKey, owner: string): Promise<Set<string>> {
     const terms = { field: ATTRIBUTE_PATHS.keys, size: MAX_COLUMNS_OF_LOG };
     const { aggregations } = await translated(() =>
       searcherOf(
@@ -129,10 +129,10 @@ class ColumnsOfIndex {
     const columns = new Set<string>();
     for (const { key } of [...(aggregations?.["taken"]?.buckets ?? []), ...(aggregations?.["keys"]?.buckets ?? [])]) {
       const name = key as string;
-      if (columns.size >= MAX_COLUMNS_OF_LOG || !this.#allocate(name, person)) continue;
+      if (columns.size >= MAX_COLUMNS_OF_LOG || !this.#allocate(name, owner)) continue;
       if (this.#ownerOfColumn.get(name) === NO_OWNER) {
         this.#countOfOwner.set(NO_OWNER, this.#countOfOwner.get(NO_OWNER)! - 1);
-        this.#assign(name, person);
+        this.#assign(name, owner);
       }
       columns.add(name);
     }

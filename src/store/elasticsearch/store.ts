@@ -56,7 +56,7 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   /** Called and awaited before retention removes a part, which may then be kept after all. */
   readonly beforeRemoval?: (part: StorePart) => Promise<void>;
   /** Returns the user to whom a log is charged. Default: each log by itself. */
-  readonly personOf?: (log: LogKey) => string;
+  readonly ownerOf?: (log: LogKey) => string;
 };
 
 /** Longest duration of a query in all. */
@@ -70,7 +70,7 @@ const QUESTION_MS = 30_000;
  * @throws StartError if a later release has changed the layout; LoggiaError `store_unavailable`
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
-  const { client, namespace, log, beforeRemoval = async () => {}, personOf = (key) => key } = options;
+  const { client, namespace, log, beforeRemoval = async () => {}, ownerOf = (key) => key } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
@@ -87,7 +87,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
   log.info({ namespace }, "elasticsearch: index templates are installed");
-  const columns = new ColumnsOfLogs(client, names, personOf);
+  const columns = new ColumnsOfLogs(client, names, ownerOf);
   const hints = new DistinctHints();
   const recovery = createRecovery({ client, names, columns, log });
   recovery.check();

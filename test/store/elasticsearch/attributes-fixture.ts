@@ -31,13 +31,13 @@ type Place = { readonly store: Store; readonly names: Names; readonly reopen: ()
  * Opens a store in a namespace of the test's own.
  * @param prepare creates the contents of the cluster before the store is opened
  * @param own the client of the store
- * @param personOf the owner of a log; each log has its own by default
+ * @param ownerOf the owner of a log; each log has its own by default
  */
 export async function open(
   t: ExecutionContext,
   prepare: (names: Names) => Promise<void> = async () => {},
   own = client,
-  personOf: (log: LogKey) => string = (log) => log,
+  ownerOf: (log: LogKey) => string = (log) => log,
 ): Promise<Place> {
   t.timeout(240_000);
   const namespace = uniqueName("attributes");
@@ -49,7 +49,7 @@ export async function open(
   });
   await prepare(names);
   const reopen = async (): Promise<Store> => {
-    const store = await openElasticsearchStore({ client: own, namespace, log: SILENT, personOf });
+    const store = await openElasticsearchStore({ client: own, namespace, log: SILENT, ownerOf });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;
   };

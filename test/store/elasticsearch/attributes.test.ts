@@ -61,8 +61,8 @@ serially("attributes: ten thousand names in one log do not fail and leave column
 
 serially("attributes: the logs of one account leave room in an index for those of others", async (t) => {
   const mine = new Set(Array.from({ length: 14 }, newLog));
-  const personOf = (log: LogKey): string => (mine.has(log) ? "ann" : log);
-  const { store, names, reopen } = await open(t, undefined, client, personOf);
+  const ownerOf = (log: LogKey): string => (mine.has(log) ? "ann" : log);
+  const { store, names, reopen } = await open(t, undefined, client, ownerOf);
   const wild = [...mine].flatMap((log, of) =>
     Array.from({ length: 2 }, (_, i) => {
       const odd = Array.from({ length: 256 }, (_, k) => [`of ${of} ${k}`, k % 2 === 0 ? k + i : `V${k}`] as const);

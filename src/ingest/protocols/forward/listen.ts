@@ -2,7 +2,7 @@ import { encode } from "@msgpack/msgpack";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../../errors.ts";
-import { personOf } from "../../../ratelimit/person.ts";
+import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import { appendWithRetry } from "../../listeners/retry.ts";
@@ -69,7 +69,7 @@ class ForwardStream implements Stream {
     this.#connection = connection;
     this.#context = context;
     this.#sink = new Sink(context, tally, route, place);
-    this.#person = personOf(context.catalog, route.log!);
+    this.#person = quotaOwnerOf(context.catalog, route.log!);
     this.#share = context.memory.enter(this.#person);
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);

@@ -9,8 +9,8 @@ import type { PostClock } from "../../../events/clock.ts";
 import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
 import type { RateLimiter } from "../../../ratelimit/rate-limiter.ts";
-import type { Place } from "../../../ratelimit/guesses.ts";
-import { personOf } from "../../../ratelimit/person.ts";
+import type { Peer } from "../../../ratelimit/guesses.ts";
+import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import { authorizeByKey } from "../authorize.ts";
 import type { BodyMemory, MemoryShare } from "../body-memory.ts";
 import { isSigned, signatureOf } from "./signatures.ts";
@@ -49,13 +49,13 @@ export type Admitted = {
 export async function admitHook(
   request: IncomingMessage,
   { name, logOfPath, key }: { readonly name: string; readonly logOfPath: string | null; readonly key: string },
-  place: Place,
+  place: Peer,
   options: AdmitOptions,
 ): Promise<Admitted> {
   const { catalog } = options;
   // If a key suffices without a hook, do not wait for one that was possibly just created.
   const find = async (log: LogKey): Promise<ReceivingHook | null> =>
-    key !== "" && READY_HOOKS.has(name) ? catalog.knownHook(log, name) : await catalog.receivingHook(log, name);
+    key !== "" && READY_HOOKS.has(name) ? catalog.cachedHook(log, name) : await catalog.receivingHook(log, name);
   const log = logOfPath === null ? null : parseLogKey(logOfPath);
   if (log !== null) {
     const hook = await find(log);
@@ -72,7 +72,7 @@ export async function admitHook(
 async function admitSigned(
   request: IncomingMessage,
   { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
-  place: Place,
+  place: Peer,
   { catalog, limiter, clock = HOST_CLOCK, unverified }: AdmitOptions,
 ): Promise<Admitted> {
   const { name, signature, secret = "" } = hook;
@@ -90,7 +90,7 @@ async function admitSigned(
       if (isGuessable) limiter.wrongKey(place, guess);
       throw unsigned();
     }
-    const person = personOf(catalog, log);
+    const person = quotaOwnerOf(catalog, log);
     if (isGuessable) limiter.rightKey(place, guess, `${log} ${id}`, person);
     else limiter.countCaller(person);
     return { log, id, hook, sent };

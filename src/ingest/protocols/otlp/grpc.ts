@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { Sender } from "../../../ratelimit/address.ts";
-import { personOf } from "../../../ratelimit/person.ts";
+import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import { shedConnections } from "../../../http/limits/connections.ts";
 import { listenOn } from "../../../http/listen.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
@@ -138,13 +138,13 @@ class GrpcListener {
   ): Promise<Uint8Array> {
     const { limiter, catalog, memory } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
-    const found = limiter.placeOf(sender, limiter.enter(sender));
+    const found = limiter.peerOf(sender, limiter.enter(sender));
     const place = { ...found, connection: found.connection === null ? null : session };
     if (headers[":path"] !== EXPORT) {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
     const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, place, this.#context);
-    const share = memory.enter(personOf(catalog, grant.log));
+    const share = memory.enter(quotaOwnerOf(catalog, grant.log));
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
       const body = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms });

@@ -5,7 +5,7 @@ import type { EventId } from "../../../events/id.ts";
 import type { Condition } from "../../../query/plan.ts";
 import { splitId } from "../database/schema.ts";
 import { FilterMemory } from "./filter-memory.ts";
-import type { KnownBlock } from "./filter-memory.ts";
+import type { FilteredBlock } from "./filter-memory.ts";
 import { FilterTables } from "./filter-tables.ts";
 import type { Span } from "./filter-tables.ts";
 import { idRanges } from "./id-ranges.ts";
@@ -58,7 +58,7 @@ export class BlockIndex implements AsyncDisposable {
   readonly #log: Logger;
   readonly #tables: FilterTables;
   /** Ordered by first id. Blocks may overlap; each of them is valid. */
-  #blocks: KnownBlock[] = [];
+  #blocks: FilteredBlock[] = [];
   #tailFrom = 0n;
   #tailRows = 0;
   #tailLast: bigint | null = null;
@@ -144,7 +144,7 @@ export class BlockIndex implements AsyncDisposable {
   }
 
   /** Returns the blocks that need not be scanned. */
-  #without(where: Condition): readonly KnownBlock[] {
+  #without(where: Condition): readonly FilteredBlock[] {
     const condition = tokenCondition(where);
     if (condition === null) return [];
     try {

@@ -6,7 +6,7 @@ import { TokenFilter } from "./token-filter.ts";
 import type { TokenSet } from "./token-filter.ts";
 
 /** A block whose filter may move. `filter` is null if only DuckDB has it: then it is scanned. */
-export type KnownBlock = Span & { filter: TokenSet | null };
+export type FilteredBlock = Span & { filter: TokenSet | null };
 
 /** Share of the limit that is left in memory when it is exceeded. The rest becomes one file. */
 const KEPT = 7 / 8;
@@ -19,7 +19,7 @@ export class FilterMemory implements AsyncDisposable {
   readonly #limit_bytes: number;
   readonly #path: string;
   readonly #log: Logger;
-  readonly #files = new Map<FilterFile, readonly KnownBlock[]>();
+  readonly #files = new Map<FilterFile, readonly FilteredBlock[]>();
   #count = 0;
   #moving: Promise<void> | null = null;
   #closed = false;
@@ -36,16 +36,16 @@ export class FilterMemory implements AsyncDisposable {
    * Never rejects.
    * @param blocks the present blocks, oldest first
    */
-  fit(blocks: () => readonly KnownBlock[]): Promise<void> {
+  fit(blocks: () => readonly FilteredBlock[]): Promise<void> {
     return (this.#moving ??= this.#fit(blocks).finally(() => (this.#moving = null)));
   }
 
-  async #fit(blocks: () => readonly KnownBlock[]): Promise<void> {
+  async #fit(blocks: () => readonly FilteredBlock[]): Promise<void> {
     for (;;) {
       const present = blocks();
       let size = present.reduce((sum, { filter }) => sum + sizeOf(filter), 0);
       if (size <= this.#limit_bytes || this.#closed) return;
-      const oldest: (KnownBlock & { filter: TokenFilter })[] = [];
+      const oldest: (FilteredBlock & { filter: TokenFilter })[] = [];
       for (const block of present) {
         if (size <= this.#limit_bytes * KEPT) break;
         if (!isInMemory(block)) continue;
@@ -56,7 +56,7 @@ export class FilterMemory implements AsyncDisposable {
     }
   }
 
-  async #move(blocks: readonly (KnownBlock & { filter: TokenFilter })[]): Promise<void> {
+  async #move(blocks: readonly (FilteredBlock & { filter: TokenFilter })[]): Promise<void> {
     let file: FilterFile | null = null;
     try {
       this.#count += 1;
@@ -71,7 +71,7 @@ export class FilterMemory implements AsyncDisposable {
         "filters of words do not fit into memory and cannot be written to a file; their events are always scanned",
       );
     }
-    for (const [place, block] of blocks.entries()) (block as KnownBlock).filter = file?.filter(place) ?? null;
+    for (const [place, block] of blocks.entries()) (block as FilteredBlock).filter = file?.filter(place) ?? null;
   }
 
   /** Frees what a query has read. */
@@ -80,7 +80,7 @@ export class FilterMemory implements AsyncDisposable {
   }
 
   /** Closes the files of which no block is left. */
-  closeUnused(present: readonly KnownBlock[]): void {
+  closeUnused(present: readonly FilteredBlock[]): void {
     const left = new Set(present);
     for (const [file, blocks] of this.#files) {
       if (blocks.some((block) => left.has(block))) continue;
@@ -96,7 +96,7 @@ export class FilterMemory implements AsyncDisposable {
   }
 }
 
-function isInMemory(block: KnownBlock): block is KnownBlock & { filter: TokenFilter } {
+function isInMemory(block: FilteredBlock): block is FilteredBlock & { filter: TokenFilter } {
   return block.filter instanceof TokenFilter;
 }
 

@@ -14,7 +14,7 @@ import { quoted } from "../compile/compile.ts";
 import { transaction } from "../database/database.ts";
 import { toRe2 } from "../compile/regexp.ts";
 import { encodeId, foldedUnlessAscii } from "../database/schema.ts";
-import { distinct, knownIds } from "./write.ts";
+import { distinct, storedIds } from "./write.ts";
 
 const VISITS_SHAPE = JSON.stringify([
   {
@@ -36,7 +36,7 @@ export async function insertVisits(
   high: string,
 ): Promise<string> {
   const fresh = distinct(visits, ({ id }) => id);
-  const known = await knownIds(
+  const known = await storedIds(
     connection,
     "visits",
     fresh.filter(({ id }) => id <= high).map(({ id }) => id),

@@ -66,7 +66,7 @@ export async function insertEvents(
 async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, high: string): Promise<DuckdbEvents> {
   const ids = events.ids();
   const old = ids.filter((id) => id <= high);
-  const seen = new Set(await knownIds(connection, "events", old));
+  const seen = new Set(await storedIds(connection, "events", old));
   const isUnknown = (id: EventId): boolean => seen.size < seen.add(id).size;
   const places = [...ids.keys()].filter((place) => events.faults.has(place) || isUnknown(ids[place]!));
   return places.length === ids.length ? events : events.pick(places);
@@ -84,8 +84,8 @@ export async function insertAlerts(
 ): Promise<string> {
   const fresh = distinct(alerts, ({ user, event }) => `${event.id} ${user}`);
   const old = fresh.filter(({ event }) => event.id <= high).map(({ event }) => event.id);
-  const gone = await knownIds(connection, "deleted_events", old);
-  const known = await knownAlerts(connection, old);
+  const gone = await storedIds(connection, "deleted_events", old);
+  const known = await storedAlerts(connection, old);
   const unknown = fresh.filter(({ user, event }) => !gone.has(event.id) && !known.has(`${event.id} ${user}`));
   if (unknown.length > 0) {
     const rows = new Rows(pool);
@@ -106,7 +106,7 @@ export function distinct<T>(items: readonly T[], keyOf: (item: T) => string): T[
 }
 
 /** Returns those of `ids` that a table holds; for `events`, including deleted ones. */
-export async function knownIds(
+export async function storedIds(
   connection: DuckDBConnection,
   table: "events" | "deleted_events" | "visits",
   ids: readonly EventId[],
@@ -118,7 +118,7 @@ export async function knownIds(
   return new Set((result.getRows() as [bigint, number][]).map(([hi, lo]) => joinId(hi, lo)));
 }
 
-async function knownAlerts(connection: DuckDBConnection, ids: readonly EventId[]): Promise<ReadonlySet<string>> {
+async function storedAlerts(connection: DuckDBConnection, ids: readonly EventId[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   const sql = `${WITH_IDS} select id_hi, id_lo, user_id from alerts where ${HAS_ID}`;
   const result = await connection.runAndReadAll(sql, idParameters(ids));
@@ -187,7 +187,7 @@ export async function insertDeletions(
   high: HighWater,
 ): Promise<HighWater> {
   const ids = distinct(deletions, ({ event }) => event).map(({ event }) => event);
-  const known = await knownIds(connection, "deleted_events", ids);
+  const known = await storedIds(connection, "deleted_events", ids);
   const isOfEvent = ({ alertOf }: Deletion): boolean => alertOf === null;
   const gone = new Set(deletions.filter(isOfEvent).map(({ event }) => event));
   const events = [...gone].filter((id) => !known.has(id));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 
 import { FilterMemory } from "../../../../src/store/duckdb/blocks/filter-memory.ts";
-import type { KnownBlock } from "../../../../src/store/duckdb/blocks/filter-memory.ts";
+import type { FilteredBlock } from "../../../../src/store/duckdb/blocks/filter-memory.ts";
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
@@ -12,7 +12,7 @@ import { temporaryFolder } from "../../../support/temporary.ts";
 const TOKENS = 1_000;
 
 /** Returns blocks, each with the tokens of its number times 10,000 and the following ones. */
-function blocksOf(count: number): KnownBlock[] {
+function blocksOf(count: number): FilteredBlock[] {
   return Array.from({ length: count }, (_, n) => {
     const list = new TokenList();
     for (let i = 0; i < TOKENS; i++) list.add(n * 10_000 + i);
@@ -20,7 +20,7 @@ function blocksOf(count: number): KnownBlock[] {
   });
 }
 
-const inMemory = ({ filter }: KnownBlock): boolean => filter instanceof TokenFilter;
+const inMemory = ({ filter }: FilteredBlock): boolean => filter instanceof TokenFilter;
 
 /** Returns the open files of this process below a folder, also those without a name. */
 function openBelow(folder: string): string[] {

@@ -3,7 +3,7 @@ import { pino } from "pino";
 
 import { authenticated } from "../../src/api/context.ts";
 import type { Context } from "../../src/api/context.ts";
-import { sizeOfEvents, sizeOfGroups } from "../../src/api/memory.ts";
+import { sizeOfEvents, sizeOfGroups } from "../../src/api/response-sizes.ts";
 import { showEvents } from "../../src/api/event-view.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";

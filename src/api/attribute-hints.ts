@@ -16,7 +16,7 @@ const MAX_CACHED_NAMES = 200_000;
  * Finds attributes that no event has. Known names are cached, so that most queries cost the store
  * nothing; an unknown name is looked up every time.
  */
-export class KnownAttributes {
+export class AttributeHints {
   readonly #store: Pick<Store, "attributeNames">;
   readonly #cached = new Map<LogKey, ReadonlySet<string>>();
   #count = 0;

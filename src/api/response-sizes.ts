@@ -1,53 +1,9 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import type { Reservation } from "../ratelimit/budget.ts";
-import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { Format } from "../http/formats.ts";
 import type { PlannedGroups } from "../query/planned-query.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
 import type { FieldSummary, FieldsQuery, Group, Annotations } from "../store/store.ts";
-
-/**
- * Memory budget of one response. It is taken before the store is queried, resized to the actual
- * result, and released when the client has read the response or disconnected.
- */
-export class AnswerMemory {
-  readonly #limiter: Pick<RateLimiter, "reserveResponse">;
-  readonly #person: string;
-  readonly #gone: AbortSignal | undefined;
-  #taken: Reservation | null = null;
-  readonly #others: Pick<Reservation, "release">[] = [];
-
-  /** @param gone aborts when the client disconnects */
-  constructor(limiter: Pick<RateLimiter, "reserveResponse">, person: string, gone?: AbortSignal) {
-    this.#gone = gone;
-    this.#limiter = limiter;
-    this.#person = person;
-  }
-
-  /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
-  async take(size_bytes: number): Promise<void> {
-    this.#taken = await this.#limiter.reserveResponse(this.#person, size_bytes, this.#gone);
-  }
-
-  /**
-   * Changes the size. @throws LoggiaError `too_many_requests`, `overloaded` if it grows and does
-   * not fit
-   */
-  resize(size_bytes: number): void {
-    this.#taken?.resize(size_bytes);
-  }
-
-  /** Releases another resource together with the response. */
-  releaseWith(other: Pick<Reservation, "release">): void {
-    this.#others.push(other);
-  }
-
-  release(): void {
-    this.#taken?.release();
-    for (const other of this.#others.splice(0)) other.release();
-  }
-}
 
 /** Copies of the output in memory: XML is built as a tree first, JSONP is escaped again. */
 const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;

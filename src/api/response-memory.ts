@@ -1,0 +1,44 @@
+import type { Reservation } from "../ratelimit/budget.ts";
+import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+
+/**
+ * Memory budget of one response. It is taken before the store is queried, resized to the actual
+ * result, and released when the client has read the response or disconnected.
+ */
+export class ResponseMemory {
+  readonly #limiter: Pick<RateLimiter, "reserveResponse">;
+  readonly #quotaOwner: string;
+  readonly #gone: AbortSignal | undefined;
+  #taken: Reservation | null = null;
+  readonly #others: Pick<Reservation, "release">[] = [];
+
+  /** @param gone aborts when the client disconnects */
+  constructor(limiter: Pick<RateLimiter, "reserveResponse">, quotaOwner: string, gone?: AbortSignal) {
+    this.#gone = gone;
+    this.#limiter = limiter;
+    this.#quotaOwner = quotaOwner;
+  }
+
+  /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
+  async take(size_bytes: number): Promise<void> {
+    this.#taken = await this.#limiter.reserveResponse(this.#quotaOwner, size_bytes, this.#gone);
+  }
+
+  /**
+   * Changes the size. @throws LoggiaError `too_many_requests`, `overloaded` if it grows and does
+   * not fit
+   */
+  resize(size_bytes: number): void {
+    this.#taken?.resize(size_bytes);
+  }
+
+  /** Releases another resource together with the response. */
+  releaseWith(other: Pick<Reservation, "release">): void {
+    this.#others.push(other);
+  }
+
+  release(): void {
+    this.#taken?.release();
+    for (const other of this.#others.splice(0)) other.release();
+  }
+}
