@@ -4,8 +4,8 @@ import type { Signal } from "@preact/signals";
 import { createClient } from "./api/client.ts";
 import type { Client } from "./api/client.ts";
 import type { LogRecord } from "./api/types.ts";
-import { createClassBook } from "./classes/class-book.ts";
-import type { ClassBook } from "./classes/class-book.ts";
+import { createClassRegistry } from "./classes/class-registry.ts";
+import type { ClassRegistry } from "./classes/class-registry.ts";
 import { createShortcuts } from "./keys/registry.ts";
 import type { Shortcuts } from "./keys/registry.ts";
 import type { ListMemory } from "./list/list-view.ts";
@@ -30,7 +30,7 @@ export type App = {
   readonly toaster: Toaster;
   /** The logs that the account may read; null until known. */
   readonly logs: Signal<readonly LogRecord[] | null>;
-  readonly classes: ClassBook;
+  readonly classes: ClassRegistry;
   readonly alerts: AlertState;
   /** Increases when the service has stored a change of the reader's bookmarks. */
   readonly bookmarkChanges: Signal<number>;
@@ -54,7 +54,7 @@ export function createApp(window: Window): App {
     shortcuts: createShortcuts(() => preferences.now.peek().singleKeys),
     toaster: createToaster(),
     logs: signal<readonly LogRecord[] | null>(null),
-    classes: createClassBook(() => client),
+    classes: createClassRegistry(() => client),
     alerts: createAlertState(),
     bookmarkChanges: signal(0),
     places: new Map<string, ListMemory>(),

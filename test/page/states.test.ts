@@ -6,7 +6,7 @@ import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
-import { answerQueries, loadedAhead } from "./support/states.ts";
+import { answerQueries, waitForPreload } from "./support/states.ts";
 
 const pages = sharePages();
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ test.serial("while the service is unreachable the last list stays, and the page 
   const { page, context, problems } = await pages.open(t, { address: listOf("away") });
   const row = page.locator("#list").getByText("seen before");
   await row.waitFor();
-  await loadedAhead(page);
+  await waitForPreload(page);
   problems.allowNoAnswer();
   await context.route("**/*", (route) => route.abort());
   const query = queryOf(page);
@@ -167,7 +167,7 @@ test.serial("a slow query is reported after a while, and cancelling aborts its r
   await pages.post([{ text: "found before", source: "slow" }]);
   const { page, problems } = await pages.open(t, { address: listOf("slow", "&from=-180d") });
   await page.locator("#list").getByText("found before").waitFor();
-  await loadedAhead(page);
+  await waitForPreload(page);
   problems.allowNoAnswer();
   await page.route(/\/1\/logs\/.*(?:query|fields)/, () => undefined);
   const aborted: string[] = [];
@@ -239,7 +239,7 @@ test.serial("a query with matches sends no further requests", async (t) => {
   page.on("request", (request) => asked.push(decodeURIComponent(request.url())));
   await page.goto(`/${listOf("asked-once")}`);
   await page.locator("#list").getByText("one that is found").waitFor();
-  await loadedAhead(page);
+  await waitForPreload(page);
   t.deepEqual(
     asked.filter((url) => /prefix=source|TAKE[ +]1$|nothing-found/.test(url)),
     [],

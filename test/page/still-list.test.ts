@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { LOG } from "../support/service.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
-import { answerQueries, loadedAhead } from "./support/states.ts";
+import { answerQueries, waitForPreload } from "./support/states.ts";
 
 const pages = sharePages();
 const listOf = (source: string, more = "") =>
@@ -47,7 +47,7 @@ for (const viewport of SIZES) {
     const { page, problems } = await pages.open(t, { address: listOf(source), viewport });
     const row = page.locator("#list .slot", { has: page.getByText("number 90", { exact: true }) });
     await page.locator("#list").getByText("number 119", { exact: true }).waitFor();
-    await loadedAhead(page);
+    await waitForPreload(page);
     await page.locator("#list").hover();
     await page.mouse.wheel(0, 500);
     await page.waitForFunction(() => document.querySelector("#list")?.scrollTop === 500);

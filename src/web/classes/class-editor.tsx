@@ -6,7 +6,7 @@ import type { ClassRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Form } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import { Name } from "../event/pieces.tsx";
 import { visibleText } from "../list/visible-text.ts";
 import { NO_OPTIONS, OptionFields } from "./class-options.tsx";
@@ -28,7 +28,7 @@ export function ClassEditor(properties: {
 }): JSX.Element {
   const { app, log, start, classes, takesFocus } = properties;
   const draft = useSignal(start);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const path = `/manage/1/logs/${log}/classFilters`;
   const isNew = start.key === "";
   const options = useSignal<ClassOptions | null>(null);

@@ -6,7 +6,7 @@ import type { App } from "../app.ts";
 import { Name, Pieces } from "../event/pieces.tsx";
 import { visibleText } from "../list/visible-text.ts";
 import { Form } from "../parts/form.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import { readsOnly } from "../state/roles.ts";
 import { NO_OPTIONS, OptionFields } from "./class-options.tsx";
 import { readHiding } from "./hiding.ts";
@@ -23,7 +23,7 @@ export function ClassReader(properties: {
   const path = `/manage/1/logs/${log}/classFilters/${record.key}/options`;
   const stored = useResource<ClassOptions>(app, path);
   const chosen = useSignal<ClassOptions | null>(null);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const name = record.display === "" ? record.key : record.display;
   const save = () =>
     act(async () => {

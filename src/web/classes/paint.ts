@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import type { ClassBook, Classes } from "./class-book.ts";
+import type { ClassRegistry, Classes } from "./class-registry.ts";
 import { declarationsOf } from "./colors.ts";
 import type { Rgb } from "./oklch.ts";
 import { createColorParser } from "./parse-color.ts";
@@ -26,7 +26,7 @@ export function rulesOf(classes: Classes, open: string, parse: (color: string) =
 /** Keeps a style sheet of the document up to date with the classes and the open log. */
 export function paintClasses(
   document: Document,
-  { byLog }: ClassBook,
+  { byLog }: ClassRegistry,
   open: ReadonlySignal<string>,
   parse: (color: string) => Rgb | null = createColorParser(),
 ): () => void {

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { wordsOf } from "../api/client.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { searchActs } from "../event/acts.ts";
+import { searchActions } from "../event/search-actions.ts";
 import { shortcut } from "../keys/table.ts";
 import type { ListControl } from "../list/control.ts";
 import { List } from "../list/list.tsx";
@@ -94,7 +94,7 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
   const { zone } = search.run.value;
   const { location } = app;
   const clock = useMemo(() => formatsOf(zone).time, [zone]);
-  const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
+  const actions = useMemo(() => searchActions({ app, search, results, bookmarks: results.bookmarks }), []);
   const rows = results.shown.value?.rows;
   const count = rows?.isComplete.value === true ? `${formatNumber(rows.length.value)} events` : "the list";
   const setSource = (next: string | null): void => location.note({ source: next });
@@ -117,7 +117,7 @@ function ContextLine({ app, search, results, event, source, onBack }: LineProper
         </button>
       )}
       {event !== undefined && (
-        <button class="quiet hide-small" type="button" onClick={() => acts.copyLink(event)}>
+        <button class="quiet hide-small" type="button" onClick={() => actions.copyLink(event)}>
           <Icon name="link" />
           Copy link
         </button>
@@ -152,16 +152,18 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
   );
   const look = useLook(app, results, run, marksOf);
   const words = useWords(app, results, run);
-  const acts = useMemo(
-    () => ({ ...searchActs({ app, search, results, bookmarks: results.bookmarks }), context: null }),
+  const actions = useMemo(
+    () => ({ ...searchActions({ app, search, results, bookmarks: results.bookmarks }), context: null }),
     [],
   );
-  const openEvent = (row: string) => <Opened id={row} results={results} source={rows} acts={acts} words={words} />;
+  const openEvent = (row: string) => (
+    <Opened id={row} results={results} source={rows} actions={actions} words={words} />
+  );
   useEffect(() => {
     const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
-    return bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: rowNamed });
+    return bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: rowNamed });
   }, [rows]);
-  const menu = useCellMenu({ app, source: rows, control, columns: look.columns, acts, words });
+  const menu = useCellMenu({ app, source: rows, control, columns: look.columns, actions, words });
   return (
     <>
       <List

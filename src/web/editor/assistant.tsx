@@ -6,21 +6,25 @@ import "../css/complete.css";
 import { Icon } from "../parts/icons.tsx";
 import { cancelOrLeave } from "../search/leave-query.ts";
 import type { Fault } from "./check.ts";
-import { wantAt } from "./complete.ts";
-import type { Want } from "./complete.ts";
-import { createFactSource } from "./facts.ts";
+import { completionContextAt } from "./completion-context.ts";
+import type { CompletionContext } from "./completion-context.ts";
+import { createCompletionSource } from "./completion-source.ts";
 import type { AssistantProperties } from "./assistance.ts";
-import { NO_FACTS, insertion, offersOf } from "./offers.ts";
-import type { Offer } from "./offers.ts";
+import { NO_COMPLETION_DATA, insertion, completionsFor } from "./completions.ts";
+import type { Completion } from "./completions.ts";
 
 /** Delay before a fault is announced, in milliseconds, so that not every key announces one. */
 const ANNOUNCE_MS = 800;
-/** Delay after the last key before facts are requested, in milliseconds. */
+/** Delay after the last key before completion data is requested, in milliseconds. */
 const ASK_MS = 120;
 
 export { checkQuery } from "./check.ts";
 
-type Open = { readonly want: Want; readonly offers: readonly Offer[]; readonly chosen: number };
+type Open = {
+  readonly context: CompletionContext;
+  readonly completions: readonly Completion[];
+  readonly chosen: number;
+};
 
 /** Shows completions and faults of the typed query. It changes the text only on request. */
 export function Assistant({ app, search, field, fault, active, id }: AssistantProperties): JSX.Element | null {
@@ -32,7 +36,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   const spoken = useSignal("");
   const root = useRef<HTMLDivElement>(null);
   const run = search.run.value;
-  const facts = useMemo(() => createFactSource(app.client, search.log, run.moments), [run.number]);
+  const source = useMemo(() => createCompletionSource(app.client, search.log, run.moments), [run.number]);
   const asked = useRef(0);
 
   const found = fault.value;
@@ -50,34 +54,39 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       active.value = next === null || next.chosen === -1 ? null : `${id}-${next.chosen}`;
     });
   /** Adds what the service knows. If the request fails, only keywords are offered. */
-  const join = async (number: number, want: Want, show: (offers: readonly Offer[]) => void) => {
-    const known = await facts.read(want).catch(() => NO_FACTS);
+  const join = async (
+    number: number,
+    context: CompletionContext,
+    show: (completions: readonly Completion[]) => void,
+  ) => {
+    const data = await source.read(context).catch(() => NO_COMPLETION_DATA);
     // A completion chosen meanwhile stays in place.
     const isChosen = open.peek() !== null && open.peek()!.chosen !== -1;
-    if (number === asked.current && !isChosen) show(offersOf(want, known));
+    if (number === asked.current && !isChosen) show(completionsFor(context, data));
   };
   /** @param isAsked whether completions are requested although no part of a word is typed */
   const suggest = (isAsked: boolean) => {
     const number = (asked.current += 1);
-    const want = wantAt(field.value, field.selectionStart);
-    if (want === null || field.selectionStart !== field.selectionEnd || (want.typed === "" && !isAsked)) {
+    const context = completionContextAt(field.value, field.selectionStart);
+    if (context === null || field.selectionStart !== field.selectionEnd || (context.typed === "" && !isAsked)) {
       setOpen(null);
       return;
     }
-    const show = (offers: readonly Offer[]) => setOpen(offers.length === 0 ? null : { want, offers, chosen: -1 });
-    show(offersOf(want, NO_FACTS));
-    if (want.fields === null && want.valuesOf === null && !want.classes) return;
+    const show = (completions: readonly Completion[]) =>
+      setOpen(completions.length === 0 ? null : { context, completions, chosen: -1 });
+    show(completionsFor(context, NO_COMPLETION_DATA));
+    if (context.fields === null && context.valuesOf === null && !context.classes) return;
     setTimeout(() => {
-      if (number === asked.current) void join(number, want, show);
+      if (number === asked.current) void join(number, context, show);
     }, ASK_MS);
   };
   const close = () => {
     asked.current += 1;
     setOpen(null);
   };
-  const accept = (offer: Offer) => {
-    const { want } = open.peek()!;
-    const { span, insert } = insertion(field.value, want, offer);
+  const accept = (completion: Completion) => {
+    const { context } = open.peek()!;
+    const { span, insert } = insertion(field.value, context, completion);
     close();
     type(field, span.start, span.end, insert);
     // The next word often needs completion too.
@@ -107,8 +116,9 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       if (!(event instanceof InputEvent && event.isComposing)) suggest(false);
     };
     const onSelection = () => {
-      const want = open.peek()?.want;
-      if (want !== undefined && (field.selectionStart < want.span.start || field.selectionEnd > want.span.end)) close();
+      const context = open.peek()?.context;
+      if (context !== undefined && (field.selectionStart < context.span.start || field.selectionEnd > context.span.end))
+        close();
     };
     const onFocus = () => (isFocused.value = true);
     const onBlur = (event: FocusEvent) => {
@@ -142,9 +152,9 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       field.removeEventListener("blur", onBlur);
       form?.removeEventListener("submit", onSubmit, true);
     };
-  }, [facts]);
+  }, [source]);
   useEffect(() => {
-    if (open.value !== null && root.current !== null) place(root.current, field, open.value.want.span.start);
+    if (open.value !== null && root.current !== null) place(root.current, field, open.value.context.span.start);
     root.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   });
 
@@ -179,48 +189,61 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
 function actOnKey(
   { key, ctrlKey, altKey, shiftKey, metaKey }: KeyboardEvent,
   open: Open | null,
-  acts: { suggest: () => void; choose: (chosen: number) => void; accept: (offer: Offer) => void; close: () => void },
+  actions: {
+    suggest: () => void;
+    choose: (chosen: number) => void;
+    accept: (completion: Completion) => void;
+    close: () => void;
+  },
 ): boolean {
   if ((key === " " && ctrlKey) || (key === "ArrowDown" && altKey)) {
-    acts.suggest();
+    actions.suggest();
     return true;
   }
   if (open === null || ctrlKey || altKey || metaKey || shiftKey) return false;
-  const { offers, chosen } = open;
+  const { completions, chosen } = open;
   switch (key) {
     case "ArrowDown":
-      acts.choose(chosen + 1 === offers.length ? -1 : chosen + 1);
+      actions.choose(chosen + 1 === completions.length ? -1 : chosen + 1);
       return true;
     case "ArrowUp":
-      acts.choose(chosen === -1 ? offers.length - 1 : chosen - 1);
+      actions.choose(chosen === -1 ? completions.length - 1 : chosen - 1);
       return true;
     case "Enter":
-      if (chosen !== -1) acts.accept(offers[chosen]!);
+      if (chosen !== -1) actions.accept(completions[chosen]!);
       return chosen !== -1;
     case "Tab":
-      acts.accept(offers[Math.max(chosen, 0)]!);
+      actions.accept(completions[Math.max(chosen, 0)]!);
       return true;
     case "Escape":
-      acts.close();
+      actions.close();
       return true;
     default:
       return false;
   }
 }
 
-function Options({ id, open, onAccept }: { id: string; open: Open; onAccept: (offer: Offer) => void }): JSX.Element {
+function Options({
+  id,
+  open,
+  onAccept,
+}: {
+  id: string;
+  open: Open;
+  onAccept: (completion: Completion) => void;
+}): JSX.Element {
   return (
     <ul id={`${id}-options`} role="listbox" aria-label="Completions">
-      {open.offers.map((offer, i) => (
+      {open.completions.map((completion, i) => (
         <li
           id={`${id}-${i}`}
-          key={offer.label}
+          key={completion.label}
           role="option"
           aria-selected={i === open.chosen}
-          onClick={() => onAccept(offer)}
+          onClick={() => onAccept(completion)}
         >
-          <code>{offer.label}</code>
-          <span class="hint">{offer.hint}</span>
+          <code>{completion.label}</code>
+          <span class="hint">{completion.hint}</span>
         </li>
       ))}
     </ul>

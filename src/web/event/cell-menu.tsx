@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import type { CellMenuProperties } from "./event-acts.ts";
+import type { CellMenuProperties } from "./event-actions.ts";
 import { attributesOf, factsOf } from "./facts.ts";
 import { itemsFor } from "./facts-view.tsx";
 import "../css/event.css";
@@ -61,22 +61,26 @@ function askedOf({ place, columns }: CellMenuProperties): Asked {
   return { field, index, element: cell };
 }
 
-function itemsOf({ row, columns, acts, words }: CellMenuProperties, { field, index }: Asked): MenuItems {
+function itemsOf({ row, columns, actions, words }: CellMenuProperties, { field, index }: Asked): MenuItems {
   const facts = [...factsOf(row, words), ...attributesOf(row)];
   const ofEvent: MenuItem[] = [
-    { label: acts.isBookmarked(row) ? "Remove the bookmark" : "Bookmark", hint: "b", act: () => acts.bookmark(row) },
-    ...(acts.context === null ? [] : [{ label: "Context", hint: "c", act: () => acts.context?.(row) }]),
-    { label: "Copy text", hint: "y t", act: () => acts.copy("text", row) },
-    ...(acts.showAlike === null ? [] : [{ label: "Only events like this", act: () => acts.showAlike?.(row) }]),
+    {
+      label: actions.isBookmarked(row) ? "Remove the bookmark" : "Bookmark",
+      hint: "b",
+      act: () => actions.bookmark(row),
+    },
+    ...(actions.context === null ? [] : [{ label: "Context", hint: "c", act: () => actions.context?.(row) }]),
+    { label: "Copy text", hint: "y t", act: () => actions.copy("text", row) },
+    ...(actions.showAlike === null ? [] : [{ label: "Only events like this", act: () => actions.showAlike?.(row) }]),
   ];
   if (field === null) {
     const shown = facts.filter((fact) => columns.some(({ name }) => name === fact.field));
     const conditions = shown.flatMap((fact) =>
-      fact.values.flatMap((value) => itemsFor(fact.field, value, acts)[0] ?? []),
+      fact.values.flatMap((value) => itemsFor(fact.field, value, actions)[0] ?? []),
     );
     return [conditions, ofEvent].filter((group) => group.length > 0);
   }
   const values = facts.find((fact) => fact.field === field)?.values ?? [];
   const asked = index === -1 ? values : values.slice(index, index + 1);
-  return [...asked.flatMap((value) => itemsFor(field, value, acts)), ofEvent];
+  return [...asked.flatMap((value) => itemsFor(field, value, actions)), ofEvent];
 }

@@ -1,5 +1,5 @@
 import { clauseOf, withCondition, withoutClauses } from "../list/question.ts";
-import type { FactValue, ValueAct } from "./facts.ts";
+import type { FactValue, ValueAction } from "./facts.ts";
 
 /** Quotes a text as an LQL string. */
 export function quoted(text: string): string {
@@ -13,20 +13,20 @@ export function fieldInLql(field: string): string {
   return !field.startsWith("@") || PLAIN_ATTRIBUTE.test(field) ? field : `@${quoted(field.slice(1))}`;
 }
 
-const OPERATORS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
+const OPERATORS: Readonly<Partial<Record<ValueAction, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
 /** Returns the condition that an action on a value adds to a query; null if none. */
-export function conditionFor(act: ValueAct, field: string, { value }: FactValue): string | null {
-  const operator = OPERATORS[act];
+export function conditionFor(action: ValueAction, field: string, { value }: FactValue): string | null {
+  const operator = OPERATORS[action];
   if (operator === undefined || value === null) return null;
   // LQL reads exponents too.
   return `${fieldInLql(field)} ${operator} ${typeof value === "number" ? String(value) : quoted(value)}`;
 }
 
 /** Applies an action on a value to a query; null if the action changes none. */
-export function queryAfter(query: string, act: ValueAct, field: string, value: FactValue): string | null {
-  if (act === "group") return groupedBy(query, fieldInLql(field));
-  const condition = conditionFor(act, field, value);
+export function queryAfter(query: string, action: ValueAction, field: string, value: FactValue): string | null {
+  if (action === "group") return groupedBy(query, fieldInLql(field));
+  const condition = conditionFor(action, field, value);
   return condition === null ? null : withCondition(query, condition);
 }
 

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 import { wordsOf } from "../api/client.ts";
 import { Message } from "../parts/message.tsx";
-import type { OpenEventProperties } from "./event-acts.ts";
+import type { OpenEventProperties } from "./event-actions.ts";
 import { foldData, isHtml } from "./data.ts";
 import { readInto } from "./memory.ts";
 import type { Reading } from "./memory.ts";
@@ -12,15 +12,15 @@ import { Pieces } from "./pieces.tsx";
 
 /** Shows an event's data, initially as text and limited to its first lines. */
 export function EventData(properties: OpenEventProperties): JSX.Element {
-  const { row, state, acts, words } = properties;
+  const { row, state, actions, words } = properties;
   const data = state.data.value;
-  const read = (): void => void readInto(state.data, async () => await acts.readData(row));
+  const read = (): void => void readInto(state.data, async () => await actions.readData(row));
   useEffect(read, [row.id]);
   if (data.kind === "failed") {
     return (
       <>
         <h2>data</h2>
-        <Message kind="warn" title="The data could not be loaded" acts={[{ label: "Try again", act: read }]}>
+        <Message kind="warn" title="The data could not be loaded" actions={[{ label: "Try again", act: read }]}>
           {data.fault instanceof Error ? data.fault.message : String(data.fault)}
         </Message>
       </>
@@ -67,14 +67,14 @@ export function EventData(properties: OpenEventProperties): JSX.Element {
 function HtmlData({
   row,
   state,
-  acts,
+  actions,
   children,
 }: OpenEventProperties & { readonly children: JSX.Element }): JSX.Element {
   // A ticket is valid for one request, so a redrawn frame needs another one.
   const frame = useSignal<Reading<string>>({ kind: "none" });
   const isPage = state.isPage.value;
   useEffect(() => {
-    if (isPage) void readInto(frame, async () => await acts.openPage(row));
+    if (isPage) void readInto(frame, async () => await actions.openPage(row));
     else frame.value = { kind: "none" };
   }, [isPage]);
   const { kind } = frame.value;
@@ -95,7 +95,7 @@ function HtmlData({
     );
   }
   const show = (): void => {
-    if (isPage) void readInto(frame, async () => await acts.openPage(row));
+    if (isPage) void readInto(frame, async () => await actions.openPage(row));
     else state.isPage.value = true;
   };
   return (

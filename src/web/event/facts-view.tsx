@@ -7,21 +7,21 @@ import type { EventRow } from "../list/row.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { actsOf, attributesOf, factsOf, safeLink, wordsOfAct } from "./facts.ts";
-import type { Fact, FactValue, ValueAct } from "./facts.ts";
-import type { EventActs, EventWords } from "./event-acts.ts";
+import { actionsOf, attributesOf, factsOf, safeLink, actionLabel } from "./facts.ts";
+import type { Fact, FactValue, ValueAction } from "./facts.ts";
+import type { EventActions, EventWords } from "./event-actions.ts";
 import { Name, Pieces } from "./pieces.tsx";
 
-type FactsProperties = { readonly row: EventRow; readonly acts: EventActs; readonly words: EventWords };
+type FactsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly words: EventWords };
 
 /** Shows the fields and attributes of an event; each value is a button for its menu. */
-export function Facts({ row, acts, words }: FactsProperties): JSX.Element {
+export function Facts({ row, actions, words }: FactsProperties): JSX.Element {
   const open = useSignal<string | null>(null);
   const attributes = attributesOf(row);
   const pairs = (facts: readonly Fact[]): JSX.Element => (
     <dl class="pairs">
       {facts.map((fact) => (
-        <Pair key={fact.field} fact={fact} row={row} acts={acts} words={words} open={open} />
+        <Pair key={fact.field} fact={fact} row={row} actions={actions} words={words} open={open} />
       ))}
     </dl>
   );
@@ -63,7 +63,7 @@ function placed({ field, values }: Fact) {
 
 type ValueProperties = PairProperties & { readonly value: FactValue; readonly place: string };
 
-function Value({ fact, value, place, row, acts, words, open }: ValueProperties): JSX.Element {
+function Value({ fact, value, place, row, actions, words, open }: ValueProperties): JSX.Element {
   const button = useRef<HTMLButtonElement>(null);
   const isOpen = open.value === place;
   const close = (returnsFocus = true): void => {
@@ -88,7 +88,7 @@ function Value({ fact, value, place, row, acts, words, open }: ValueProperties):
         <Menu
           class="value-menu"
           label={`Value ${visibleText(value.shown)} of ${visibleText(fact.field)}`}
-          items={itemsFor(fact.field, value, acts)}
+          items={itemsFor(fact.field, value, actions)}
           onClose={close}
           button={button}
         />
@@ -97,11 +97,11 @@ function Value({ fact, value, place, row, acts, words, open }: ValueProperties):
   );
 }
 
-const HINTS: Readonly<Partial<Record<ValueAct, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
+const HINTS: Readonly<Partial<Record<ValueAction, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
 /** Returns the label of an action, with the value or field isolated from our words. */
-function labelOf(act: ValueAct, field: string, shown: string, isColumn: boolean): JSX.Element {
-  const { before = "", name = "", after = "" } = wordsOfAct(act, field, shown, isColumn);
+function labelOf(action: ValueAction, field: string, shown: string, isColumn: boolean): JSX.Element {
+  const { before = "", name = "", after = "" } = actionLabel(action, field, shown, isColumn);
   return (
     <>
       {before}
@@ -112,21 +112,21 @@ function labelOf(act: ValueAct, field: string, shown: string, isColumn: boolean)
 }
 
 /** Returns the menu of a value: conditions, then the other actions. */
-export function itemsFor(field: string, value: FactValue, acts: EventActs): MenuItems {
+export function itemsFor(field: string, value: FactValue, actions: EventActions): MenuItems {
   const link = field === "link" ? safeLink(value.shown) : null;
-  const offered = actsOf(field, value, link).filter(
-    (act) => acts.onValue !== null || act === "copy" || act === "follow",
+  const offered = actionsOf(field, value, link).filter(
+    (action) => actions.onValue !== null || action === "copy" || action === "follow",
   );
-  const itemOf = (act: ValueAct): MenuItem => ({
-    label: labelOf(act, field, value.shown, acts.isColumn(field)),
-    ...(HINTS[act] !== undefined && { hint: HINTS[act] }),
+  const itemOf = (action: ValueAction): MenuItem => ({
+    label: labelOf(action, field, value.shown, actions.isColumn(field)),
+    ...(HINTS[action] !== undefined && { hint: HINTS[action] }),
     act: () => {
-      if (act === "copy") acts.copyValue(value.value === null ? value.shown : String(value.value));
-      else if (act === "follow") window.open(link!, "_blank", "noopener,noreferrer");
-      else acts.onValue?.(act, field, value);
+      if (action === "copy") actions.copyValue(value.value === null ? value.shown : String(value.value));
+      else if (action === "follow") window.open(link!, "_blank", "noopener,noreferrer");
+      else actions.onValue?.(action, field, value);
     },
   });
-  const conditions = offered.filter((act) => HINTS[act] !== undefined);
-  const others = offered.filter((act) => HINTS[act] === undefined);
+  const conditions = offered.filter((action) => HINTS[action] !== undefined);
+  const others = offered.filter((action) => HINTS[action] === undefined);
   return [conditions, others].filter((group) => group.length > 0).map((group) => group.map(itemOf));
 }

@@ -64,25 +64,25 @@ export function safeLink(link: string): string | null {
 const LONGEST_NAME = 40;
 
 /** Actions that a menu offers for a value. */
-export type ValueAct = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
+export type ValueAction = "only" | "not" | "above" | "below" | "group" | "column" | "copy" | "follow";
 
 const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
 const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
 
-export function actsOf(field: string, { value }: FactValue, link: string | null): readonly ValueAct[] {
-  const conditions: ValueAct[] = value === null ? [] : ["only", "not"];
-  const bounds: ValueAct[] = typeof value === "number" ? ["above", "below"] : [];
-  const group: ValueAct[] = UNGROUPED.has(field) ? [] : ["group"];
-  const column: ValueAct[] = NO_COLUMN.has(field) ? [] : ["column"];
+export function actionsOf(field: string, { value }: FactValue, link: string | null): readonly ValueAction[] {
+  const conditions: ValueAction[] = value === null ? [] : ["only", "not"];
+  const bounds: ValueAction[] = typeof value === "number" ? ["above", "below"] : [];
+  const group: ValueAction[] = UNGROUPED.has(field) ? [] : ["group"];
+  const column: ValueAction[] = NO_COLUMN.has(field) ? [] : ["column"];
   return [...conditions, ...bounds, ...group, ...column, "copy", ...(link === null ? [] : (["follow"] as const))];
 }
 
 /** The label of an action: our words before and after the value or field. */
-export type ActWords = { readonly before?: string; readonly name?: string; readonly after?: string };
+export type ActionLabel = { readonly before?: string; readonly name?: string; readonly after?: string };
 
-export function wordsOfAct(act: ValueAct, field: string, shown: string, isColumn: boolean): ActWords {
+export function actionLabel(action: ValueAction, field: string, shown: string, isColumn: boolean): ActionLabel {
   const name = shorten(shown, LONGEST_NAME);
-  switch (act) {
+  switch (action) {
     case "only":
       return { before: "Only ", name };
     case "not":
@@ -100,6 +100,6 @@ export function wordsOfAct(act: ValueAct, field: string, shown: string, isColumn
     case "follow":
       return { before: "Open the link" };
     default:
-      return act satisfies never;
+      return action satisfies never;
   }
 }

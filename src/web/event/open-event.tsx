@@ -9,7 +9,7 @@ import type { MenuItem } from "../parts/menu.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import type { CopyForm } from "./copy.ts";
 import { EventData } from "./event-data.tsx";
-import type { OpenEventProperties } from "./event-acts.ts";
+import type { OpenEventProperties } from "./event-actions.ts";
 import { Facts } from "./facts-view.tsx";
 import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
@@ -17,11 +17,11 @@ import "../css/event.css";
 
 /** Shows all of an event, and the actions on it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {
-  const { row, state, acts, words } = properties;
+  const { row, state, actions, words } = properties;
   const body = useRef<HTMLDivElement>(null);
   void words.changes.value;
   useEffect(() => {
-    if (acts.showAlike !== null) void readInto(state.alike, async () => await acts.countAlike(row));
+    if (actions.showAlike !== null) void readInto(state.alike, async () => await actions.countAlike(row));
   }, [row.id]);
   return (
     <>
@@ -30,7 +30,7 @@ export function OpenEvent(properties: OpenEventProperties): JSX.Element {
         <WholeText body={body} row={row} words={words} />
         {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
       </div>
-      <Facts row={row} acts={acts} words={words} />
+      <Facts row={row} actions={actions} words={words} />
     </>
   );
 }
@@ -42,37 +42,37 @@ const COPIES: readonly { readonly form: CopyForm; readonly label: string; readon
   { form: "curl", label: "curl command", key: "y u" },
 ];
 
-function Toolbar({ row, state, acts }: OpenEventProperties): JSX.Element {
-  const isBookmarked = acts.isBookmarked(row);
+function Toolbar({ row, state, actions }: OpenEventProperties): JSX.Element {
+  const isBookmarked = actions.isBookmarked(row);
   const alike = state.alike.value;
   const copies: MenuItem[] = COPIES.map(({ form, label, key }) => ({
     label,
     hint: key,
-    act: () => acts.copy(form, row),
+    act: () => actions.copy(form, row),
   }));
   const seldom: (MenuItem & { readonly icon: IconName })[] = [
-    { icon: "link", label: "Copy link", act: () => acts.copyLink(row) },
-    ...(acts.makeClass === null
+    { icon: "link", label: "Copy link", act: () => actions.copyLink(row) },
+    ...(actions.makeClass === null
       ? []
-      : [{ icon: "addClass" as const, label: "Make a class", act: () => acts.makeClass?.(row) }]),
+      : [{ icon: "addClass" as const, label: "Make a class", act: () => actions.makeClass?.(row) }]),
     ...(alike.kind === "read"
       ? [
           {
             icon: "filter" as const,
             label: `${formatNumber(alike.value)} like this`,
-            act: () => acts.showAlike?.(row),
+            act: () => actions.showAlike?.(row),
           },
         ]
       : []),
   ];
   return (
     <div class="acts" role="toolbar" aria-label="Event">
-      <button class="quiet" type="button" aria-pressed={isBookmarked} onClick={() => acts.bookmark(row)}>
+      <button class="quiet" type="button" aria-pressed={isBookmarked} onClick={() => actions.bookmark(row)}>
         <Icon name="bookmark" />
         {isBookmarked ? "Bookmarked" : "Bookmark"} <kbd>b</kbd>
       </button>
-      {acts.context !== null && (
-        <button class="quiet" type="button" onClick={() => acts.context?.(row)}>
+      {actions.context !== null && (
+        <button class="quiet" type="button" onClick={() => actions.context?.(row)}>
           <Icon name="context" />
           Context <kbd>c</kbd>
         </button>

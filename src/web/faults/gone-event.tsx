@@ -52,7 +52,7 @@ export function GoneEvent({ app, search, id }: GoneEventProperties): JSX.Element
     <div class="pad">
       <Message
         title="This event is gone"
-        acts={[{ label: `Events around ${clock(moment).slice(0, 8)}`, act: showAround }]}
+        actions={[{ label: `Events around ${clock(moment).slice(0, 8)}`, act: showAround }]}
       >
         {days.value === null ? `${deleted}.` : `${deleted}, or its retention of ${days.value} days ended.`}
       </Message>

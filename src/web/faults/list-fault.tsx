@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { Message } from "../parts/message.tsx";
-import type { MessageAct } from "../parts/message.tsx";
+import type { MessageAction } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
 import { wordsForFault } from "./fault-words.ts";
@@ -52,7 +52,7 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
         isQuiet={passes}
         {...(words.icon !== undefined && { icon: words.icon })}
         title={words.title}
-        acts={actsFor(words, properties)}
+        actions={actionsFor(words, properties)}
       >
         {lines.length === 0 ? undefined : lines.join(" ")}
       </Message>
@@ -87,7 +87,7 @@ function useAfterSignIn({ session }: App, { help }: FaultWords, onRetry: () => v
   }, [isIn, help]);
 }
 
-function actsFor({ help, title }: FaultWords, properties: ListFaultProperties): readonly MessageAct[] {
+function actionsFor({ help, title }: FaultWords, properties: ListFaultProperties): readonly MessageAction[] {
   const { app, search, onRetry, onCancel } = properties;
   switch (help) {
     case "count down":

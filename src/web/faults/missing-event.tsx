@@ -38,7 +38,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
   if (fault.value !== null) {
     return (
       <div class="pad">
-        <Message kind="warn" title={title} acts={[{ label: "Try again", act: read }]}>
+        <Message kind="warn" title={title} actions={[{ label: "Try again", act: read }]}>
           {`Whether it is gone is not known: ${wordsOf(fault.value)}.`}
         </Message>
       </div>
@@ -52,7 +52,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
   };
   return (
     <div class="pad">
-      <Message title={title} acts={[{ label: "Show it among its neighbours", act: showContext }]}>
+      <Message title={title} actions={[{ label: "Show it among its neighbours", act: showContext }]}>
         {`It is of ${formats.date(moment)}, ${formats.time(moment).slice(0, 8)}: the query or the range leaves it out.`}
       </Message>
     </div>

@@ -7,7 +7,7 @@ import { readAsk } from "../ask/compose.ts";
 import { eventsOf } from "../ask/groups.ts";
 import { hasOwnRange } from "../ask/range.ts";
 import { visibleText } from "../list/visible-text.ts";
-import type { MessageAct } from "../parts/message.tsx";
+import type { MessageAction } from "../parts/message.tsx";
 import { STANDARD_QUERY } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
@@ -36,7 +36,7 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
   const texts = ask === null ? [] : textConditions(ask);
   const isWhole = ask === null || ask.filters.length === 0;
   const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedInWords(ask, texts, classNameOf)}`}.`];
-  const acts: MessageAct[] = [];
+  const actions: MessageAction[] = [];
   const start = (change: () => void) => () => {
     change();
     search.start();
@@ -48,29 +48,29 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
       const condition = typed === null ? undefined : textConditions(typed).find(isSameCondition(near));
       if (typed !== null && condition !== undefined) search.query.value = withValue(typed, condition, near.value);
     };
-    acts.push({ label: `Use ${visibleText(near.value)}`, act: start(use) });
+    actions.push({ label: `Use ${visibleText(near.value)}`, act: start(use) });
   }
   const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
   if (longer !== null) {
     if (near === null)
       lines.push(`The newest that does is of ${formats.date(newest!)}, ${formats.clock(newest!).slice(0, 5)}.`);
-    acts.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
+    actions.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
   }
   if (run.hidden.length > 0) {
     lines.push("Events of classes that you hide are left out.");
-    acts.push({ label: "Show all classes", act: start(() => (search.hide.value = "")) });
+    actions.push({ label: "Show all classes", act: start(() => (search.hide.value = "")) });
   }
-  if (acts.length === 0 && !isWhole && near === null && newest === null) {
+  if (actions.length === 0 && !isWhole && near === null && newest === null) {
     lines.push("No other range has one. Fewer conditions find more.");
-    acts.push({ label: "All events", act: start(() => (search.query.value = STANDARD_QUERY)) });
+    actions.push({ label: "All events", act: start(() => (search.query.value = STANDARD_QUERY)) });
   }
   return (
     <div class="blank" id="list" tabIndex={-1}>
       <h2>No events match</h2>
       <p role="status">{lines.join(" ")}</p>
-      {acts.length > 0 && (
+      {actions.length > 0 && (
         <div class="acts">
-          {acts.map(({ label, act }) => (
+          {actions.map(({ label, act }) => (
             <button key={label} class="btn small" type="button" onClick={act}>
               {label}
             </button>

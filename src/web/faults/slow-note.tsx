@@ -32,7 +32,7 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
         icon="clock"
         isQuiet
         title={`Still searching, ${passed_s.value} s`}
-        acts={[
+        actions={[
           ...(shorter === null ? [] : [{ label: shorter.name, act: shorten }]),
           { label: "Cancel", act: search.cancel },
         ]}

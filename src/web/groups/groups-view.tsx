@@ -14,7 +14,7 @@ import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.t
 import { lazy } from "../shell/lazy.tsx";
 import { HiddenClasses, rangeWords } from "../search/found-line.tsx";
 import { useTitle } from "../shell/title.ts";
-import { ResultActs } from "../search/result-acts.tsx";
+import { ResultActions } from "../search/result-actions.tsx";
 import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
@@ -148,7 +148,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
             </button>
           ))}
         </div>
-        <ResultActs app={app} search={search} run={run} />
+        <ResultActions app={app} search={search} run={run} />
       </div>
       {line}
       {shown === "Map" && (

@@ -78,7 +78,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
         bound: (perform) => shortcut("inbox", "acknowledge", perform),
         act: one,
       }}
-      acts={
+      actions={
         shown.length > 0 && (
           <button class="btn small" type="button" onClick={all}>
             <Icon name="tick" />

@@ -5,11 +5,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
-import { searchActs } from "../event/acts.ts";
-import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
+import { searchActions } from "../event/search-actions.ts";
+import type { EventActions, EventWords, OpenEventProperties } from "../event/event-actions.ts";
 import { shortcut } from "../keys/table.ts";
 import { formatNumber } from "../parts/numbers.ts";
-import { lazy, useAhead } from "../shell/lazy.tsx";
+import { lazy, usePreload } from "../shell/lazy.tsx";
 import type { Run, Search } from "../state/search.ts";
 import type { Hold, ListControl } from "./control.ts";
 import { List } from "./list.tsx";
@@ -49,7 +49,7 @@ type EventListProperties = {
 /** A list of events with the actions on them. */
 export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
   const control = useRef<ListControl | null>(null);
-  const acts = useMemo(() => searchActs({ app, search, results, bookmarks: results.bookmarks }), []);
+  const actions = useMemo(() => searchActions({ app, search, results, bookmarks: results.bookmarks }), []);
   const found = useLook(app, results, run);
   // Rows of a tail are in order of acceptance, so the first row's day does not apply to others.
   const look = useMemo(
@@ -58,15 +58,17 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   );
   const words = useWords(app, results, run);
   // Loads the code before the first event is opened.
-  useAhead(loadOpenEvent);
+  usePreload(loadOpenEvent);
   useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
   useEffect(
-    () => bindListKeys(app.shortcuts, () => control.current, { acts, rowOf: (id) => rowIn(source, id) }),
+    () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowIn(source, id) }),
     [source],
   );
   const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
-  const openEvent = (id: string) => <Opened id={id} results={results} source={source} acts={acts} words={words} />;
+  const openEvent = (id: string) => (
+    <Opened id={id} results={results} source={source} actions={actions} words={words} />
+  );
   const growsAtTop = run.order === "desc";
   const turn = () => {
     search.order.value = growsAtTop ? "asc" : "desc";
@@ -81,7 +83,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
       ...(isSorted ? [] : [shortcut("search", "order", turn)]),
     ]);
   }, [growsAtTop, isSorted]);
-  const menu = useCellMenu({ app, source, control, columns: look.columns, acts, words });
+  const menu = useCellMenu({ app, source, control, columns: look.columns, actions, words });
   return (
     <>
       <List
@@ -130,15 +132,17 @@ type OpenedProperties = {
   readonly id: string;
   readonly results: Results;
   readonly source: RowSource;
-  readonly acts: EventActs;
+  readonly actions: EventActions;
   readonly words: EventWords;
 };
 
 /** An open event of a list. */
-export function Opened({ id, results, source, acts, words }: OpenedProperties): JSX.Element | null {
+export function Opened({ id, results, source, actions, words }: OpenedProperties): JSX.Element | null {
   void source.version.value;
   const row = rowIn(source, id);
-  return row === undefined ? null : <OpenEvent row={row} state={results.states.of(row)} acts={acts} words={words} />;
+  return row === undefined ? null : (
+    <OpenEvent row={row} state={results.states.of(row)} actions={actions} words={words} />
+  );
 }
 
 /** Returns the message at the last loaded row. @param order null if it can't be reversed */

@@ -1,11 +1,11 @@
-import type { EventActs } from "../event/event-acts.ts";
+import type { EventActions } from "../event/event-actions.ts";
 import type { Shortcuts } from "../keys/registry.ts";
 import { shortcut } from "../keys/table.ts";
 import type { ListControl } from "./control.ts";
 import type { EventRow } from "./row.ts";
 
 type KeysOptions = {
-  readonly acts: Pick<EventActs, "bookmark" | "context" | "copy">;
+  readonly actions: Pick<EventActions, "bookmark" | "context" | "copy">;
   readonly rowOf: (id: string) => EventRow | undefined;
 };
 
@@ -13,7 +13,7 @@ type KeysOptions = {
 export function bindListKeys(
   shortcuts: Shortcuts,
   control: () => Pick<ListControl, "current" | "move"> | null,
-  { acts, rowOf }: KeysOptions,
+  { actions, rowOf }: KeysOptions,
 ): () => void {
   const onRow = (act: (row: EventRow) => void) => () => {
     const id = control()?.current ?? null;
@@ -23,27 +23,27 @@ export function bindListKeys(
   return shortcuts.bind([
     shortcut("list", "next", () => control()?.move(1)),
     shortcut("list", "previous", () => control()?.move(-1)),
-    shortcut("list", "bookmark", onRow(acts.bookmark)),
-    ...(acts.context === null ? [] : [shortcut("list", "context", onRow(acts.context))]),
+    shortcut("list", "bookmark", onRow(actions.bookmark)),
+    ...(actions.context === null ? [] : [shortcut("list", "context", onRow(actions.context))]),
     shortcut(
       "list",
       "copyText",
-      onRow((row) => acts.copy("text", row)),
+      onRow((row) => actions.copy("text", row)),
     ),
     shortcut(
       "list",
       "copyJson",
-      onRow((row) => acts.copy("json", row)),
+      onRow((row) => actions.copy("json", row)),
     ),
     shortcut(
       "list",
       "copyLql",
-      onRow((row) => acts.copy("lql", row)),
+      onRow((row) => actions.copy("lql", row)),
     ),
     shortcut(
       "list",
       "copyCurl",
-      onRow((row) => acts.copy("curl", row)),
+      onRow((row) => actions.copy("curl", row)),
     ),
   ]);
 }

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 
 import { parseQuery } from "../../query/parser.ts";
 import type { App } from "../app.ts";
-import type { EventWords } from "../event/event-acts.ts";
+import type { EventWords } from "../event/event-actions.ts";
 import type { Run } from "../state/search.ts";
 import { NO_NEEDLES, needlesOf } from "./highlight.ts";
 import type { Needles } from "./highlight.ts";

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { ListStateProperties } from "../faults/list-state.tsx";
 import { useWait } from "../faults/use-wait.ts";
 import { isLive } from "../live/switch.ts";
-import { lazy, useAhead } from "../shell/lazy.tsx";
+import { lazy, usePreload } from "../shell/lazy.tsx";
 import { EndOfList } from "./end-of-list.tsx";
 import { EventList } from "./event-list.tsx";
 import { Outline } from "./list-states.tsx";
@@ -28,7 +28,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
     if (!isTail && !isAhead && !isShown) void results.begin(run);
   }, [run, isTail]);
   // It can't be loaded any more once the service is unreachable.
-  useAhead(loadListState);
+  usePreload(loadListState);
   const shown = results.shown.value;
   const fault = results.fault.value;
   const isAsking = results.isAsking.value && !search.isCancelled.value;

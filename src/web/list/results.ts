@@ -64,7 +64,7 @@ export class Results {
   /** The controller of the list, while the list is drawn. */
   control: ListControl | null = null;
   /** The run whose first page was requested before the list existed. */
-  #ahead: Run | null = null;
+  #requested: Run | null = null;
   readonly #app: App;
   readonly #search: Search;
 
@@ -96,15 +96,15 @@ export class Results {
 
   /** Requests the first page of the current run before the list exists. */
   beginAhead(): void {
-    this.#ahead = this.#search.run.peek();
-    void this.begin(this.#ahead);
+    this.#requested = this.#search.run.peek();
+    void this.begin(this.#requested);
   }
 
-  /** Reports once whether a run's first page was requested ahead; a later list requests it anew. */
+  /** Reports once whether a run's first page was requested early; a later list requests it anew. */
   takeAhead(run: Run): boolean {
-    const isAhead = this.#ahead === run;
-    this.#ahead = null;
-    return isAhead;
+    const wasRequested = this.#requested === run;
+    this.#requested = null;
+    return wasRequested;
   }
 
   /** Cancels the run and clears its error. */

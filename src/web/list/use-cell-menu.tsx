@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
-import type { CellMenuProperties, EventActs, EventWords } from "../event/event-acts.ts";
+import type { CellMenuProperties, EventActions, EventWords } from "../event/event-actions.ts";
 import { actWith } from "../shell/act-with.ts";
 import type { ListColumn } from "./columns.ts";
 import type { ListControl, MenuPlace } from "./control.ts";
@@ -13,7 +13,7 @@ type CellMenuOptions = {
   readonly source: RowSource;
   readonly control: { readonly current: ListControl | null };
   readonly columns: readonly ListColumn[];
-  readonly acts: EventActs;
+  readonly actions: EventActions;
   readonly words: EventWords;
 };
 

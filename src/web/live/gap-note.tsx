@@ -27,7 +27,7 @@ export function GapNote({ live: { rows, tail }, gap, clock }: GapProperties): JS
     <Message
       kind="warn"
       title={`${count} events were skipped between ${moment(gap.after)} and ${moment(gap.before)}`}
-      acts={isLoading ? [] : [{ label: "Load them", act: load }]}
+      actions={isLoading ? [] : [{ label: "Load them", act: load }]}
     >
       {typeof state.value === "object" ? `They could not be loaded: ${wordsOf(state.value.fault)}.` : WORDS}
       {isLoading && " Loading…"}

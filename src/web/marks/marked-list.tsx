@@ -4,14 +4,14 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { EventActs, EventWords, OpenEventProperties } from "../event/event-acts.ts";
+import type { EventActions, EventWords, OpenEventProperties } from "../event/event-actions.ts";
 import { OpenStates } from "../event/memory.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { formatsOf } from "../time/moments.ts";
 import { Icon } from "../parts/icons.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import { zoneOf } from "../state/preferences.ts";
-import { bookmarksByLog, markedActs } from "./marked-acts.ts";
+import { bookmarksByLog, markedActions } from "./marked-actions.ts";
 import { byDay } from "./marked.ts";
 import type { MarkedEvent, TakeOut } from "./marked.ts";
 import { useListKeys } from "./use-list-keys.ts";
@@ -42,8 +42,8 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
       ? new Set([...opened.value].filter((each) => each !== id))
       : new Set([...opened.value, id]);
   };
-  const actsOf = (event: MarkedEvent): EventActs => markedActs(app, event, bookmarks(event.log));
-  const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actsOf, takeOut });
+  const actionsOf = (event: MarkedEvent): EventActions => markedActions(app, event, bookmarks(event.log));
+  const onKeyDown = useListKeys({ app, events, current, root, opened, toggle, actionsOf, takeOut });
   useStillRows(root, events);
   useLayoutEffect(() => {
     // A row is selected initially, so that keys have a visible target.
@@ -95,7 +95,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
                 <OpenEvent
                   row={event}
                   state={states.of(event)}
-                  acts={actsOf(event)}
+                  actions={actionsOf(event)}
                   words={wordsOf(app, event, moments.whole, bookmarks(event.log).version)}
                 />
               )}

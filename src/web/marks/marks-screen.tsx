@@ -29,13 +29,13 @@ type MarksScreenProperties = {
   readonly current: Signal<string | null>;
   readonly takeOut: TakeOut;
   /** Actions on all events shown. */
-  readonly acts?: ComponentChildren;
+  readonly actions?: ComponentChildren;
   readonly empty: JSX.Element;
 };
 
 /** A screen with events of all logs: narrowing, count and list. */
 export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
-  const { app, marked, name, countWords, label, current, takeOut, acts, empty } = properties;
+  const { app, marked, name, countWords, label, current, takeOut, actions, empty } = properties;
   const by = narrowingOf(app);
   const events = marked.events.value;
   const shown = narrowed(events ?? [], by);
@@ -56,14 +56,14 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
           </h1>
           <span class="note hide-small">{events !== null && shown.length > 0 && placesOf(shown)}</span>
           <span class="space" />
-          {acts}
+          {actions}
         </div>
         {marked.fault.value !== null && (
           <div class="pad">
             <Message
               kind="warn"
               title={`${name} could not be read`}
-              acts={[{ label: "Try again", act: () => void marked.read() }]}
+              actions={[{ label: "Try again", act: () => void marked.read() }]}
             >
               {marked.fault.value}
             </Message>

@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { EventActs } from "../event/event-acts.ts";
+import type { EventActions } from "../event/event-actions.ts";
 import { bindListKeys } from "../list/list-keys.ts";
 import type { MarkedEvent, TakeOut } from "./marked.ts";
 
@@ -13,7 +13,7 @@ type Keys = {
   readonly root: { readonly current: HTMLElement | null };
   readonly opened: Signal<ReadonlySet<string>>;
   readonly toggle: (id: string) => void;
-  readonly actsOf: (event: MarkedEvent) => EventActs;
+  readonly actionsOf: (event: MarkedEvent) => EventActions;
   readonly takeOut: TakeOut;
 };
 
@@ -39,14 +39,14 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
       const event = events.find(({ id }) => id === current.peek());
       if (event !== undefined) perform(event);
     };
-    const acts: Parameters<typeof bindListKeys>[2]["acts"] = {
-      bookmark: (row) => latest.current.actsOf(row as MarkedEvent).bookmark(row),
-      context: (row) => latest.current.actsOf(row as MarkedEvent).context?.(row),
-      copy: (form, row) => latest.current.actsOf(row as MarkedEvent).copy(form, row),
+    const actions: Parameters<typeof bindListKeys>[2]["actions"] = {
+      bookmark: (row) => latest.current.actionsOf(row as MarkedEvent).bookmark(row),
+      context: (row) => latest.current.actionsOf(row as MarkedEvent).context?.(row),
+      copy: (form, row) => latest.current.actionsOf(row as MarkedEvent).copy(form, row),
     };
     const control = () => ({ current: latest.current.current.peek(), move });
     const unbind = bindListKeys(app.shortcuts, control, {
-      acts,
+      actions,
       rowOf: (id) => latest.current.events.find((event) => event.id === id),
     });
     const leave = app.shortcuts.bind([takeOut.bound(act((event) => latest.current.takeOut.act(event)))]);

@@ -16,7 +16,7 @@ export type Undoable = {
   readonly changed: () => void;
 };
 
-/** Runs acts that the toast or `z` undoes, also before the service has answered. */
+/** Runs actions that the toast or `z` undoes, also before the service has answered. */
 export function useUndo({ shortcuts, toaster }: App, place: "inbox" | "bookmarks"): (act: Undoable) => Promise<void> {
   const undo = useRef<(() => void) | null>(null);
   useEffect(() => shortcuts.bind([shortcut(place, "undo", () => undo.current?.())]), []);

@@ -5,7 +5,7 @@ import type { SavedQuery } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { Progress } from "../parts/progress.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { Search } from "../state/search.ts";
 import "../css/blank.css";
 import "../css/forms.css";
@@ -19,7 +19,7 @@ export type SavedListProperties = { readonly app: App; readonly search: Search; 
 export function SavedList({ app, search, close }: SavedListProperties): JSX.Element {
   const path = pathOf(search);
   const saved = useResource<readonly SavedQuery[]>(app, path);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const first = useRef<HTMLInputElement>(null);
   // The dialog is shown before this list is loaded.
   useEffect(() => first.current?.focus(), []);

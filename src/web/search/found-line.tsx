@@ -20,7 +20,7 @@ import { formatNumber } from "../parts/numbers.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { foundWords, partOf, shownOf } from "./found-words.ts";
 import type { Found } from "./found-words.ts";
-import { ResultActs } from "./result-acts.tsx";
+import { ResultActions } from "./result-actions.tsx";
 import { useTitle } from "../shell/title.ts";
 import { viewOf, ViewTabs } from "./view-tabs.tsx";
 
@@ -84,7 +84,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       <HiddenClasses app={app} search={search} />
       <span class="space" />
       <ViewTabs app={app} />
-      <ResultActs app={app} search={search} run={run} />
+      <ResultActions app={app} search={search} run={run} />
     </div>
   );
 }

@@ -8,8 +8,8 @@ import { ResultList } from "../list/result-list.tsx";
 import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
 import type { Run, Search } from "../state/search.ts";
-import { answersWith, beginSearch, isListed } from "./ahead.ts";
-import type { Ahead, Begun } from "./ahead.ts";
+import { resultKind, startSearch, isListed } from "./prefetch.ts";
+import type { SearchPrefetch, StartedSearch } from "./prefetch.ts";
 import { FoundLine } from "./found-line.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { viewOf } from "./view-tabs.tsx";
@@ -28,9 +28,9 @@ type CountedProperties = SearchProperties & { readonly run: Run };
 type FieldsPaneProperties = CountedProperties & { readonly isOpen: Signal<boolean> };
 
 /** Shows the search of one log: the query, the fields and the results. */
-export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead: Ahead }): JSX.Element {
-  const begun = useMemo(() => ahead.take(log) ?? beginSearch(app, log), []);
-  const { search, results } = begun;
+export function SearchScreen({ app, log, prefetch }: { app: App; log: string; prefetch: SearchPrefetch }): JSX.Element {
+  const started = useMemo(() => prefetch.take(log) ?? startSearch(app, log), []);
+  const { search, results } = started;
   const place = app.location.place.value;
   const hidden = useComputed(() => app.preferences.now.value.hidden[log]).value;
   // Back and forward change only the address.
@@ -50,7 +50,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
   const isFieldsOpen = useSignal(false);
   // A tail continues after the run that it began with.
   const counted = results.live.value?.counts.run.value ?? search.run.value;
-  const kind = useComputed(() => answersWith(begun)).value;
+  const kind = useComputed(() => resultKind(started)).value;
   if (place.screen === "context") {
     return (
       <div class="search">
@@ -58,7 +58,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
         <main id="main" tabIndex={-1} class="main full" aria-labelledby="found">
           <ContextView key={place.part} app={app} search={search} results={results} />
         </main>
-        <Settling app={app} begun={begun} />
+        <Settling app={app} started={started} />
       </div>
     );
   }
@@ -87,7 +87,7 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
           </>
         )}
       </main>
-      <Settling app={app} begun={begun} />
+      <Settling app={app} started={started} />
     </div>
   );
 }
@@ -96,9 +96,9 @@ export function SearchScreen({ app, log, ahead }: { app: App; log: string; ahead
 const SLOW_MS = 2_000;
 
 /** Marks the page as settled when it shows its first rows, their failure or another view. */
-function Settling({ app, begun }: { app: App; begun: Begun }): null {
-  const { shown, fault } = begun.results;
-  const isThere = !isListed(app, begun) || shown.value !== null || fault.value !== null;
+function Settling({ app, started }: { app: App; started: StartedSearch }): null {
+  const { shown, fault } = started.results;
+  const isThere = !isListed(app, started) || shown.value !== null || fault.value !== null;
   // Effects run after the rows are painted.
   useEffect(() => {
     if (isThere) app.isSettled.value = true;

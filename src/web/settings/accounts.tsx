@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type AccountRecord = { readonly id: string; readonly email: string; readonly admin: boolean };
@@ -12,7 +12,7 @@ type AccountRecord = { readonly id: string; readonly email: string; readonly adm
 export function Accounts({ app }: PartProperties): JSX.Element {
   const path = "/manage/1/accounts";
   const accounts = useResource<readonly AccountRecord[]>(app, path);
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const add = (form: HTMLFormElement) =>
     act(async () => {
       const { email = "", password = "", admin } = valuesOf(form);

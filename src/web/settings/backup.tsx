@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Facts } from "./health.tsx";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
-import { useAct, usePolling, useResource } from "../state/resource.ts";
+import { useAction, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Job = Readonly<Record<string, unknown>> & { readonly state: string };
@@ -44,7 +44,7 @@ function OrderForm(properties: {
   const { app, kind, title, field, placeholder } = properties;
   const path = `/manage/1/${kind}`;
   const resource = useResource<Last>(app, path);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const last = resource.value.value?.last ?? null;
   const isRunning = last?.state === "running";
   usePolling(isRunning, POLL_MS, () => void resource.reload());

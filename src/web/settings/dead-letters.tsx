@@ -2,7 +2,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Clock, PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 import "../css/event.css";
 
@@ -19,7 +19,7 @@ type LetterPage = { readonly letters: readonly Letter[]; readonly open: number; 
 /** Dead letters: records that the pipeline could not process. They can be sent through it again. */
 export function DeadLetters({ app }: PartProperties): JSX.Element {
   const page = useResource<LetterPage>(app, "/manage/1/deadletters?limit=100");
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const redrive = (json: { all: true } | { ids: readonly string[] }) =>
     act(async () => {
       const { body } = await app.client.ask<{ redriven: number }>("/manage/1/deadletters/redrive", {

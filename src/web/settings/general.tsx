@@ -5,7 +5,7 @@ import { Form, valuesOf } from "../parts/form.tsx";
 import { countOf } from "../parts/numbers.ts";
 import { mayChange, readsOnly } from "../state/roles.ts";
 import { PaneHead } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type ManagedLog = {
@@ -53,7 +53,7 @@ function ReadLog({ app, log }: PartProperties): JSX.Element {
 function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}`;
   const resource = useResource<ManagedLog>(app, path);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const managed = resource.value.value;
   const save = (form: HTMLFormElement) =>
     act(async () => {

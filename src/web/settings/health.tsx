@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Message } from "../parts/message.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { PaneHead, StateDot } from "./pane.tsx";
-import { useAct, usePolling, useResource } from "../state/resource.ts";
+import { useAction, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Hold = { readonly name: string; readonly why: string; readonly todo: string };
@@ -22,7 +22,7 @@ type Backlog = { readonly events: number; readonly age_s: number; readonly deadL
 /** Health checks of the service, with the reason for each that fails. */
 export function Health({ app }: PartProperties): JSX.Element {
   const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const readiness = useSignal<Readiness | null>(null);
   const backlog = useSignal<Backlog | null>(null);
   usePolling(true, POLL_MS, () => {
@@ -53,7 +53,7 @@ export function Health({ app }: PartProperties): JSX.Element {
           key={hold.name}
           kind="warn"
           title={hold.why}
-          acts={[{ label: "I have seen to it", act: () => accept(hold) }]}
+          actions={[{ label: "I have seen to it", act: () => accept(hold) }]}
         >
           {hold.todo}
         </Message>

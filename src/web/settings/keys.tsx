@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Day, PaneHead, Records, Secret, StateDot } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Key = {
@@ -20,7 +20,7 @@ const SCOPES = { "write-only": "Write only", "read-only": "Read only", "read-wri
 export function Keys({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/apiKeys`;
   const keys = useResource<readonly Key[]>(app, path);
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const made = useSignal<{ readonly id: string; readonly key: string } | null>(null);
   const make = (scope: string) =>
     act(async () => {

@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 import type { LogRecord } from "../api/types.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
-import { useAct } from "../state/resource.ts";
+import { useAction } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The logs that the account can read, and a form that creates one. */
 export function Logs({ app }: PartProperties): JSX.Element {
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const make = (form: HTMLFormElement) =>
     act(async () => {
       const { key = "", display = "" } = valuesOf(form);

@@ -42,7 +42,7 @@ export function Records<Row>(properties: {
       <Message
         kind="warn"
         title="These could not be read"
-        acts={[{ label: "Try again", act: () => void resource.reload() }]}
+        actions={[{ label: "Try again", act: () => void resource.reload() }]}
       >
         {resource.fault.value}
       </Message>

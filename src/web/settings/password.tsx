@@ -2,12 +2,12 @@ import type { JSX } from "preact";
 
 import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
-import { useAct } from "../state/resource.ts";
+import { useAction } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** Changes the password of the account. This ends all of its sessions, so the page signs in again. */
 export function Password({ app }: PartProperties): JSX.Element {
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const email = app.session.account.value?.email ?? "";
   const change = (form: HTMLFormElement) =>
     act(async () => {

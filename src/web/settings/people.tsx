@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type Share = { readonly email: string; readonly role: "admin" | "user" };
@@ -14,7 +14,7 @@ const ROLES = { user: "Reads", admin: "Reads and manages" } as const;
 export function People({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/shares`;
   const shares = useResource<readonly Share[]>(app, path);
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const share = (email: string, role: string) =>
     act(async () => {
       await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { role } });

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { formatNumber } from "../parts/numbers.ts";
 import { Clock, PaneHead } from "./pane.tsx";
-import { useAct, usePolling, useResource } from "../state/resource.ts";
+import { useAction, usePolling, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The response of `GET …/reclassify`. */
@@ -25,7 +25,7 @@ const POLL_MS = 1_000;
 export function Reclassify({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/reclassify`;
   const resource = useResource<Job>(app, path);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   const job = resource.value.value;
   const isUnderWay = job?.state === "waiting" || job?.state === "running";
   usePolling(isUnderWay, POLL_MS, () => void resource.reload());

@@ -4,14 +4,14 @@ import type { SavedQuery } from "../api/types.ts";
 import { Name, Pieces } from "../event/pieces.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The saved queries of a log: the account's own and those that others share. */
 export function SavedQueries({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/queries`;
   const queries = useResource<readonly SavedQuery[]>(app, path);
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const own = app.session.account.value?.email;
   const change = (name: string, options: { method: "PUT" | "DELETE"; json?: unknown }) =>
     act(async () => {

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { Clock, PaneHead, Records } from "./pane.tsx";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 type SessionRecord = {
@@ -16,7 +16,7 @@ type SessionRecord = {
 /** The sessions of the account. */
 export function Sessions({ app }: PartProperties): JSX.Element {
   const sessions = useResource<readonly SessionRecord[]>(app, "/1/sessions");
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const end = ({ id, current }: SessionRecord) =>
     act(async () => {
       if (current) return app.session.signOut();

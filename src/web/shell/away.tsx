@@ -21,7 +21,7 @@ export function Away({ fault, isOpening, retry }: AwayProperties): JSX.Element {
         kind="warn"
         isQuiet
         title={isAway ? "No answer from the service" : "The page could not be opened"}
-        acts={[{ label: "Try now", act: retry, solid: true }]}
+        actions={[{ label: "Try now", act: retry, solid: true }]}
       >
         {isAway ? "" : `${wordsOf(fault)}. `}
         {left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`}

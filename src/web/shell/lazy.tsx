@@ -9,7 +9,7 @@ import { Progress } from "../parts/progress.tsx";
 export type Frame = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
 
 /** Loads code in advance, after a delay. A failure is reported when the code is used. */
-export function useAhead(load: () => Promise<unknown>): void {
+export function usePreload(load: () => Promise<unknown>): void {
   useEffect(() => {
     const timer = setTimeout(() => load().catch(() => undefined), AHEAD_MS);
     return () => clearTimeout(timer);
@@ -48,7 +48,7 @@ export function lazy<Properties extends object>(
       <Message
         kind="warn"
         title="A part of the page could not be loaded"
-        acts={[
+        actions={[
           { label: "Try again", act: start },
           { label: "Reload the page", act: () => location.reload() },
         ]}

@@ -4,7 +4,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { ApiFault, wordsOf } from "../api/client.ts";
 import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
-import { Ahead } from "../search/ahead.ts";
+import { SearchPrefetch } from "../search/prefetch.ts";
 
 /** Data that the page reads before it draws a screen. */
 export type Opening = {
@@ -12,7 +12,7 @@ export type Opening = {
   readonly fault: ReadonlySignal<unknown>;
   readonly isOpening: ReadonlySignal<boolean>;
   /** The search of the address, begun before its screen exists. */
-  readonly ahead: Ahead;
+  readonly prefetch: SearchPrefetch;
   /** Requests the session, the logs and the address's search, all at once. */
   readonly begin: () => void;
   /** Reads the logs and classes of the account that has signed in, unless already running. */
@@ -22,7 +22,7 @@ export type Opening = {
 export function createOpening(app: App): Opening {
   const fault = signal<unknown>(null);
   const isOpening = signal(false);
-  const ahead = new Ahead();
+  const prefetch = new SearchPrefetch();
   let reading: Promise<void> | null = null;
   const readLogs = (): Promise<void> =>
     (reading ??= readAll(app)
@@ -42,7 +42,7 @@ export function createOpening(app: App): Opening {
   return {
     fault,
     isOpening,
-    ahead,
+    prefetch,
     readLogs: () => attempt(readLogs()),
     begin() {
       const ticket = app.location.place.peek().parameters.get("ticket");
@@ -51,7 +51,7 @@ export function createOpening(app: App): Opening {
         return;
       }
       const session = app.session.open();
-      ahead.begin(app);
+      prefetch.begin(app);
       attempt(Promise.all([session, readLogs()]));
     },
   };

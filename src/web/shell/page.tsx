@@ -28,7 +28,7 @@ export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Elem
     if (state !== "out") return;
     // Another account may sign in next.
     app.logs.value = null;
-    opening.ahead.drop();
+    opening.prefetch.drop();
   }, [state]);
   const fault = opening.fault.value;
   if (fault !== null) return <Away fault={fault} isOpening={opening.isOpening.value} retry={opening.begin} />;
@@ -37,7 +37,7 @@ export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Elem
   return (
     <>
       <TopBar app={app} />
-      <ScreenView app={app} ahead={opening.ahead} />
+      <ScreenView app={app} prefetch={opening.prefetch} />
       <ToastArea toaster={app.toaster} />
       {state === "ended" && <SignInAgain app={app} />}
     </>

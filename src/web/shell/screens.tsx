@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { Ahead } from "../search/ahead.ts";
+import type { SearchPrefetch } from "../search/prefetch.ts";
 import { SearchScreen } from "../search/search-screen.tsx";
 import { lazy } from "./lazy.tsx";
 import type { NoLogProperties } from "./no-log.tsx";
@@ -20,7 +20,7 @@ const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-s
 const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen, "screen");
 
 /** Shows the screen that the address names. Rarely used ones are loaded on demand. */
-export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Element {
+export function ScreenView({ app, prefetch }: { app: App; prefetch: SearchPrefetch }): JSX.Element {
   const { screen, log } = app.location.place.value;
   const logs = app.logs.value ?? [];
   const isKnown = logs.some(({ key }) => key === log);
@@ -28,7 +28,7 @@ export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Elem
   useEffect(() => {
     if (isSearch) return;
     app.isSettled.value = true;
-    ahead.drop();
+    prefetch.drop();
   }, [isSearch]);
   const mayKeep = isKnown && app.isSettled.value;
   useEffect(() => {
@@ -41,5 +41,5 @@ export function ScreenView({ app, ahead }: { app: App; ahead: Ahead }): JSX.Elem
   if (screen === "classes") return <ClassesScreen key={log} app={app} log={log} />;
   if (screen === "first-run") return <FirstRunScreen key={log} app={app} log={log} />;
   // A log's screen is recreated for another log.
-  return <SearchScreen key={log} app={app} log={log} ahead={ahead} />;
+  return <SearchScreen key={log} app={app} log={log} prefetch={prefetch} />;
 }

@@ -31,7 +31,7 @@ export function useResource<Body>({ client }: App, path: string): Resource<Body>
 }
 
 /** Runs changes requested by a person, one at a time, and keeps the error message. */
-export function useAct(): {
+export function useAction(): {
   readonly fault: ReadonlySignal<string | null>;
   readonly isBusy: ReadonlySignal<boolean>;
   readonly act: (change: () => Promise<void>) => void;

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { HookRecord, HookSignature } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Form } from "../parts/form.tsx";
-import { useAct } from "../state/resource.ts";
+import { useAction } from "../state/resource.ts";
 import { draftOf, nameFault, newDraft, placeFault, settingsOf, showsTemplate, withSender } from "./draft.ts";
 import type { Draft, FieldFault } from "./draft.ts";
 import { Field } from "./field.tsx";
@@ -35,7 +35,7 @@ export function WebhookForm(properties: {
   /** Fault of the last save; fault of the template as it is typed. */
   const refused = useSignal<FieldFault | null>(null);
   const wrongTemplate = useSignal<FieldFault | null>(null);
-  const { fault, isBusy, act } = useAct();
+  const { fault, isBusy, act } = useAction();
   useEffect(() => focusField("webhook-sender"), []);
   const change = (changed: Partial<Draft>) => {
     refused.value = null;

@@ -9,7 +9,7 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { Day, PaneHead, Records, Secret, StateDot } from "../settings/pane.tsx";
 import type { PartProperties } from "../settings/part.ts";
 import { readPostingUrl } from "../state/posting.ts";
-import { useAct, useResource } from "../state/resource.ts";
+import { useAction, useResource } from "../state/resource.ts";
 import { SENDERS, senderOf } from "./senders.ts";
 import { WebhookForm } from "./webhook-form.tsx";
 import type { SavedHook } from "./webhook-form.tsx";
@@ -22,7 +22,7 @@ import "../css/webhooks.css";
 export function Webhooks({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/hooks`;
   const hooks = useResource<readonly HookRecord[]>(app, path);
-  const { fault, act } = useAct();
+  const { fault, act } = useAction();
   const saved = useSignal<SavedHook | null>(null);
   /** The hook in the form: null for a new one, undefined while the form is closed. */
   const edited = useSignal<HookRecord | null | undefined>(undefined);

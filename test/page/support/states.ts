@@ -41,7 +41,7 @@ function responseOf(answer: Answer): Parameters<Route["fulfill"]>[0] {
 }
 
 /** Waits until a page has loaded the part that reports an unreachable service. */
-export async function loadedAhead(page: Page): Promise<void> {
+export async function waitForPreload(page: Page): Promise<void> {
   await page.waitForFunction(() =>
     performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/list-state.")),
   );

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { foldData, isHtml } from "../../../src/web/event/data.ts";
-import { actsOf, attributesOf, factsOf, safeLink, wordsOfAct } from "../../../src/web/event/facts.ts";
+import { actionsOf, attributesOf, factsOf, safeLink, actionLabel } from "../../../src/web/event/facts.ts";
 import { rowOf } from "../support/rows.ts";
 
 const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };
@@ -33,13 +33,13 @@ test("an event shows the fields that it has, and its attributes by name", (t) =>
 
 test("each value offers the conditions that can be queried", (t) => {
   const value = { shown: "8011", value: 8_011 };
-  t.deepEqual(actsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
+  t.deepEqual(actionsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
   // A place cannot be used in a condition, but events can be grouped by it.
-  t.deepEqual(actsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
-  t.deepEqual(actsOf("created", { shown: "now", value: null }, null), ["copy"]);
-  t.deepEqual(actsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
-  t.deepEqual(wordsOfAct("only", "user", "u-1", false), { before: "Only ", name: "u-1" });
-  t.deepEqual(wordsOfAct("column", "user", "u-1", true), { before: "Hide the column" });
+  t.deepEqual(actionsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
+  t.deepEqual(actionsOf("created", { shown: "now", value: null }, null), ["copy"]);
+  t.deepEqual(actionsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
+  t.deepEqual(actionLabel("only", "user", "u-1", false), { before: "Only ", name: "u-1" });
+  t.deepEqual(actionLabel("column", "user", "u-1", true), { before: "Hide the column" });
 });
 
 test("only links to pages and mail addresses can be followed", (t) => {

@@ -2,19 +2,19 @@ import type { Client } from "../api/client.ts";
 import { occursClause } from "../ask/range.ts";
 import type { Moments } from "../ask/range.ts";
 import { writeField, writeString } from "../ask/print.ts";
-import type { Want } from "./complete.ts";
-import { NO_FACTS } from "./offers.ts";
-import type { Facts } from "./offers.ts";
+import type { CompletionContext } from "./completion-context.ts";
+import { NO_COMPLETION_DATA } from "./completions.ts";
+import type { CompletionData } from "./completions.ts";
 
 const MOST_VALUES = 20;
 
 /** Fields and values of a log within a range, as read from the service. */
-export type FactSource = {
+export type CompletionSource = {
   /** Reads what completions need at the caret. It cancels the values of an earlier call. */
-  readonly read: (want: Want) => Promise<Facts>;
+  readonly read: (context: CompletionContext) => Promise<CompletionData>;
 };
 
-export function createFactSource(client: Client, log: string, moments: Moments): FactSource {
+export function createCompletionSource(client: Client, log: string, moments: Moments): CompletionSource {
   const answers = new Map<string, Promise<unknown>>();
   let abort = new AbortController();
   let asked = "";
@@ -29,9 +29,11 @@ export function createFactSource(client: Client, log: string, moments: Moments):
   const ask = async <Body>(path: string, query: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
     (await client.ask<Body>(`/1/logs/${log}/${path}`, { query, ...(signal && { signal }) })).body;
   const fields = () =>
-    once("fields", () => ask<Facts["fields"]>("fields", { values: 0, created: `${moments.from}:${moments.to}` }));
+    once("fields", () =>
+      ask<CompletionData["fields"]>("fields", { values: 0, created: `${moments.from}:${moments.to}` }),
+    );
   const classes = () => once("classes", async () => readClasses(await ask<unknown>("classFilters", {})));
-  const values = (field: string, typed: string): Promise<Facts["values"]> => {
+  const values = (field: string, typed: string): Promise<CompletionData["values"]> => {
     const key = `${field} ${typed.toLowerCase()}`;
     if (key !== asked) {
       abort.abort();
@@ -50,9 +52,9 @@ export function createFactSource(client: Client, log: string, moments: Moments):
   return {
     async read({ fields: wanted, valuesOf, typed, classes: wantsClasses }) {
       const [allFields, found, named] = await Promise.all([
-        wanted === null ? NO_FACTS.fields : fields(),
-        valuesOf === null ? NO_FACTS.values : values(valuesOf, typed),
-        wantsClasses || valuesOf === "class" ? classes() : NO_FACTS.classes,
+        wanted === null ? NO_COMPLETION_DATA.fields : fields(),
+        valuesOf === null ? NO_COMPLETION_DATA.values : values(valuesOf, typed),
+        wantsClasses || valuesOf === "class" ? classes() : NO_COMPLETION_DATA.classes,
       ]);
       return { fields: allFields, values: found, classes: named };
     },
@@ -67,7 +69,7 @@ export function valueQuery(field: string, typed: string, moments: Moments): stri
   return `GET events${where} ${occursClause(moments, "UTC")} GROUPBY ${name} ${order}`;
 }
 
-function readClasses(body: unknown): Facts["classes"] {
+function readClasses(body: unknown): CompletionData["classes"] {
   if (!Array.isArray(body)) return [];
   return body.flatMap((each: unknown) => {
     const { key, display } = each as { key?: unknown; display?: unknown };

@@ -8,8 +8,8 @@ import { mayChange } from "../state/roles.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { queryAfter, quoted } from "./conditions.ts";
-import { dataActs } from "./data-acts.ts";
-import type { EventActs } from "./event-acts.ts";
+import { dataActions } from "./data-actions.ts";
+import type { EventActions } from "./event-actions.ts";
 
 type Owners = {
   readonly app: App;
@@ -19,9 +19,9 @@ type Owners = {
 };
 
 /** Returns the actions on the events of a search's list. */
-export function searchActs({ app, search, results, bookmarks }: Owners): EventActs {
+export function searchActions({ app, search, results, bookmarks }: Owners): EventActions {
   const { client, location } = app;
-  const ofData = dataActs(app, search.log);
+  const ofData = dataActions(app, search.log);
   const run = (query: string): void => {
     search.query.value = query;
     search.start();
@@ -30,7 +30,7 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
     copy: (form, row) =>
-      actWith(app, "Not copied", import("./copy-acts.ts"), ({ copyEvent }) =>
+      actWith(app, "Not copied", import("./copy-actions.ts"), ({ copyEvent }) =>
         copyEvent(app, search.log, { form, row, readData: ofData.readData }),
       ),
     copyLink: (row) =>
@@ -48,10 +48,10 @@ export function searchActs({ app, search, results, bookmarks }: Owners): EventAc
       actWith(app, "Events like this could not be shown", patternCondition(row), (condition) =>
         run(withCondition(search.run.peek().typed, condition)),
       ),
-    onValue: (act, field, value) => {
-      if (act === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
+    onValue: (action, field, value) => {
+      if (action === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
       else {
-        const query = queryAfter(search.run.peek().typed, act, field, value);
+        const query = queryAfter(search.run.peek().typed, action, field, value);
         if (query !== null) run(query);
       }
     },

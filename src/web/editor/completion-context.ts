@@ -9,7 +9,7 @@ import type { Span } from "../../query/syntax.ts";
 import { fieldName } from "../ask/print.ts";
 
 /** What can be typed at the caret. */
-export type Want = {
+export type CompletionContext = {
   /** The span that a completion replaces: the typed part of the word, up to the caret. */
   readonly span: Span;
   /** That word, without a string's opening quote. */
@@ -24,10 +24,10 @@ export type Want = {
   readonly table: "events" | "users";
 };
 
-type Expected = Partial<Pick<Want, "words" | "fields" | "valuesOf" | "classes">>;
+type Expected = Partial<Pick<CompletionContext, "words" | "fields" | "valuesOf" | "classes">>;
 
 /** Returns what the caret expects; null within words, comments and strings without a field. */
-export function wantAt(text: string, caret: number): Want | null {
+export function completionContextAt(text: string, caret: number): CompletionContext | null {
   const before = text.slice(0, caret);
   const tokens = tokensOf(before);
   if (tokens === null || /^[\p{L}\p{N}_]/u.test(text.slice(caret))) return null;

@@ -3,10 +3,10 @@ import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Span } from "../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../ask/print.ts";
 import { countOf } from "../parts/numbers.ts";
-import type { Want } from "./complete.ts";
+import type { CompletionContext } from "./completion-context.ts";
 
 /** One completion. */
-export type Offer = {
+export type Completion = {
   /** Text that replaces what was typed. */
   readonly insert: string;
   readonly label: string;
@@ -14,31 +14,31 @@ export type Offer = {
 };
 
 /** What is known of a log's events, from `GET /fields` and groups. */
-export type Facts = {
+export type CompletionData = {
   readonly fields: readonly { readonly name: string; readonly kind: string; readonly count: string }[];
   readonly values: readonly { readonly value: string; readonly count: string }[];
   readonly classes: readonly { readonly key: string; readonly display: string }[];
 };
 
-export const NO_FACTS: Facts = { fields: [], values: [], classes: [] };
+export const NO_COMPLETION_DATA: CompletionData = { fields: [], values: [], classes: [] };
 
-const MOST_OFFERS = 50;
+const MOST_COMPLETIONS = 50;
 const KINDS: Readonly<Record<string, string>> = { date: "time", presence: "", attribute: "", boolean: "true or false" };
 
 /** Returns the completions that match the typed text, those that begin with it first. */
-export function offersOf(want: Want, facts: Facts): Offer[] {
-  const offers = [
-    ...valueOffers(want, facts),
-    ...classOffers(want, facts),
-    ...fieldOffers(want, facts),
-    ...wordOffers(want),
+export function completionsFor(context: CompletionContext, data: CompletionData): Completion[] {
+  const completions = [
+    ...valueCompletions(context, data),
+    ...classCompletions(context, data),
+    ...fieldCompletions(context, data),
+    ...wordCompletions(context),
   ];
-  const typed = plain(want.typed);
-  const begins = offers.filter(({ label }) => plain(label).startsWith(typed));
-  const contains = offers.filter(({ label }) => plain(label).indexOf(typed) > 0);
-  const fitting = typed === "" ? offers : [...begins, ...contains];
+  const typed = plain(context.typed);
+  const begins = completions.filter(({ label }) => plain(label).startsWith(typed));
+  const contains = completions.filter(({ label }) => plain(label).indexOf(typed) > 0);
+  const fitting = typed === "" ? completions : [...begins, ...contains];
   // Text that is already complete needs no completion.
-  return fitting.filter(({ insert }) => insert.trim() !== want.typed).slice(0, MOST_OFFERS);
+  return fitting.filter(({ insert }) => insert.trim() !== context.typed).slice(0, MOST_COMPLETIONS);
 }
 
 /** Normalizes a text for comparison: quotes and case are ignored. */
@@ -46,7 +46,7 @@ function plain(text: string): string {
   return text.toLowerCase().replaceAll(/['"]/g, "");
 }
 
-function wordOffers({ words }: Want): Offer[] {
+function wordCompletions({ words }: CompletionContext): Completion[] {
   return words.map((word) => ({
     insert: word.endsWith("(") ? word : `${word} `,
     label: word.replace(/\($/, "(…)"),
@@ -54,7 +54,7 @@ function wordOffers({ words }: Want): Offer[] {
   }));
 }
 
-function fieldOffers({ fields, table }: Want, facts: Facts): Offer[] {
+function fieldCompletions({ fields, table }: CompletionContext, data: CompletionData): Completion[] {
   if (fields === null) return [];
   if (table === "users") {
     return [...USERS.fields].map(([name, { type }]) => ({
@@ -63,10 +63,10 @@ function fieldOffers({ fields, table }: Want, facts: Facts): Offer[] {
       hint: KINDS[type] ?? type,
     }));
   }
-  const known = new Map(facts.fields.map((field) => [field.name, field]));
-  const names = [...namesFor(fields), ...facts.fields.map(({ name }) => name).filter((name) => name.startsWith("@"))];
+  const known = new Map(data.fields.map((field) => [field.name, field]));
+  const names = [...namesFor(fields), ...data.fields.map(({ name }) => name).filter((name) => name.startsWith("@"))];
   const end = fields === "compared" || fields === "sorted" ? " " : "";
-  const offers = [...new Set(names)].map((name) => {
+  const completions = [...new Set(names)].map((name) => {
     const fact = known.get(name);
     const kind = fact?.kind ?? EVENTS.fields.get(name)?.type ?? "";
     const written = writeField(name);
@@ -74,12 +74,12 @@ function fieldOffers({ fields, table }: Want, facts: Facts): Offer[] {
     const hint = [KINDS[kind] ?? kind, count === 0 ? "" : countOf(count, "event")]
       .filter((each) => each !== "")
       .join(", ");
-    return { offer: { insert: written + end, label: written, hint }, count };
+    return { completion: { insert: written + end, label: written, hint }, count };
   });
-  return offers.sort((a, b) => b.count - a.count).map(({ offer }) => offer);
+  return completions.sort((a, b) => b.count - a.count).map(({ completion }) => completion);
 }
 
-function namesFor(fields: NonNullable<Want["fields"]>): readonly string[] {
+function namesFor(fields: NonNullable<CompletionContext["fields"]>): readonly string[] {
   switch (fields) {
     case "compared":
       return [...EVENTS.fields]
@@ -98,7 +98,7 @@ function namesFor(fields: NonNullable<Want["fields"]>): readonly string[] {
   throw fields satisfies never;
 }
 
-function valueOffers({ valuesOf, table }: Want, { values, classes }: Facts): Offer[] {
+function valueCompletions({ valuesOf, table }: CompletionContext, { values, classes }: CompletionData): Completion[] {
   if (valuesOf === null || table === "users") return [];
   const names = new Map(valuesOf === "class" ? classes.map(({ key, display }) => [key, display]) : []);
   return values
@@ -110,15 +110,15 @@ function valueOffers({ valuesOf, table }: Want, { values, classes }: Facts): Off
     }));
 }
 
-function classOffers({ classes: isWanted }: Want, { classes }: Facts): Offer[] {
+function classCompletions({ classes: isWanted }: CompletionContext, { classes }: CompletionData): Completion[] {
   return isWanted ? classes.map(({ key, display }) => ({ insert: `${key} `, label: key, hint: display })) : [];
 }
 
-/** Returns where and what an offer inserts; an existing blank is not repeated. */
+/** Returns where and what a completion inserts; an existing blank is not repeated. */
 export function insertion(
   text: string,
-  { span }: Want,
-  { insert }: Offer,
+  { span }: CompletionContext,
+  { insert }: Completion,
 ): { readonly span: Span; readonly insert: string } {
   const follows = text.slice(span.end);
   const isApart = /^[\s),]/.test(follows);

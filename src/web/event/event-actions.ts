@@ -4,11 +4,11 @@ import type { ListColumn } from "../list/columns.ts";
 import type { MenuPlace } from "../list/control.ts";
 import type { EventRow } from "../list/row.ts";
 import type { CopyForm } from "./copy.ts";
-import type { FactValue, ValueAct } from "./facts.ts";
+import type { FactValue, ValueAction } from "./facts.ts";
 import type { OpenState } from "./memory.ts";
 
 /** Actions on an open event, provided by the view that shows it. */
-export type EventActs = {
+export type EventActions = {
   readonly isBookmarked: (row: EventRow) => boolean;
   readonly bookmark: (row: EventRow) => void;
   readonly copy: (form: CopyForm, row: EventRow) => void;
@@ -21,7 +21,7 @@ export type EventActs = {
   /** Shows the events with the same pattern; null if there is no query to change. */
   readonly showAlike: ((row: EventRow) => void) | null;
   /** Runs the action of a value, except copying; null if values can only be copied. */
-  readonly onValue: ((act: ValueAct, field: string, value: FactValue) => void) | null;
+  readonly onValue: ((action: ValueAction, field: string, value: FactValue) => void) | null;
   readonly isColumn: (field: string) => boolean;
   readonly readData: (row: EventRow) => Promise<string>;
   /** Returns a one-time address that shows the data as a page. */
@@ -43,7 +43,7 @@ export type CellMenuProperties = {
   readonly row: EventRow;
   readonly place: MenuPlace;
   readonly columns: readonly ListColumn[];
-  readonly acts: EventActs;
+  readonly actions: EventActions;
   readonly words: EventWords;
   readonly onClose: (returnsFocus?: boolean) => void;
 };
@@ -51,6 +51,6 @@ export type CellMenuProperties = {
 export type OpenEventProperties = {
   readonly row: EventRow;
   readonly state: OpenState;
-  readonly acts: EventActs;
+  readonly actions: EventActions;
   readonly words: EventWords;
 };

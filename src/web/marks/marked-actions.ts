@@ -2,21 +2,21 @@ import type { App } from "../app.ts";
 import { createBookmarks } from "../event/bookmarks.ts";
 import type { Bookmarks } from "../event/bookmarks.ts";
 import { copyText } from "../event/clipboard.ts";
-import { dataActs } from "../event/data-acts.ts";
-import type { EventActs } from "../event/event-acts.ts";
+import { dataActions } from "../event/data-actions.ts";
+import type { EventActions } from "../event/event-actions.ts";
 import { actWith } from "../shell/act-with.ts";
 import { mayChange } from "../state/roles.ts";
 import type { MarkedEvent } from "./marked.ts";
 
 /** Returns the actions on an event of a list across logs. */
-export function markedActs(app: App, { log }: MarkedEvent, bookmarks: Bookmarks): EventActs {
+export function markedActions(app: App, { log }: MarkedEvent, bookmarks: Bookmarks): EventActions {
   const { location, toaster } = app;
-  const ofData = dataActs(app, log);
+  const ofData = dataActions(app, log);
   return {
     isBookmarked: bookmarks.has,
     bookmark: (row) => void bookmarks.toggle(row),
     copy: (form, row) =>
-      actWith(app, "Not copied", import("../event/copy-acts.ts"), ({ copyEvent }) =>
+      actWith(app, "Not copied", import("../event/copy-actions.ts"), ({ copyEvent }) =>
         copyEvent(app, log, { form, row, readData: ofData.readData }),
       ),
     copyLink: ({ id }) => {

@@ -1,14 +1,14 @@
 import type { App } from "../app.ts";
 import { actWith } from "../shell/act-with.ts";
-import type { EventActs } from "./event-acts.ts";
+import type { EventActions } from "./event-actions.ts";
 
 /** Returns the actions that read an event's data and copy values. */
-export function dataActs(app: App, log: string): Pick<EventActs, "readData" | "openPage" | "copyValue"> {
+export function dataActions(app: App, log: string): Pick<EventActions, "readData" | "openPage" | "copyValue"> {
   const { client } = app;
   const pathOf = (id: string): string => `/1/logs/${log}/events/${id}/data`;
   return {
     copyValue: (value) =>
-      actWith(app, "Not copied", import("./copy-acts.ts"), ({ copyValue }) => copyValue(app, value)),
+      actWith(app, "Not copied", import("./copy-actions.ts"), ({ copyValue }) => copyValue(app, value)),
     readData: async ({ id }) => (await client.ask<string>(pathOf(id))).body,
     openPage: async ({ id }) => {
       const path = `${pathOf(id)}?fmt=html`;

@@ -9,7 +9,7 @@ import { visibleText } from "../list/visible-text.ts";
 export type Classes = ReadonlyMap<string, readonly ClassRecord[]>;
 
 /** The classes of all readable logs: their names, and their colours in the style sheet. */
-export type ClassBook = {
+export type ClassRegistry = {
   readonly byLog: ReadonlySignal<Classes>;
   /** Increases when an unknown class is requested: it may have been created elsewhere. */
   readonly unknown: ReadonlySignal<number>;
@@ -21,7 +21,7 @@ export type ClassBook = {
 
 type LogOfClasses = { readonly key: string; readonly classFilters: readonly ClassRecord[] };
 
-export function createClassBook(client: () => Client): ClassBook {
+export function createClassRegistry(client: () => Client): ClassRegistry {
   const byLog = signal<Classes>(new Map());
   const unknown = signal(0);
   let isRead = false;

@@ -1,13 +1,13 @@
 import test from "ava";
 
 import { checkQuery } from "../../../src/web/editor/check.ts";
-import { wantAt } from "../../../src/web/editor/complete.ts";
-import { valueQuery } from "../../../src/web/editor/facts.ts";
-import { insertion, offersOf } from "../../../src/web/editor/offers.ts";
-import type { Facts } from "../../../src/web/editor/offers.ts";
+import { completionContextAt } from "../../../src/web/editor/completion-context.ts";
+import { valueQuery } from "../../../src/web/editor/completion-source.ts";
+import { insertion, completionsFor } from "../../../src/web/editor/completions.ts";
+import type { CompletionData } from "../../../src/web/editor/completions.ts";
 import { examples } from "../../query/examples.ts";
 
-const FACTS: Facts = {
+const DATA: CompletionData = {
   fields: [
     { name: "source", kind: "text", count: "100" },
     { name: "@http.status", kind: "number", count: "4113" },
@@ -24,17 +24,17 @@ const FACTS: Facts = {
 /** Returns the labels offered at `|`. */
 function offered(marked: string): string[] {
   const caret = marked.indexOf("|");
-  const want = wantAt(marked.replace("|", ""), caret);
-  return want === null ? [] : offersOf(want, FACTS).map(({ label }) => label);
+  const context = completionContextAt(marked.replace("|", ""), caret);
+  return context === null ? [] : completionsFor(context, DATA).map(({ label }) => label);
 }
 
-/** Returns the text after accepting an offer at `|`. */
+/** Returns the text after accepting a completion at `|`. */
 function taken(marked: string, label: string): string | null {
   const text = marked.replace("|", "");
-  const want = wantAt(text, marked.indexOf("|"));
-  const offer = want === null ? undefined : offersOf(want, FACTS).find((each) => each.label === label);
-  if (want === null || offer === undefined) return null;
-  const { span, insert } = insertion(text, want, offer);
+  const context = completionContextAt(text, marked.indexOf("|"));
+  const completion = context === null ? undefined : completionsFor(context, DATA).find((each) => each.label === label);
+  if (context === null || completion === undefined) return null;
+  const { span, insert } = insertion(text, context, completion);
   return text.slice(0, span.start) + insert + text.slice(span.end);
 }
 
@@ -93,7 +93,7 @@ test("nothing is offered within words, comments and strings without a field", (t
   }
 });
 
-test("an accepted offer is written in valid syntax", (t) => {
+test("an accepted completion is written in valid syntax", (t) => {
   t.is(taken("GET events WHERE so| = 'a'", "source"), "GET events WHERE source = 'a'");
   t.is(taken("GET events WHERE so|", "source"), "GET events WHERE source ");
   t.is(taken("GET events WHERE @'o|", "@'odd name'"), "GET events WHERE @'odd name' ");
@@ -104,28 +104,29 @@ test("an accepted offer is written in valid syntax", (t) => {
 });
 
 test("hints show kind and count", (t) => {
-  const want = wantAt("GET events WHERE @", 18)!;
+  const context = completionContextAt("GET events WHERE @", 18)!;
   t.deepEqual(
-    offersOf(want, FACTS).map(({ hint }) => hint),
+    completionsFor(context, DATA).map(({ hint }) => hint),
     ["number, 4,113 events", "true or false, 3 events"],
   );
 });
 
 test("every word of every example is offered where it is typed, or is a name, a literal or a sign", (t) => {
-  let offers = 0;
+  let completions = 0;
   for (const example of examples()) {
     for (const { 0: word, index } of example.matchAll(/(?<![@.'"\w])[A-Z]{3,}\b/g)) {
       const before = example.slice(0, index);
       if (/\/\/[^\n]*$|'[^']*$/.test(before.replace(/'[^'\n]*'/g, "''"))) continue;
-      const want = wantAt(before + word[0]!, index + 1);
-      const labels = want === null ? [] : offersOf(want, FACTS).map(({ label }) => label.replace(/ ?\(…\)$/, ""));
+      const context = completionContextAt(before + word[0]!, index + 1);
+      const labels =
+        context === null ? [] : completionsFor(context, DATA).map(({ label }) => label.replace(/ ?\(…\)$/, ""));
       const isAlike = labels.some((label) => label.split(" ").includes(word) || (/^P\d/.test(word) && label === "P95"));
       if (["ASC", "NOT", "GROUP", "BY"].includes(word)) continue;
       t.true(isAlike, `${before}|${word}: ${labels.join()}`);
-      offers += 1;
+      completions += 1;
     }
   }
-  t.true(offers > 150, `${offers}`);
+  t.true(completions > 150, `${completions}`);
 });
 
 test("values are requested with a query that the service accepts", (t) => {

@@ -16,7 +16,7 @@ const ExportForm = lazy<ExportFormProperties>(async () => (await import("../expo
 const SavedList = lazy<SavedListProperties>(async () => (await import("../saved/saved-list.tsx")).SavedList);
 
 /** Actions on a result: save its query, copy its address, export all of it. */
-export function ResultActs({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
+export function ResultActions({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
   const copyLink = () =>
