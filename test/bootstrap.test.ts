@@ -7,7 +7,7 @@ import type { Documents } from "../src/catalog/documents/documents.ts";
 import { parseLogKey } from "../src/events/event.ts";
 import { type FirstStart, createFirstRecords } from "../src/bootstrap.ts";
 import { readSettings } from "../src/settings.ts";
-import { PLACES, type Place } from "./contract/documents-places.ts";
+import { DOCUMENTS_ADAPTERS, type DocumentsStorage } from "./contract/documents-adapters.ts";
 
 const GIVEN = { LOGGIA_ADMIN: "ann@example.org:correct horse", LOGGIA_LOG: "shop:key-of-the-first-log" };
 /**
@@ -59,8 +59,8 @@ async function catalogOf(t: ExecutionContext, documents: Documents): Promise<Cat
 }
 
 /** Runs one start, which may end early, and adds its output to `shown`. */
-async function start(t: ExecutionContext, place: Place, shown: FirstStart[], life?: Life) {
-  const documents = await place.connect();
+async function start(t: ExecutionContext, storage: DocumentsStorage, shown: FirstStart[], life?: Life) {
+  const documents = await storage.connect();
   const catalog = await catalogOf(t, life === undefined ? documents : mortal(documents, life));
   const note = async (first: FirstStart): Promise<void> => void shown.push(first);
   const show = (first: FirstStart) => (life === undefined ? note(first) : life.step(() => note(first)));
@@ -68,15 +68,15 @@ async function start(t: ExecutionContext, place: Place, shown: FirstStart[], lif
   return { catalog, result: await (life === undefined ? work : Promise.race([work, life.killed])) };
 }
 
-for (const { name, take } of PLACES) {
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   test(`${name}: a first start killed at any moment leaves no admin whose password was not shown`, async (t) => {
     const ends = new Set<string>();
     for (let moment = 0; moment < MOMENTS; moment += 1) {
-      const place = await take(t);
+      const storage = await openStorage(t);
       const shown: FirstStart[] = [];
-      const { result } = await start(t, place, shown, lifeOf(moment));
+      const { result } = await start(t, storage, shown, lifeOf(moment));
       ends.add(result === "killed" ? "killed" : "done");
-      const { catalog } = await start(t, place, shown);
+      const { catalog } = await start(t, storage, shown);
       const admin = shown.findLast((first) => first.admin !== null)?.admin;
       const log = shown.findLast((first) => first.log !== null)?.log;
       t.deepEqual(
@@ -85,14 +85,14 @@ for (const { name, take } of PLACES) {
       );
       t.truthy(await catalog.authenticate(admin!.email, admin!.password), `password, killed at moment ${moment}`);
       t.is((await catalog.apiKey(log!.apiKey))?.log, log!.key, `API key, killed at moment ${moment}`);
-      t.is((await start(t, place, shown)).result, null);
+      t.is((await start(t, storage, shown)).result, null);
     }
     t.deepEqual(ends, new Set(["killed", "done"]));
   });
 
   test(`${name}: of processes that start at once with different settings, one creates an admin and a log`, async (t) => {
-    const place = await take(t);
-    const catalogs = await Promise.all([1, 2, 3].map(async () => catalogOf(t, await place.connect())));
+    const storage = await openStorage(t);
+    const catalogs = await Promise.all([1, 2, 3].map(async () => catalogOf(t, await storage.connect())));
     let shows = 0;
     const made = await Promise.all(
       catalogs.map((catalog, i) => {
@@ -111,8 +111,8 @@ for (const { name, take } of PLACES) {
   });
 
   test(`${name}: LOGGIA_ADMIN and LOGGIA_LOG apply to an empty store only, and a deleted admin stays deleted`, async (t) => {
-    const place = await take(t);
-    const catalog = await catalogOf(t, await place.connect());
+    const storage = await openStorage(t);
+    const catalog = await catalogOf(t, await storage.connect());
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     const parts = { show: () => Promise.reject(new Error("nothing is to be shown")), log, takeOver_ms: 0 };

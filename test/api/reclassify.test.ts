@@ -10,7 +10,7 @@ import { classFilter } from "../pipelines/fixture.ts";
 const log = parseLogKey(LOG)!;
 const PATH = `/manage/1/logs/${LOG}/reclassify`;
 
-type Told = { state: string; from: string | null; total: number; done: number; changed: number };
+type JobState = { state: string; from: string | null; total: number; done: number; changed: number };
 type Row = {
   id: string;
   text: string;
@@ -23,20 +23,20 @@ type Row = {
 async function order(
   service: Service,
   json?: object,
-): Promise<{ status: number; body: Told & { error?: { message: string } } }> {
+): Promise<{ status: number; body: JobState & { error?: { message: string } } }> {
   const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
   const body = json === undefined ? null : JSON.stringify(json);
   const response = await fetch(service.apiUrl + PATH, { method: "POST", headers, body });
-  return { status: response.status, body: (await response.json()) as Told };
+  return { status: response.status, body: (await response.json()) as JobState };
 }
 
-async function told(service: Service): Promise<Told> {
-  return (await get(service, PATH)).body as Told;
+async function readState(service: Service): Promise<JobState> {
+  return (await get(service, PATH)).body as JobState;
 }
 
-async function ended(service: Service): Promise<Told> {
-  const look = async (): Promise<Told | null> => {
-    const now = await told(service);
+async function ended(service: Service): Promise<JobState> {
+  const look = async (): Promise<JobState | null> => {
+    const now = await readState(service);
     return now.state === "done" || now.state === "failed" ? now : null;
   };
   return until(look, { what: "the end of a reclassification", timeout_ms: 90_000 });
@@ -66,7 +66,7 @@ for (const kind of KINDS) {
       t.is(status, 400, JSON.stringify(from));
       t.regex(body.error?.message ?? "", /The field from must be/);
     }
-    t.deepEqual((await told(service)).state, "none");
+    t.deepEqual((await readState(service)).state, "none");
     await post(service, { text: "disk full" });
     await service.ports.catalog.createClassFilter(log, classFilter("full", { text: "disk" }));
     // It may not be stored yet and was classified before the filter existed.
@@ -107,7 +107,7 @@ for (const kind of KINDS) {
     const posted: string[] = [];
     const marked: string[] = [];
     const deleted: string[] = [];
-    for (let i = 0; (await told(service)).state !== "done"; i++) {
+    for (let i = 0; (await readState(service)).state !== "done"; i++) {
       const { status, body } = await post(service, { text: `disk meanwhile ${i}` });
       t.is(status, 201);
       posted.push(body.id!);

@@ -6,7 +6,7 @@ import { BelievedTime } from "../../src/clock/trusted-clock.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { Machine } from "../clock/machine.ts";
-import { PLACES } from "../contract/documents-places.ts";
+import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
 import { environmentOf, KINDS, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -14,12 +14,12 @@ const ACCOUNT = { email: "bob@example.org", password: "correct horse", admin: fa
 const HOUR_MS = 3_600_000;
 const log = pino({ level: "silent" });
 
-for (const { name, take } of PLACES) {
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   test(`${name}: ten logs a minute, whatever happens to the clock`, async (t) => {
     const machine = new Machine();
     const { now } = new BelievedTime(machine);
-    const place = await take(t);
-    const catalog = await createCatalog({ documents: await place.connect(), log, now });
+    const storage = await openStorage(t);
+    const catalog = await createCatalog({ documents: await storage.connect(), log, now });
     t.teardown(() => catalog[Symbol.asyncDispose]());
     const { id: owner } = await catalog.createAccount(ACCOUNT);
     let n = 0;

@@ -11,8 +11,8 @@ import { MAX_SESSIONS } from "../../src/catalog/sessions.ts";
 import { START_TICKET_MS } from "../../src/catalog/start-ticket.ts";
 import { BelievedTime } from "../../src/clock/trusted-clock.ts";
 import { Machine } from "../clock/machine.ts";
-import { PLACES } from "../contract/documents-places.ts";
-import type { Place } from "../contract/documents-places.ts";
+import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
+import type { DocumentsStorage } from "../contract/documents-adapters.ts";
 import { until } from "../support/until.ts";
 
 const EMAIL = "ann@example.org";
@@ -22,13 +22,13 @@ const log = pino({ level: "silent" });
 type Process = { readonly catalog: Catalog; readonly writes: () => number };
 
 /** A process that shares the catalog with others, and the clocks of its machine. */
-async function processOf(t: ExecutionContext, place: Place, machine: Machine): Promise<Process> {
+async function processOf(t: ExecutionContext, storage: DocumentsStorage, machine: Machine): Promise<Process> {
   const time = new BelievedTime(machine);
   const believed = (): number => {
     time.check();
     return time.believed();
   };
-  const documents = await place.connect();
+  const documents = await storage.connect();
   let writes = 0;
   const counted: Documents = {
     ...documents,
@@ -56,37 +56,40 @@ async function use(catalog: Catalog, secret: string): Promise<void> {
   catalog.useSession(found.session);
 }
 
-for (const { name, take } of PLACES) {
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   const declare = (
     title: string,
-    run: (t: ExecutionContext, parts: Process & { account: Account; machine: Machine; place: Place }) => Promise<void>,
+    run: (
+      t: ExecutionContext,
+      parts: Process & { account: Account; machine: Machine; storage: DocumentsStorage },
+    ) => Promise<void>,
   ): void => {
     test(`${name}: ${title}`, async (t) => {
       t.timeout(120_000);
-      const place = await take(t);
+      const storage = await openStorage(t);
       const machine = new Machine();
-      const process = await processOf(t, place, machine);
+      const process = await processOf(t, storage, machine);
       const account = await process.catalog.createAccount({ email: EMAIL, password: "correct horse", admin: false });
-      await run(t, { ...process, account, machine, place });
+      await run(t, { ...process, account, machine, storage });
     });
   };
 
   declare("a session is found by a secret of 256 bits, of which only a hash is stored", async (t, parts) => {
-    const { catalog, account, place } = parts;
+    const { catalog, account, storage } = parts;
     const { secret, session } = await begin(catalog, account);
     t.is(Buffer.from(secret, "base64url").length, 32);
     t.deepEqual(await catalog.session(secret), { account, session });
     t.like(session, { user: account.id, address: "192.0.2.1", agent: "Firefox" });
     for (const wrong of ["", session.id, secret.slice(1), `${secret}a`, `A${secret.slice(1)}`])
       if (wrong !== secret) t.is(await catalog.session(wrong), null, wrong);
-    const { documents } = await (await place.connect()).changes(null);
+    const { documents } = await (await storage.connect()).changes(null);
     t.true(documents.some(({ id }) => id === `sessions/${account.id}`));
     t.false(JSON.stringify(documents).includes(secret));
   });
 
   declare("a session works in another process at once, and ends there too", async (t, parts) => {
-    const { catalog: here, account, place, machine } = parts;
-    const { catalog: there } = await processOf(t, place, machine);
+    const { catalog: here, account, storage, machine } = parts;
+    const { catalog: there } = await processOf(t, storage, machine);
     const { secret, session } = await begin(here, account);
     t.true(await isOpen(there, secret));
     t.true(await here.endSession(account.id, session.id));
@@ -96,8 +99,8 @@ for (const { name, take } of PLACES) {
   });
 
   declare("a new password or removing the account ends its sessions, in every process", async (t, parts) => {
-    const { catalog: here, account, place, machine } = parts;
-    const { catalog: there } = await processOf(t, place, machine);
+    const { catalog: here, account, storage, machine } = parts;
+    const { catalog: there } = await processOf(t, storage, machine);
     for (const end of [() => here.setPassword(EMAIL, "correct horse"), () => here.deleteAccount(EMAIL)]) {
       const { secret, session } = await begin(here, account);
       t.true(await isOpen(there, secret));
@@ -118,8 +121,8 @@ for (const { name, take } of PLACES) {
   });
 
   declare("a write by a process with an old password ends no session of the new one", async (t, parts) => {
-    const { catalog: here, account, place, machine } = parts;
-    const documents = await place.connect();
+    const { catalog: here, account, storage, machine } = parts;
+    const documents = await storage.connect();
     // This process learns of the change only by what it reads for its own write.
     const there = await createCatalog({ documents, log, poll_ms: HOUR_MS, now: machine.host });
     t.teardown(() => there[Symbol.asyncDispose]());
@@ -129,7 +132,7 @@ for (const { name, take } of PLACES) {
     const { secret } = await begin(here, account);
     await there.endSession(account.id, old.session.id);
     await there.removeEndedSessions();
-    const { catalog: third } = await processOf(t, place, machine);
+    const { catalog: third } = await processOf(t, storage, machine);
     t.true(await isOpen(third, secret));
   });
 
@@ -155,7 +158,7 @@ for (const { name, take } of PLACES) {
   });
 
   declare("uses are stored every five minutes and visible to other processes", async (t, parts) => {
-    const { catalog: here, writes, account, machine, place } = parts;
+    const { catalog: here, writes, account, machine, storage } = parts;
     const { secret, session } = await begin(here, account);
     const before = writes();
     for (let i = 0; i < 100; i++) await use(here, secret);
@@ -165,7 +168,7 @@ for (const { name, take } of PLACES) {
     t.is(here.sessionsOf(account.id)[0]?.seen, session.seen + SEEN_STEP_MS - 1, "here it shows at once");
     machine.pass(1);
     for (let i = 0; i < 100; i++) await use(here, secret);
-    const { catalog: there } = await processOf(t, place, machine);
+    const { catalog: there } = await processOf(t, storage, machine);
     const seenThere = async () => {
       await there.refresh();
       return there.sessionsOf(account.id)[0]?.seen === session.seen + SEEN_STEP_MS;
@@ -189,10 +192,10 @@ for (const { name, take } of PLACES) {
   });
 
   declare("a session that a wrong clock dated into the future is invalid", async (t, parts) => {
-    const { account, place } = parts;
+    const { account, storage } = parts;
     const ahead = new Machine();
     ahead.step(365 * 24 * HOUR_MS);
-    const { catalog: wrong } = await processOf(t, place, ahead);
+    const { catalog: wrong } = await processOf(t, storage, ahead);
     const { secret } = await begin(wrong, account);
     t.true(await isOpen(wrong, secret));
     t.false(await isOpen(parts.catalog, secret));
@@ -209,7 +212,7 @@ for (const { name, take } of PLACES) {
     t.is(catalog.sessionsOf(account.id).length, MAX_SESSIONS);
   });
 
-  declare("ended sessions are removed, and nothing else", async (t, { catalog, account, machine, place }) => {
+  declare("ended sessions are removed, and nothing else", async (t, { catalog, account, machine, storage }) => {
     await begin(catalog, account);
     machine.pass(SESSION_IDLE_MS + SEEN_STEP_MS);
     const kept = await begin(catalog, account);
@@ -217,7 +220,7 @@ for (const { name, take } of PLACES) {
     await begin(catalog, other);
     await catalog.setPassword("bob@example.org", "battery staple");
     await catalog.removeEndedSessions();
-    const { documents } = await (await place.connect()).changes(null);
+    const { documents } = await (await storage.connect()).changes(null);
     const stored = documents.filter(({ id, body }) => id.startsWith("sessions/") && body !== null);
     t.deepEqual(
       stored.map(({ id }) => id),
@@ -228,12 +231,12 @@ for (const { name, take } of PLACES) {
   });
 
   declare("a ticket is valid once, for its path and its account, across all processes", async (t, parts) => {
-    const { catalog: here, account, place, machine } = parts;
-    const { catalog: there } = await processOf(t, place, machine);
+    const { catalog: here, account, storage, machine } = parts;
+    const { catalog: there } = await processOf(t, storage, machine);
     const { session } = await begin(here, account);
     const bob = await here.createAccount({ email: "bob@example.org", password: "correct horse", admin: false });
     const ticket = await here.createTicket(session, "/1/logs?");
-    const { documents } = await (await place.connect()).changes(null);
+    const { documents } = await (await storage.connect()).changes(null);
     t.false(JSON.stringify(documents).includes(ticket));
     t.is(await there.useTicket(ticket, "/1/logs?a=1", null), null, "another path");
     t.is(await there.useTicket(ticket, "/1/logs?", bob.id), null, "another person");
@@ -266,8 +269,8 @@ for (const { name, take } of PLACES) {
   });
 
   declare("the ticket of the first start signs in once, across all processes", async (t, parts) => {
-    const { catalog: here, account, place, machine } = parts;
-    const { catalog: there } = await processOf(t, place, machine);
+    const { catalog: here, account, storage, machine } = parts;
+    const { catalog: there } = await processOf(t, storage, machine);
     const ticket = (await here.createStartTicket(account.id))!;
     t.is(await here.useStartTicket(ticket.slice(1)), null);
     const tries = await Promise.all([here, there, here, there].map((catalog) => catalog.useStartTicket(ticket)));

@@ -10,7 +10,7 @@ type Readiness = { readonly dependencies: Readonly<Record<string, { readonly ok:
  */
 export async function untilReadiness(url: string, status: 200 | 503, away: readonly string[]): Promise<void> {
   let last = "nothing";
-  const told = async (): Promise<boolean> => {
+  const isAsExpected = async (): Promise<boolean> => {
     const answer = await send({ url: `${url}/health/ready` });
     last = `${answer.status} ${answer.text}`;
     const { dependencies } = JSON.parse(answer.text) as Readiness;
@@ -18,9 +18,11 @@ export async function untilReadiness(url: string, status: 200 | 503, away: reado
     return answer.status === status && named.toSorted().join() === away.toSorted().join();
   };
   try {
-    await until(told, { what: `readiness ${status}`, interval_ms: 200 });
+    await until(isAsExpected, { what: `readiness ${status}`, interval_ms: 200 });
   } catch {
-    assert.fail(`${url}/health/ready does not tell ${status}, away: ${away.join(", ") || "none"}, but ${last}`);
+    assert.fail(
+      `${url}/health/ready does not answer ${status}, unavailable: ${away.join(", ") || "none"}, but ${last}`,
+    );
   }
   assert.equal((await send({ url: `${url}/health/live` })).status, 200, "a process without its engines is live");
 }

@@ -41,7 +41,7 @@ async function refused(t: ExecutionContext, run: Promise<Run>, message: RegExp):
   t.is(code, 1);
   t.is(out, "");
   t.regex(err, message);
-  t.is(err.trimEnd().split("\n").length, 1, "it is told in one line");
+  t.is(err.trimEnd().split("\n").length, 1, "it is reported in one line");
 }
 
 /** Returns the cells of a table without its header. */

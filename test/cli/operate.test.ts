@@ -21,9 +21,9 @@ test("interrupting a replay with Ctrl-C says that it continues", async (t) => {
   await once(server, "listening");
   const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const child = spawn(process.execPath, [LOGGIA, "replay", "start", "--api", api, "--as", "a@b:c"]);
-  const told = text(child.stderr);
+  const message = text(child.stderr);
   await until(() => Promise.resolve(asked > 2), { what: "some looks at the replay" });
   child.kill("SIGINT");
   t.deepEqual(await once(child, "exit"), [130, null]);
-  t.regex(await told, /The service continues the job; run the same command again to see its progress/);
+  t.regex(await message, /The service continues the job; run the same command again to see its progress/);
 });

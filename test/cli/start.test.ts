@@ -67,19 +67,19 @@ test("helper threads have a lower priority than those that accept and commit pos
 
 test("generated secrets are shown at the first start, configured ones are not", async (t) => {
   const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
-  const told = async (environment: Record<string, string>) => {
+  const outputOf = async (environment: Record<string, string>) => {
     const { child, seen, ended } = start(environment);
     await until(() => seen.out.includes("posting"), { what: "the start" });
     child.kill("SIGINT");
     await ended;
     return seen.out;
   };
-  const drawn = await told(nothing);
+  const drawn = await outputOf(nothing);
   t.regex(drawn, /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
   t.regex(drawn, /within 10 minutes:\n {2}http:\/\/127\.0\.0\.1:\d+\/#\/\?ticket=[\w-]{43}\n/);
-  t.notRegex(await told(nothing), /ticket/, "once");
+  t.notRegex(await outputOf(nothing), /ticket/, "once");
   const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
-  const out = await told({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
+  const out = await outputOf({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
   t.notRegex(out, /secret|ticket/);
   t.regex(out, /password {2}as given by LOGGIA_ADMIN\n[^]*API key {3}as given by LOGGIA_LOG\n/);
 });

@@ -2,15 +2,15 @@ import test, { type ExecutionContext } from "ava";
 import type { BusRecord } from "../../src/bus/bus.ts";
 import { until } from "../support/until.ts";
 import { ANY_SIZE, at, behind, record, texts, readAll } from "./bus.ts";
-import type { BusPlace } from "./bus.ts";
+import type { BusStorage } from "./bus.ts";
 
 /** Tests of the bus port for lag and for reading without a group. */
-export function busReadingContract(name: string, placeOf: (t: ExecutionContext) => BusPlace): void {
-  const contract = (title: string, run: (t: ExecutionContext, place: BusPlace) => Promise<void>) =>
-    test(`${name}: ${title}`, (t) => run(t, placeOf(t)));
+export function busReadingContract(name: string, storageOf: (t: ExecutionContext) => BusStorage): void {
+  const contract = (title: string, run: (t: ExecutionContext, storage: BusStorage) => Promise<void>) =>
+    test(`${name}: ${title}`, (t) => run(t, storageOf(t)));
 
-  contract("lag counts the records that a group has not acknowledged", async (t, place) => {
-    await using bus = await place.open();
+  contract("lag counts the records that a group has not acknowledged", async (t, storage) => {
+    await using bus = await storage.open();
     t.is(await behind(bus, "g"), 0);
     await bus.append(
       "events",
@@ -28,8 +28,8 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.is(await behind(bus, "another"), 5);
   });
 
-  contract("reading returns the existing records once and moves no group", async (t, place) => {
-    await using bus = await place.open();
+  contract("reading returns the existing records once and moves no group", async (t, storage) => {
+    await using bus = await storage.open();
     t.deepEqual(await readAll(bus), [], "an empty topic ends at once");
     const keys = Array.from({ length: 30 }, (_, i) => `key-${i % 6}`);
     await bus.append(
@@ -59,8 +59,8 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.is(await behind(bus, "g"), 31);
   });
 
-  contract("reading starts at the given offset or time", async (t, place) => {
-    await using bus = await place.open();
+  contract("reading starts at the given offset or time", async (t, storage) => {
+    await using bus = await storage.open();
     await bus.append("dead-letters", [record("k", "0"), record("k", "1"), record("k", "2")]);
     const before = await readAll(bus, { topic: "dead-letters" });
     const { partition, offset } = at(before, 1).position;
@@ -75,8 +75,8 @@ export function busReadingContract(name: string, placeOf: (t: ExecutionContext) 
     t.deepEqual(await readAll(bus, { topic: "dead-letters", since: Date.now() + 60_000 }), []);
   });
 
-  contract("reading can be abandoned or aborted at any time", async (t, place) => {
-    await using bus = await place.open();
+  contract("reading can be abandoned or aborted at any time", async (t, storage) => {
+    await using bus = await storage.open();
     await bus.append(
       "events",
       Array.from({ length: 10 }, (_, i) => record("k", `${i}`)),

@@ -7,11 +7,11 @@ import { kafkaBrokers, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { busReadingContract } from "./bus-reading.ts";
 import { busContract } from "./bus.ts";
-import type { BusPlace } from "./bus.ts";
+import type { BusStorage } from "./bus.ts";
 
 const log = pino({ level: "silent" });
 
-const sqlite = (t: ExecutionContext): BusPlace => {
+const sqlite = (t: ExecutionContext): BusStorage => {
   const file = join(temporaryFolder(t), "bus.sqlite");
   return { open: () => openSqliteBus({ file, log }) };
 };
@@ -19,7 +19,7 @@ busContract("SQLite", sqlite);
 busReadingContract("SQLite", sqlite);
 
 if (realEngines) {
-  const kafka = (): BusPlace => {
+  const kafka = (): BusStorage => {
     const namespace = uniqueName("bus");
     return { open: () => openKafkaBus({ brokers: kafkaBrokers(), namespace, partitions: 3, log }) };
   };

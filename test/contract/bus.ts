@@ -16,17 +16,17 @@ import { until } from "../support/until.ts";
  * The storage of one test's bus. `open` can be called again after the bus was closed and finds the
  * stored records.
  */
-export type BusPlace = { open(): Promise<Bus> };
+export type BusStorage = { open(): Promise<Bus> };
 
 export const ANY_SIZE = { topic: "events", maxRecords: 1000, maxBytes: 4 * 1024 * 1024 } as const;
 
 /** Tests that every adapter of the bus port passes. */
-export function busContract(name: string, placeOf: (t: ExecutionContext) => BusPlace): void {
-  const contract = (title: string, run: (t: ExecutionContext, place: BusPlace) => Promise<void>) =>
-    test(`${name}: ${title}`, (t) => run(t, placeOf(t)));
+export function busContract(name: string, storageOf: (t: ExecutionContext) => BusStorage): void {
+  const contract = (title: string, run: (t: ExecutionContext, storage: BusStorage) => Promise<void>) =>
+    test(`${name}: ${title}`, (t) => run(t, storageOf(t)));
 
-  contract("records of one key stay in order, however they are appended", async (t, place) => {
-    await using bus = await place.open();
+  contract("records of one key stay in order, however they are appended", async (t, storage) => {
+    await using bus = await storage.open();
     const appends: Promise<void>[] = [];
     for (let i = 0; i < 600; i += 2) {
       appends.push(bus.append("events", [record(`key-${i % 7}`, `${i}`), record(`key-${i % 5}`, `${i + 1}`)]));
@@ -47,8 +47,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     }
   });
 
-  contract("delivers 10,000 records once each, in order, with rising offsets", async (t, place) => {
-    await using bus = await place.open();
+  contract("delivers 10,000 records once each, in order, with rising offsets", async (t, storage) => {
+    await using bus = await storage.open();
     const { records } = await collect(bus, { group: "many", maxRecords: 512 });
     for (let i = 0; i < 20; i++) {
       await bus.append(
@@ -65,10 +65,10 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.true(records.every(({ appended }) => Math.abs(appended - Date.now()) < 120_000));
   });
 
-  contract("returns the last record of each partition, also after reopening", async (t, place) => {
+  contract("returns the last record of each partition, also after reopening", async (t, storage) => {
     const keys = Array.from({ length: 12 }, (_, i) => `key-${i}`);
     {
-      await using bus = await place.open();
+      await using bus = await storage.open();
       t.deepEqual(await bus.last("events"), []);
       for (let i = 0; i < 3; i++) {
         await bus.append(
@@ -78,7 +78,7 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       }
       await bus.append("dead-letters", [record("a", "dead")]);
     }
-    await using bus = await place.open();
+    await using bus = await storage.open();
     const last = await bus.last("events");
     const lags = await bus.lag("events", "nobody");
     t.deepEqual(
@@ -89,13 +89,13 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(texts(await bus.last("dead-letters")), ["dead"]);
   });
 
-  contract("appended records survive closing and reopening", async (t, place) => {
+  contract("appended records survive closing and reopening", async (t, storage) => {
     {
-      await using bus = await place.open();
+      await using bus = await storage.open();
       await bus.append("events", [record("a", "before")]);
       await bus.append("dead-letters", [record("a", "dead")]);
     }
-    await using bus = await place.open();
+    await using bus = await storage.open();
     await bus.append("events", [record("a", "after")]);
     const events = await collect(bus, { group: "g" });
     const dead = await collect(bus, { group: "g", topic: "dead-letters" });
@@ -107,8 +107,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(dead.records[0]?.position.topic, "dead-letters");
   });
 
-  contract("values are returned unchanged: empty, binary, 900 KB, any key", async (t, place) => {
-    await using bus = await place.open();
+  contract("values are returned unchanged: empty, binary, 900 KB, any key", async (t, storage) => {
+    await using bus = await storage.open();
     const values = [
       Buffer.alloc(0),
       Buffer.from([0, 255, 13, 10, 0xc3, 0x28]),
@@ -125,8 +125,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(new Set(records.map(({ key }) => key)), new Set(["schlüssel-🙂"]));
   });
 
-  contract("a handler that throws receives the same records again and delays no other group", async (t, place) => {
-    await using bus = await place.open();
+  contract("a handler that throws receives the same records again and delays no other group", async (t, storage) => {
+    await using bus = await storage.open();
     const seen: string[][] = [];
     await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
       seen.push(texts(batch.records));
@@ -139,21 +139,24 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
   });
 
-  contract("records appended while a full batch is handled are delivered without another append", async (t, place) => {
-    await using bus = await place.open();
-    const seen: string[][] = [];
-    await bus.append("events", [record("k", "1"), record("k", "2")]);
-    await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
-      seen.push(texts(batch.records));
-      if (seen.length === 1) await bus.append("events", [record("k", "3")]);
-      await batch.ack();
-    });
-    await until(() => seen.flat().includes("3"), { what: "the record that came meanwhile" });
-    t.deepEqual(seen.flat(), ["1", "2", "3"]);
-  });
+  contract(
+    "records appended while a full batch is handled are delivered without another append",
+    async (t, storage) => {
+      await using bus = await storage.open();
+      const seen: string[][] = [];
+      await bus.append("events", [record("k", "1"), record("k", "2")]);
+      await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 2 }, async (batch) => {
+        seen.push(texts(batch.records));
+        if (seen.length === 1) await bus.append("events", [record("k", "3")]);
+        await batch.ack();
+      });
+      await until(() => seen.flat().includes("3"), { what: "the record that came meanwhile" });
+      t.deepEqual(seen.flat(), ["1", "2", "3"]);
+    },
+  );
 
-  contract("more large and small records than one read takes are delivered once each, in order", async (t, place) => {
-    await using bus = await place.open();
+  contract("more large and small records than one read takes are delivered once each, in order", async (t, storage) => {
+    await using bus = await storage.open();
     const sizes = Array.from({ length: 600 }, (_, i) => (i % 150 === 149 ? 700_000 : (i * 37) % 2_000));
     for (let from = 0; from < sizes.length; from += 100) {
       const some = sizes.slice(from, from + 100);
@@ -175,9 +178,9 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     );
   });
 
-  contract("redelivers unacknowledged records after reopening, and no acknowledged ones", async (t, place) => {
+  contract("redelivers unacknowledged records after reopening, and no acknowledged ones", async (t, storage) => {
     {
-      await using bus = await place.open();
+      await using bus = await storage.open();
       const seen: string[] = [];
       // One record per batch: the first is acknowledged, the others are not.
       await bus.subscribe({ ...ANY_SIZE, group: "g", maxRecords: 1 }, async (batch) => {
@@ -192,21 +195,21 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
       t.deepEqual(seen, ["1", "2", "3"]);
     }
     {
-      await using bus = await place.open();
+      await using bus = await storage.open();
       const { records } = await collect(bus, { group: "g" });
       await until(() => records.length === 2, { what: "the second life's deliveries" });
       t.deepEqual(texts(records), ["2", "3"]);
       await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
     }
-    await using bus = await place.open();
+    await using bus = await storage.open();
     const { records } = await collect(bus, { group: "g" });
     await bus.append("events", [record("k", "4")]);
     await until(() => records.length > 0, { what: "the third life's deliveries" });
     t.deepEqual(texts(records), ["4"]);
   });
 
-  contract("batches keep their limits, and a record above them is delivered alone", async (t, place) => {
-    await using bus = await place.open();
+  contract("batches keep their limits, and a record above them is delivered alone", async (t, storage) => {
+    await using bus = await storage.open();
     const sizes = [10, 10, 10, 10, 10, 400, 400, 5000, 10, 10];
     await bus.append(
       "events",
@@ -225,8 +228,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.true(batches.some((batch) => batch.length === 3));
   });
 
-  contract("two groups each receive all records, independently", async (t, place) => {
-    await using bus = await place.open();
+  contract("two groups each receive all records, independently", async (t, storage) => {
+    await using bus = await storage.open();
     const one = await collect(bus, { group: "one" });
     await bus.append("events", [record("k", "1"), record("k", "2")]);
     await until(() => one.records.length === 2, { what: "group one" });
@@ -236,8 +239,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(one.records.length, 2);
   });
 
-  contract("when a member leaves a group, another continues after the last acknowledgement", async (t, place) => {
-    await using bus = await place.open();
+  contract("when a member leaves a group, another continues after the last acknowledgement", async (t, storage) => {
+    await using bus = await storage.open();
     const first = await collect(bus, { group: "g" });
     const second = await collect(bus, { group: "g" });
     const keys = Array.from({ length: 40 }, (_, i) => `key-${i}`);
@@ -260,8 +263,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     await first.subscription.done;
   });
 
-  contract("`from` decides once where a partition starts", async (t, place) => {
-    await using bus = await place.open();
+  contract("`from` decides once where a partition starts", async (t, storage) => {
+    await using bus = await storage.open();
     await bus.append(
       "events",
       ["0", "1", "2", "3"].map((text) => record("k", text)),
@@ -285,8 +288,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.deepEqual(texts(again.records), ["1", "2", "3"]);
   });
 
-  contract("closing waits for the handler, and its acknowledgement counts", async (t, place) => {
-    await using bus = await place.open();
+  contract("closing waits for the handler, and its acknowledgement counts", async (t, storage) => {
+    await using bus = await storage.open();
     const started = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
@@ -304,8 +307,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(await behind(bus, "g"), 0);
   });
 
-  contract("a handler that exceeds the close timeout is aborted and can no longer acknowledge", async (t, place) => {
-    await using bus = await place.open();
+  contract("a handler that exceeds the close timeout is aborted and can no longer acknowledge", async (t, storage) => {
+    await using bus = await storage.open();
     const started = Promise.withResolvers<void>();
     const refused = Promise.withResolvers<unknown>();
     const subscription = await bus.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
@@ -321,8 +324,8 @@ export function busContract(name: string, placeOf: (t: ExecutionContext) => BusP
     t.is(await behind(bus, "g"), 1);
   });
 
-  contract("a closed bus rejects calls", async (t, place) => {
-    const bus = await place.open();
+  contract("a closed bus rejects calls", async (t, storage) => {
+    const bus = await storage.open();
     await bus.ping();
     await bus[Symbol.asyncDispose]();
     await bus[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { until } from "../support/until.ts";
-import type { Place } from "./documents-places.ts";
+import type { DocumentsStorage } from "./documents-adapters.ts";
 
 export const PASSWORD = "correct horse";
 
@@ -48,8 +48,12 @@ export async function fails(
   t.is(error.code, code, error.message);
 }
 
-export async function open(t: ExecutionContext, place: Place, limits = DEFAULT_ACCOUNT_LIMITS): Promise<Catalog> {
-  const documents = await place.connect();
+export async function open(
+  t: ExecutionContext,
+  storage: DocumentsStorage,
+  limits = DEFAULT_ACCOUNT_LIMITS,
+): Promise<Catalog> {
+  const documents = await storage.connect();
   const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits });
   t.teardown(() => catalog[Symbol.asyncDispose]());
   return catalog;

@@ -5,7 +5,7 @@ import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import type { Place } from "./documents-places.ts";
+import type { DocumentsStorage } from "./documents-adapters.ts";
 import { PASSWORD, SHOP, type Start, addAccount, addLog, filterOf, fails, open } from "./catalog-fixture.ts";
 
 /**
@@ -138,9 +138,9 @@ export async function filledElsewhere(t: ExecutionContext, start: Start): Promis
 }
 
 /** Tests reservations of processes that ended during a write or whose clock ran ahead. */
-export async function reservationsLapse(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
-  const catalog = await open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });
+export async function reservationsLapse(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
+  const catalog = await open(t, storage, { ...DEFAULT_ACCOUNT_LIMITS, logs: 2, shares: 1 });
   const create = async (name: string, reserved: readonly { kind: string; until: number }[]) => {
     const owner = await addAccount(catalog, `${name}@example.org`);
     const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));

@@ -1,6 +1,6 @@
 import test from "ava";
 
 import { catalogContract } from "./catalog.ts";
-import { PLACES } from "./documents-places.ts";
+import { DOCUMENTS_ADAPTERS } from "./documents-adapters.ts";
 
-for (const { name, take } of PLACES) catalogContract(test, name, take);
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) catalogContract(test, name, openStorage);

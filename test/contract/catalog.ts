@@ -5,7 +5,7 @@ import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
 import type { UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import type { Place } from "./documents-places.ts";
+import type { DocumentsStorage } from "./documents-adapters.ts";
 import { PASSWORD, SHOP, type Start, addAccount, addLog, filterOf, fails, open } from "./catalog-fixture.ts";
 import {
   logsPerAccount,
@@ -33,11 +33,15 @@ type Run = (t: ExecutionContext, start: Start) => Promise<void>;
  * Tests of the catalog over an adapter of its document store. Calling `start` twice gives two
  * processes that share the catalog.
  */
-export function catalogContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
+export function catalogContract(
+  test: TestFn,
+  name: string,
+  openStorage: (t: ExecutionContext) => Promise<DocumentsStorage>,
+): void {
   const declare = (title: string, run: Run): void => {
     test(`${name}: ${title}`, async (t) => {
-      const place = await take(t);
-      await run(t, async () => open(t, place));
+      const storage = await openStorage(t);
+      await run(t, async () => open(t, storage));
     });
   };
   declare("accounts are found by address without regard to case, and by id", accounts);
@@ -47,19 +51,19 @@ export function catalogContract(test: TestFn, name: string, take: (t: ExecutionC
   declare("shares give a role, and a log keeps an admin", shares);
   declare("a log belongs to the account that created it, also after that account is deleted", owners);
   test(`${name}: a log of an earlier release belongs to its first admin`, async (t) => {
-    await ownersOfEarlierReleases(t, await take(t));
+    await ownersOfEarlierReleases(t, await openStorage(t));
   });
   const limited = (title: string, limits: Partial<AccountLimits>, run: Run): void => {
     test(`${name}: ${title}`, async (t) => {
-      const place = await take(t);
-      await run(t, async () => open(t, place, { ...DEFAULT_ACCOUNT_LIMITS, ...limits }));
+      const storage = await openStorage(t);
+      await run(t, async () => open(t, storage, { ...DEFAULT_ACCOUNT_LIMITS, ...limits }));
     });
   };
   limited("the number of logs per account is limited across all processes", { logs: 6 }, logsPerAccount);
   limited("an account creates at most ten logs a minute across all processes", {}, logsPerMinute);
   limited("only service admins create logs where accounts may own none", { logs: 0 }, noLogs);
   test(`${name}: reservations expire, also if another process's clock ran ahead`, async (t) => {
-    await reservationsLapse(t, await take(t));
+    await reservationsLapse(t, await openStorage(t));
   });
   const few = { apiKeys: 8, classFilters: 6, shares: 5 };
   limited("the totals over an owner's logs are limited across all processes", few, heldTogether);
@@ -216,9 +220,9 @@ async function owners(t: ExecutionContext, start: Start): Promise<void> {
   t.is((await start()).ownerOf(SHOP), ann, "after a restart");
 }
 
-async function ownersOfEarlierReleases(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
-  const before = await open(t, place);
+async function ownersOfEarlierReleases(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
+  const before = await open(t, storage);
   const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => addAccount(before, `${name}@b.org`)));
   const log = { kind: "log", key: SHOP, display: "Shop", retentionDays: null, apiKeys: [] };
   const shares = [
@@ -227,7 +231,7 @@ async function ownersOfEarlierReleases(t: ExecutionContext, place: Place): Promi
     { user: ann!, role: "admin" },
   ];
   t.is((await documents.create(idOf.log(SHOP), { ...log, shares })).kind, "done");
-  const [here, there] = [await open(t, place), await open(t, place)];
+  const [here, there] = [await open(t, storage), await open(t, storage)];
   t.is(here.ownerOf(SHOP), bob!);
   t.is(there.ownerOf(SHOP), bob!);
   await here.unshare(SHOP, "bob@b.org");

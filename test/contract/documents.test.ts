@@ -1,6 +1,6 @@
 import test from "ava";
 
 import { documentsContract } from "./documents.ts";
-import { PLACES } from "./documents-places.ts";
+import { DOCUMENTS_ADAPTERS } from "./documents-adapters.ts";
 
-for (const { name, take } of PLACES) documentsContract(test, name, take);
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) documentsContract(test, name, openStorage);

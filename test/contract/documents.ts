@@ -2,15 +2,19 @@ import type { ExecutionContext, TestFn } from "ava";
 
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "../../src/catalog/documents/documents.ts";
 import { MAX_ID_BYTES } from "../../src/catalog/documents/documents.ts";
-import type { Place } from "./documents-places.ts";
+import type { DocumentsStorage } from "./documents-adapters.ts";
 
 /**
  * Tests that every adapter of the document store passes. Calling `connect` twice gives two
  * processes that share it.
  */
-export function documentsContract(test: TestFn, name: string, take: (t: ExecutionContext) => Promise<Place>): void {
-  const declare = (title: string, run: (t: ExecutionContext, place: Place) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => run(t, await take(t)));
+export function documentsContract(
+  test: TestFn,
+  name: string,
+  openStorage: (t: ExecutionContext) => Promise<DocumentsStorage>,
+): void {
+  const declare = (title: string, run: (t: ExecutionContext, storage: DocumentsStorage) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => run(t, await openStorage(t)));
   };
   declare("a document is created once", createdOnce);
   declare("of several processes that create one document at once, one succeeds", oneCreates);
@@ -25,16 +29,16 @@ export function documentsContract(test: TestFn, name: string, take: (t: Executio
   declare("written documents survive closing all connections", durable);
 }
 
-async function createdOnce(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
+async function createdOnce(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
   const version = done(t, await documents.create("a", { n: 1 }));
   t.deepEqual(await documents.create("a", { n: 2 }), { kind: "conflict" });
   t.deepEqual(await documents.read("a"), { id: "a", version, body: { n: 1 } });
   t.is(await documents.read("b"), null);
 }
 
-async function oneCreates(t: ExecutionContext, place: Place): Promise<void> {
-  const processes = await Promise.all([place.connect(), place.connect(), place.connect()]);
+async function oneCreates(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const processes = await Promise.all([storage.connect(), storage.connect(), storage.connect()]);
   for (let round = 0; round < 10; round++) {
     const results = await Promise.all(processes.map((documents, n) => documents.create(`r${round}`, { n })));
     const winners = results.flatMap((result, n) => (result.kind === "done" ? [n] : []));
@@ -43,8 +47,8 @@ async function oneCreates(t: ExecutionContext, place: Place): Promise<void> {
   }
 }
 
-async function replaced(t: ExecutionContext, place: Place): Promise<void> {
-  const [one, two] = [await place.connect(), await place.connect()];
+async function replaced(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const [one, two] = [await storage.connect(), await storage.connect()];
   const first = done(t, await one.create("a", { n: 1 }));
   const second = done(t, await two.replace("a", { n: 2 }, first));
   t.deepEqual(await one.replace("a", { n: 3 }, first), { kind: "conflict" });
@@ -53,8 +57,8 @@ async function replaced(t: ExecutionContext, place: Place): Promise<void> {
   t.deepEqual(await one.replace("absent", { n: 1 }, second), { kind: "conflict" });
 }
 
-async function removed(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
+async function removed(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
   const version = done(t, await documents.create("a", { n: 1 }));
   const { cursor } = await documents.changes(null);
   const gone = done(t, await documents.remove("a", version));
@@ -68,8 +72,8 @@ async function removed(t: ExecutionContext, place: Place): Promise<void> {
   t.deepEqual(await documents.create("a", { n: 4 }), { kind: "conflict" });
 }
 
-async function versionsRise(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
+async function versionsRise(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
   const versions = [done(t, await documents.create("a", { n: 0 }))];
   for (let n = 1; n < 12; n++) versions.push(done(t, await documents.replace("a", { n }, versions.at(-1)!)));
   versions.push(done(t, await documents.remove("a", versions.at(-1)!)));
@@ -80,8 +84,8 @@ async function versionsRise(t: ExecutionContext, place: Place): Promise<void> {
   t.is((await documents.changes(null)).documents[0]?.version, versions.at(-1));
 }
 
-async function feed(t: ExecutionContext, place: Place): Promise<void> {
-  const [writer, reader] = [await place.connect(), await place.connect()];
+async function feed(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const [writer, reader] = [await storage.connect(), await storage.connect()];
   t.deepEqual((await reader.changes(null)).documents, []);
   done(t, await writer.create("a", { n: 1 }));
   const b = done(t, await writer.create("b", { n: 2 }));
@@ -99,13 +103,13 @@ async function feed(t: ExecutionContext, place: Place): Promise<void> {
   t.deepEqual(newest(await writer.changes(null)), { a: { n: 1 }, b: { n: 3 }, c: { n: 4 } });
 }
 
-async function feedUnderLoad(t: ExecutionContext, place: Place): Promise<void> {
-  const [reader, ...writers] = await Promise.all([place.connect(), place.connect(), place.connect()]);
-  const told = new Set<string>();
+async function feedUnderLoad(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const [reader, ...writers] = await Promise.all([storage.connect(), storage.connect(), storage.connect()]);
+  const seen = new Set<string>();
   let cursor: Cursor | null = null;
   const read = async (): Promise<void> => {
     const answer: { documents: readonly Document[]; cursor: Cursor } = await reader.changes(cursor);
-    for (const { id } of answer.documents) told.add(id);
+    for (const { id } of answer.documents) seen.add(id);
     cursor = answer.cursor;
   };
   const writing = new AbortController();
@@ -120,11 +124,11 @@ async function feedUnderLoad(t: ExecutionContext, place: Place): Promise<void> {
   writing.abort();
   await reading;
   await read();
-  t.is(told.size, 12 * 20);
+  t.is(seen.size, 12 * 20);
 }
 
-async function feedOfThousands(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
+async function feedOfThousands(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
   const count = 4500;
   for (let n = 0; n < count; n += 100) {
     const some = Array.from({ length: 100 }, (_, i) => documents.create(`d${n + i}`, { n: n + i }));
@@ -139,9 +143,9 @@ async function feedOfThousands(t: ExecutionContext, place: Place): Promise<void>
   t.true(next.documents.length < 1500, "a change is not answered with everything again");
 }
 
-async function forgotten(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
-  const settled = await place.connect();
+async function forgotten(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
+  const settled = await storage.connect();
   const versions = new Map<string, Version>();
   for (const id of ["old", "anew", "gone"]) versions.set(id, done(t, await documents.create(id, { id })));
   done(t, await documents.remove("gone", versions.get("gone")!));
@@ -157,8 +161,8 @@ async function forgotten(t: ExecutionContext, place: Place): Promise<void> {
   t.is(await documents.read("gone"), null);
   t.deepEqual((await documents.read("anew"))?.body, { n: 2 });
   t.deepEqual((await documents.read("young"))?.body, {});
-  const { documents: told } = await settled.changes(cursor);
-  t.deepEqual(newestBodies(told, ["anew", "young"]), { anew: { n: 2 }, young: {} });
+  const { documents: changed } = await settled.changes(cursor);
+  t.deepEqual(newestBodies(changed, ["anew", "young"]), { anew: { n: 2 }, young: {} });
   t.is((await documents.create("old", {})).kind, "done");
 }
 
@@ -166,8 +170,8 @@ function newestBodies(documents: readonly Document[], ids: readonly string[]): R
   return Object.fromEntries(documents.filter(({ id }) => ids.includes(id)).map(({ id, body }) => [id, body]));
 }
 
-async function roundTrip(t: ExecutionContext, place: Place): Promise<void> {
-  const documents = await place.connect();
+async function roundTrip(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const documents = await storage.connect();
   const body: Body = {
     text: 'ß 漢字 😀 "quotes" \\ \u0000 \u2028',
     number: -1.5,
@@ -187,12 +191,12 @@ async function roundTrip(t: ExecutionContext, place: Place): Promise<void> {
   await t.notThrowsAsync(documents.ping());
 }
 
-async function durable(t: ExecutionContext, place: Place): Promise<void> {
+async function durable(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
   {
-    await using documents = await place.connect();
+    await using documents = await storage.connect();
     done(t, await documents.create("a", { n: 1 }));
   }
-  const again = await place.connect();
+  const again = await storage.connect();
   t.deepEqual((await again.read("a"))?.body, { n: 1 });
 }
 

@@ -3,7 +3,7 @@ import test from "ava";
 import type { LogKey } from "../../src/events/event.ts";
 import type { ClassifiedUpTo, ReclassifyPiece, Store } from "../../src/store/store.ts";
 import { event, idAt, listPlan, MORNING, newLog, newUser, row, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 type ClassOf = ReclassifyPiece["classOf"];
 
@@ -32,7 +32,7 @@ async function reclassifyAll(
 
 const byTag: ClassOf = async (events) => events.map(({ tags }) => tags[0] ?? null);
 
-export function classesContract({ name, open }: StorePlace): void {
+export function classesContract({ name, open }: StoreAdapter): void {
   test(`${name}: reclassification changes the class of events and nothing else`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
@@ -102,10 +102,10 @@ export function classesContract({ name, open }: StorePlace): void {
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 6 }, (_, i) => event(log, { id: idAt(MORNING + i), tags: ["new"] }));
     await write(t, store, events);
-    const [gone, told, kept] = events;
+    const [gone, byRecord, kept] = events;
     const result = await reclassifyAll(store, log, async (some) => {
       await store.deleteEvent(log, gone!.id);
-      await store.writeDeletions([{ log, event: told!.id, alertOf: null }]);
+      await store.writeDeletions([{ log, event: byRecord!.id, alertOf: null }]);
       await store.addBookmark(user, log, kept!.id);
       return byTag(some);
     });

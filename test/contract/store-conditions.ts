@@ -7,7 +7,7 @@ import { EVERYTHING } from "../../src/query/plan.ts";
 import { hostileText } from "../support/hostile-text.ts";
 import { holdOfBest_ms } from "../support/turns.ts";
 import { event, listPlan, MORNING, newLog, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 /** Returns the events that the conditions below select from, each identified by its text. */
 function examples(log: LogKey): StoredEvent[] {
@@ -170,11 +170,11 @@ const EXAMPLES: readonly Example[] = [
   ["the end is the end of the text", matches("text", "disk$"), []],
   ["the beginning is the beginning of the text", matches("text", "^read"), []],
   ["a dot is no line break", matches("text", "disk.(full|read)"), [DISK]],
-  ["a dot is one if told so", matches("text", "(?s)disk.(full|read)"), [DISK, SLOW]],
-  ["lines if told so", matches("text", "(?m)^read"), [SLOW]],
+  ["with the flag s a dot matches a line break", matches("text", "(?s)disk.(full|read)"), [DISK, SLOW]],
+  ["with the flag m, at the beginning of a line", matches("text", "(?m)^read"), [SLOW]],
   ["a plain word", matches("text", "salt"), [STREET]],
   ["a class of characters", matches("text", "[0-9]{2}%"), [SIGNS]],
-  ["case heeded if told so", matches("text", "(?-i)disk"), [SLOW]],
+  ["with the flag i off, case counts", matches("text", "(?-i)disk"), [SLOW]],
   ["letters of any script", matches("source", "^\\pL+$"), [STREET]],
   ["word borders", matches("text", "\\bread\\b"), [SLOW]],
   ["matched tag, each by itself", matches("tags", "^error$|^warn$"), [DISK, SLOW]],
@@ -188,7 +188,7 @@ const EXAMPLES: readonly Example[] = [
 ];
 
 /** Tests every kind of condition on every kind of field. */
-export function conditionContract({ name, open }: StorePlace): void {
+export function conditionContract({ name, open }: StoreAdapter): void {
   test(`${name}: substrings match in any case, with and without characters that have no case`, async (t) => {
     const store = await open(t);
     const log = newLog();

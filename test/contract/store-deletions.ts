@@ -2,10 +2,10 @@ import test from "ava";
 
 import { writeAlerts } from "../support/write-events.ts";
 import { event, listPlan, newLog, newUser, pageOf, row, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 /** Deletions as the bus delivers them, in any order. */
-export function deletionsContract({ name, open }: StorePlace): void {
+export function deletionsContract({ name, open }: StoreAdapter): void {
   test(`${name}: a deletion holds before, after and among its events, however often it is delivered`, async (t) => {
     const store = await open(t);
     const [log, user] = [newLog(), newUser()];

@@ -14,7 +14,7 @@ import { evaluateList } from "../reference/evaluate.ts";
 import { evaluateGroup, groupsAgree } from "../reference/groups.ts";
 import type { Mark } from "../reference/evaluate.ts";
 import { newLog, newUser, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 
 const PLANS_A_ROUND = 40;
@@ -28,7 +28,7 @@ const FUZZED_PLANS_A_ROUND = 500;
  * Compares the store's answers to random plans over random events with those of the plain
  * evaluator.
  */
-export function differentialContract({ name, open, differentialRounds }: StorePlace): void {
+export function differentialContract({ name, open, differentialRounds }: StoreAdapter): void {
   const rounds = DIFFERENTIAL_PLANS ? Number(DIFFERENTIAL_PLANS) / FUZZED_PLANS_A_ROUND : differentialRounds;
   const numRuns = DIFFERENTIAL_PLANS ? FUZZED_PLANS_A_ROUND : PLANS_A_ROUND;
   for (let round = 1; round <= rounds; round++) {

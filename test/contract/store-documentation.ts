@@ -8,7 +8,7 @@ import { examples } from "../query/examples.ts";
 import { evaluateList } from "../reference/evaluate.ts";
 import { evaluateGroup, groupsAgree } from "../reference/groups.ts";
 import { event, newLog, pageOf, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 /** Tuesday. */
 const NOW = Date.UTC(2026, 10, 24, 13);
@@ -45,7 +45,7 @@ function happened(log: LogKey): StoredEvent[] {
 }
 
 /** Runs every query of the documentation of the language and checks its result. */
-export function documentationContract({ name, open }: StorePlace): void {
+export function documentationContract({ name, open }: StoreAdapter): void {
   test(`${name}: the examples of the documentation return the documented results`, async (t) => {
     const store = await open(t);
     const log = newLog();

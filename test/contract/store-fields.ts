@@ -6,20 +6,20 @@ import { storedEvents } from "../reference/arbitrary.ts";
 import { evaluateFields } from "../reference/fields.ts";
 import type { FieldSummary, FieldsQuery } from "../../src/store/store.ts";
 import { event, MORNING, newLog, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 const ASKED = { from: null, to: null, prefix: "", values: 10 } as const;
 const ROUNDS = 5;
 
 /** Tests of the fields and attributes of a log's events. */
-export function fieldsContract(place: StorePlace): void {
-  countingContract(place);
-  kindContract(place);
-  namesContract(place);
-  differentialContract(place);
+export function fieldsContract(adapter: StoreAdapter): void {
+  countingContract(adapter);
+  kindContract(adapter);
+  namesContract(adapter);
+  differentialContract(adapter);
 }
 
-function countingContract({ name, open }: StorePlace): void {
+function countingContract({ name, open }: StoreAdapter): void {
   test(`${name}: fields and attributes are counted with their values, over a range and by prefix`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -57,7 +57,7 @@ function countingContract({ name, open }: StorePlace): void {
   });
 }
 
-function kindContract({ name, open }: StorePlace): void {
+function kindContract({ name, open }: StoreAdapter): void {
   test(`${name}: the kind of an attribute is the kind that all of its values have or spell`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -73,7 +73,7 @@ function kindContract({ name, open }: StorePlace): void {
   });
 }
 
-function namesContract({ name, open }: StorePlace): void {
+function namesContract({ name, open }: StoreAdapter): void {
   test(`${name}: returns the names of a log's attributes, whatever characters they contain`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -88,7 +88,7 @@ function namesContract({ name, open }: StorePlace): void {
   });
 }
 
-function differentialContract({ name, open }: StorePlace): void {
+function differentialContract({ name, open }: StoreAdapter): void {
   test(`${name}: the fields equal those of the reference`, async (t) => {
     const store = await open(t);
     for (let round = 0; round < ROUNDS; round++) {

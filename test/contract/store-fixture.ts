@@ -17,7 +17,7 @@ import { USUAL, day } from "../support/groups.ts";
 export type OpenStore = (t: ExecutionContext) => Promise<Store>;
 
 /** An adapter of the store port and how the suite runs it. */
-export type StorePlace = {
+export type StoreAdapter = {
   readonly name: string;
   readonly open: OpenStore;
   /** Whether the store keeps bus positions with its rows. */

@@ -5,7 +5,7 @@ import { periodKeyFormat } from "../../src/query/calendar.ts";
 import type { Aggregate, Condition, Direction } from "../../src/query/plan.ts";
 import { parseZone } from "../../src/query/zone.ts";
 import { event, groupPlan, newLog, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 const COUNT: Aggregate = { kind: "count", where: null };
 const PLACES: readonly (Geo | null)[] = [
@@ -21,7 +21,7 @@ const PLACES: readonly (Geo | null)[] = [
 ];
 
 /** Tests of group keys other than fields and days. */
-export function groupKeyContract({ name, open }: StorePlace): void {
+export function groupKeyContract({ name, open }: StoreAdapter): void {
   test(`${name}: places are grouped from south to north, and those without coordinates form one group`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -6,19 +6,19 @@ import type { Condition, Direction, ListPlan, SortField } from "../../src/query/
 import { periodKeyFormat } from "../../src/query/calendar.ts";
 import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { until } from "../support/until.ts";
 import { MAX, USUAL, day, hour, month, usualGroups } from "../support/groups.ts";
 
 const HOUR = 3_600_000;
 
 /** Tests of order and groups. */
-export function listContract(place: StorePlace): void {
-  sortContract(place);
-  groupContract(place);
+export function listContract(adapter: StoreAdapter): void {
+  sortContract(adapter);
+  groupContract(adapter);
 }
 
-function sortContract({ name, open }: StorePlace): void {
+function sortContract({ name, open }: StoreAdapter): void {
   test(`${name}: lists are ordered by time, and by id within one moment`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -116,7 +116,7 @@ function sortContract({ name, open }: StorePlace): void {
   });
 }
 
-function groupContract({ name, open }: StorePlace): void {
+function groupContract({ name, open }: StoreAdapter): void {
   test(`${name}: days and hours follow a fixed offset`, async (t) => {
     const store = await open(t);
     const log = newLog();

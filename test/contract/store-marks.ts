@@ -14,18 +14,18 @@ import {
   texts,
   write,
 } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 import { usualGroups } from "../support/groups.ts";
 
 /** Tests of annotations: bookmarks, alerts and their deletion. */
-export function marksContract(place: StorePlace): void {
-  bookmarkContract(place);
-  alertContract(place);
-  deletionContract(place);
+export function marksContract(adapter: StoreAdapter): void {
+  bookmarkContract(adapter);
+  alertContract(adapter);
+  deletionContract(adapter);
 }
 
-function bookmarkContract({ name, open }: StorePlace): void {
+function bookmarkContract({ name, open }: StoreAdapter): void {
   test(`${name}: a bookmark belongs to one user and one event of its log, and is stored once`, async (t) => {
     const store = await open(t);
     const [log, other] = [newLog(), newLog()];
@@ -163,7 +163,7 @@ function bookmarkContract({ name, open }: StorePlace): void {
   });
 }
 
-function alertContract({ name, open }: StorePlace): void {
+function alertContract({ name, open }: StoreAdapter): void {
   test(`${name}: an alert is stored once per user and event, however often it is delivered`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -246,7 +246,7 @@ function alertContract({ name, open }: StorePlace): void {
   });
 }
 
-function deletionContract({ name, open }: StorePlace): void {
+function deletionContract({ name, open }: StoreAdapter): void {
   test(`${name}: annotations list who bookmarked and who was alerted, sorted`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -4,10 +4,10 @@ import type { EventRow } from "../../src/events/event.ts";
 import type { ListPlan } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { event, listPlan, MORNING, newLog, pageOf, row, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 /** Tests of pages and totals. */
-export function pageContract({ name, open }: StorePlace): void {
+export function pageContract({ name, open }: StoreAdapter): void {
   test(`${name}: walking a list page by page returns each event once, in every order`, async (t) => {
     const store = await open(t);
     const log = newLog();

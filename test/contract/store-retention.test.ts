@@ -1,10 +1,10 @@
 import test from "ava";
 
-import { storePlaces } from "./store-places.ts";
+import { storeAdapters } from "./store-adapters.ts";
 import { retentionContract } from "./store-retention.ts";
 
-storePlaces.forEach(retentionContract);
+storeAdapters.forEach(retentionContract);
 
 test.after.always(async () => {
-  for (const { cleanUp } of storePlaces) await cleanUp?.();
+  for (const { cleanUp } of storeAdapters) await cleanUp?.();
 });

@@ -5,7 +5,7 @@ import type { Visit } from "../../src/events/visit.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Store } from "../../src/store/store.ts";
 import { event, idAt, listPlan, newLog, newUser, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { writeAlerts } from "../support/write-events.ts";
 
 /** Long before the events of all other tests, so that this suite has its months to itself. */
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
  * Tests of retention. They run one after the other: while one drops a month, writes of another to
  * it would have to be retried.
  */
-export function retentionContract({ name, open }: StorePlace): void {
+export function retentionContract({ name, open }: StoreAdapter): void {
   test.serial(`${name}: retention removes events older than their log keeps, and nothing else`, async (t) => {
     const store = await open(t);
     const [short, long, forever] = [newLog(), newLog(), newLog()];

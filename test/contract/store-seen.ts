@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts } from "../support/write-events.ts";
 import { event, idAt, listPlan, MORNING, newLog, newUser, row, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 type User = ReturnType<typeof newUser>;
 type Log = ReturnType<typeof newLog>;
@@ -17,7 +17,7 @@ async function stateOf(store: Store, logs: Log | Log[], user: User): Promise<{ s
 }
 
 /** Tests of marking alerts as seen or unseen. */
-export function seenContract({ name, open }: StorePlace): void {
+export function seenContract({ name, open }: StoreAdapter): void {
   test(`${name}: an alert is seen for its owner alone and keeps its state`, async (t) => {
     const store = await open(t);
     const log = newLog();

@@ -13,7 +13,7 @@ import type { Store } from "../../src/store/store.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { evaluateUsers, usersPlans, visits as someVisits } from "../reference/users.ts";
 import { idAt, MORNING, newLog } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { USUAL, day, usualGroups } from "../support/groups.ts";
 
 const PLANS_A_ROUND = 60;
@@ -39,14 +39,14 @@ async function write(t: ExecutionContext, store: Store, visits: readonly Visit[]
 }
 
 /** Tests of visits and of the users computed from them. */
-export function usersContract(place: StorePlace): void {
-  trackingContract(place);
-  countingContract(place);
-  askingContract(place);
-  differentialContract(place);
+export function usersContract(adapter: StoreAdapter): void {
+  trackingContract(adapter);
+  countingContract(adapter);
+  askingContract(adapter);
+  differentialContract(adapter);
 }
 
-function trackingContract({ name, open }: StorePlace): void {
+function trackingContract({ name, open }: StoreAdapter): void {
   test(`${name}: a user has the last name, e-mail address and page given by any visit`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -120,7 +120,7 @@ function trackingContract({ name, open }: StorePlace): void {
   });
 }
 
-function countingContract({ name, open }: StorePlace): void {
+function countingContract({ name, open }: StoreAdapter): void {
   test(`${name}: a visit counts once, however often it is delivered`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -155,7 +155,7 @@ function countingContract({ name, open }: StorePlace): void {
   });
 }
 
-function askingContract({ name, open }: StorePlace): void {
+function askingContract({ name, open }: StoreAdapter): void {
   test(`${name}: pages return each user of 12,000 visits in three months once`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -208,7 +208,7 @@ function askingContract({ name, open }: StorePlace): void {
  * Compares the store's answers to random questions over random visits with those of the plain
  * evaluator.
  */
-function differentialContract({ name, open, differentialRounds }: StorePlace): void {
+function differentialContract({ name, open, differentialRounds }: StoreAdapter): void {
   const rounds = Math.ceil(differentialRounds / 3);
   for (let round = 1; round <= rounds; round++) {
     test(`${name}: random queries about users are answered like the reference (${round} of ${rounds})`, async (t) => {

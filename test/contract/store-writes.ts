@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { event, idAt, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 const FULL: Partial<StoredEvent> = {
@@ -47,13 +47,13 @@ const NUMBERS = [
 ];
 
 /** Tests of writing events and reading them back. */
-export function writeContract(place: StorePlace): void {
-  createOnlyContract(place);
-  fidelityContract(place);
-  positionContract(place);
+export function writeContract(adapter: StoreAdapter): void {
+  createOnlyContract(adapter);
+  fidelityContract(adapter);
+  positionContract(adapter);
 }
 
-function createOnlyContract({ name, open }: StorePlace): void {
+function createOnlyContract({ name, open }: StoreAdapter): void {
   test(`${name}: writing an event again changes nothing`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -171,7 +171,7 @@ function createOnlyContract({ name, open }: StorePlace): void {
   });
 }
 
-function fidelityContract({ name, open }: StorePlace): void {
+function fidelityContract({ name, open }: StoreAdapter): void {
   test(`${name}: an event is returned unchanged`, async (t) => {
     const store = await open(t);
     const log = newLog();
@@ -254,7 +254,7 @@ function fidelityContract({ name, open }: StorePlace): void {
   });
 }
 
-function positionContract({ name, open, keepsPositions }: StorePlace): void {
+function positionContract({ name, open, keepsPositions }: StoreAdapter): void {
   test(`${name}: an empty batch writes nothing`, async (t) => {
     const store = await open(t);
     t.deepEqual(await writeEvents(store, []), []);

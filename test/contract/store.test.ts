@@ -1,10 +1,10 @@
 import test from "ava";
 
 import { storeContract } from "./store.ts";
-import { storePlaces } from "./store-places.ts";
+import { storeAdapters } from "./store-adapters.ts";
 
-storePlaces.forEach(storeContract);
+storeAdapters.forEach(storeContract);
 
 test.after.always(async () => {
-  for (const { cleanUp } of storePlaces) await cleanUp?.();
+  for (const { cleanUp } of storeAdapters) await cleanUp?.();
 });

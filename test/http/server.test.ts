@@ -237,7 +237,7 @@ test("closing waits for the request in flight, closes its connection, and accept
 test("a client that disconnects, before the response or within the body, affects nobody", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
-  const { promise: cut, resolve: tellCut } = Promise.withResolvers<unknown>();
+  const { promise: cut, resolve: resolveCut } = Promise.withResolvers<unknown>();
   const slow = route("GET", "/slow", async () => {
     enter();
     await released;
@@ -245,7 +245,7 @@ test("a client that disconnects, before the response or within the body, affects
   });
   const reading = route("POST", "/read", async ({ request }) => {
     enter();
-    await readBody(request, { limit_bytes: 1000, deadline_ms: 60_000 }).catch(tellCut);
+    await readBody(request, { limit_bytes: 1000, deadline_ms: 60_000 }).catch(resolveCut);
     return text("nobody hears this");
   });
   const { port, url } = await start(t, [slow, reading]);

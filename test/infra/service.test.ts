@@ -20,8 +20,8 @@ test("a running service reports its lag and its dead letters, at either address"
   const expected = [`Loggia         http://${own} is ready`, "lag            0 events, 0.0 s", "dead letters   1 open"];
   const lines = await until(
     async () => {
-      const told = await describeService([new URL(`http://${own}`)]);
-      return told.slice(0, 3).join("\n") === expected.join("\n") ? told : null;
+      const body = await describeService([new URL(`http://${own}`)]);
+      return body.slice(0, 3).join("\n") === expected.join("\n") ? body : null;
     },
     { what: "one dead letter, and no lag" },
   );
@@ -50,8 +50,8 @@ test("a running replay is reported", async (t) => {
 
 test("responses cannot control the terminal", async (t) => {
   const why = "\u001b]0;pwned\u0007\u009b31m\r\n\u202e\u061cgone";
-  const told = JSON.stringify({ status: why, dependencies: { [why]: { ok: false, why } } });
-  const server = createServer((_, response) => response.end(told)).listen(0, "127.0.0.1");
+  const body = JSON.stringify({ status: why, dependencies: { [why]: { ok: false, why } } });
+  const server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
   const [line = ""] = await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]);

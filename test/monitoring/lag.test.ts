@@ -13,7 +13,7 @@ test("reports the number of waiting records and the age of the oldest", async (t
     lag: () => (lags instanceof Error ? Promise.reject(lags) : Promise.resolve(lags)),
   };
   await using lag = watchLag({ bus, group: "pipeline", log });
-  t.is(lag.current(), null, "the bus has not told yet");
+  t.is(lag.current(), null, "the bus has not reported yet");
 
   lags = [
     { partition: 0, first: 0, end: 10, next: 7 },

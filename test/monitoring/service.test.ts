@@ -123,11 +123,11 @@ test("the documentation lists each metric, and no other", async (t) => {
   // Reported from the first check on.
   await until(async () => (await metricsOf(service.apiUrl)).has("loggia_pipeline_lag_records"), { what: "the lag" });
   const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
-  const told = [...text.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
+  const exported = [...text.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
   const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
   const rows = operations.split("\n").filter((line) => line.startsWith("| `loggia_"));
   const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
-  t.deepEqual(documented.toSorted(), told.toSorted());
+  t.deepEqual(documented.toSorted(), exported.toSorted());
 });
 
 test("a failing store makes the API not ready, and posting stays ready", async (t) => {

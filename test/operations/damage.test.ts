@@ -33,7 +33,7 @@ test("embedded: a bus with a damaged file is not ready once the damage is read, 
   // Reads every record of the bus.
   await send(service, "/manage/1/replay", { from: "start", into: "old" });
   await until(async () => isDeepStrictEqual(await readiness(service), redFor("bus")), {
-    what: "the damage to be told",
+    what: "the damage to be reported",
   });
   await loggia(service, "holds", "accept", "bus");
   t.deepEqual(await readiness(service), GREEN);

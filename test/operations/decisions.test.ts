@@ -22,7 +22,7 @@ import { GREEN, livedOnCluster, loggiaAdmin, readiness } from "./lived.ts";
 const log = pino({ level: "silent" });
 
 /** The stores of decisions; each call connects as another process. */
-const PLACES: Record<string, (t: ExecutionContext) => () => Promise<Decisions>> = {
+const STORAGES: Record<string, (t: ExecutionContext) => () => Promise<Decisions>> = {
   file: (t) => {
     const file = join(temporaryFolder(t), "decisions.json");
     return () => Promise.resolve(decisionsInFile(file));
@@ -40,9 +40,9 @@ const PLACES: Record<string, (t: ExecutionContext) => () => Promise<Decisions>> 
   }),
 };
 
-for (const [name, place] of Object.entries(PLACES)) {
+for (const [name, connectTo] of Object.entries(STORAGES)) {
   test(`${name}: a decision ends all holds that existed before it, in every process, and no later one`, async (t) => {
-    const connect = place(t);
+    const connect = connectTo(t);
     const operator = await connect();
     const accepted: string[] = [];
     const processes = await Promise.all(

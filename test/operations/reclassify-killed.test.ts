@@ -10,7 +10,12 @@ import { until } from "../support/until.ts";
 const EVENTS = 40_000;
 const BATCH = 5_000;
 
-type Told = { readonly state: string; readonly total: number | null; readonly done: number; readonly changed: number };
+type JobState = {
+  readonly state: string;
+  readonly total: number | null;
+  readonly done: number;
+  readonly changed: number;
+};
 type Group = { readonly key: string; readonly count: string };
 
 async function send(url: string, type: string, body: string, headers: Record<string, string>): Promise<void> {
@@ -35,7 +40,7 @@ for (const kind of KINDS) {
       if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
       return (await response.json()) as T;
     };
-    const told = () => get<Told>(`/manage/1/logs/${LOG}/reclassify`);
+    const readState = () => get<JobState>(`/manage/1/logs/${LOG}/reclassify`);
     const group = (by: string) =>
       get<Group[]>(`/1/logs/${LOG}/query?query=${encodeURIComponent(`GET events GROUPBY ${by}`)}`);
 
@@ -53,8 +58,8 @@ for (const kind of KINDS) {
     const asAdmin = { Authorization: AUTHORIZATION };
     await send(`${manage}/classFilters`, "application/json", '{"key":"disk","text":"disk"}', asAdmin);
     await send(`${manage}/reclassify`, "application/json", "{}", asAdmin);
-    const amid = async (): Promise<Told | null> => {
-      const now = await told();
+    const amid = async (): Promise<JobState | null> => {
+      const now = await readState();
       return now.done > 0 ? now : null;
     };
     const before = await until(amid, { what: "the order to be under way", timeout_ms: 60_000 });
@@ -62,10 +67,10 @@ for (const kind of KINDS) {
     await first.kill();
     if (isAlone) await first.start();
     else await start("second", { LOGGIA_ROLES: "pipeline" });
-    const after = await told();
+    const after = await readState();
     t.true(after.done >= before.done, `${after.done} events after ${before.done}: it does not begin again`);
-    const ended = async (): Promise<Told | null> => {
-      const now = await told();
+    const ended = async (): Promise<JobState | null> => {
+      const now = await readState();
       return now.state === "running" ? null : now;
     };
     const end = await until(ended, { what: "the end", timeout_ms: 120_000 });

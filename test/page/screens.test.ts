@@ -78,11 +78,11 @@ test("users known from visits are listed and lead to their events", async (t) =>
   await post();
   await pages.post([{ text: "carla came", user: "carla" }]);
   const { page, url } = await pages.open(t);
-  const told = await fetch(`${pages.service().postUrl}/1/logs/${LOG}/users`, {
+  const posted = await fetch(`${pages.service().postUrl}/1/logs/${LOG}/users`, {
     method: "POST",
     body: new URLSearchParams({ apikey: KEY, user: "carla", email: "carla@example.org" }),
   });
-  t.true(told.ok);
+  t.true(posted.ok);
   const listed = page.getByRole("row", { name: /carla@example.org/ });
   await until(
     async () => {

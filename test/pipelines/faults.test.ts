@@ -72,14 +72,14 @@ function overStore(
 }
 
 /** The real store with a callback for events before they are prepared. */
-function preparing(store: Store, told: (ids: readonly EventId[]) => void): Store {
+function preparing(store: Store, onPrepare: (ids: readonly EventId[]) => void): Store {
   return {
     ...store,
     prepareEvents() {
       const prepared = store.prepareEvents();
       const add = prepared.add.bind(prepared);
       prepared.add = async (events) => {
-        told(events.map(({ id }) => id));
+        onPrepare(events.map(({ id }) => id));
         await add(events);
       };
       return prepared;

@@ -70,7 +70,7 @@ test("during guesses a chosen key works on its own connection only, and a genera
   t.throws(() => guess(limiter, "192.0.2.3", "guess 20"));
   t.true(limiter.admit(mine, "chosen key", "id", "key"));
   t.false(limiter.admit(mine, "other key", "another", "key"), "another one was not right here");
-  t.false(limiter.admit(from("192.0.2.3"), "chosen key", "id", "key"), "another connection is not told");
+  t.false(limiter.admit(from("192.0.2.3"), "chosen key", "id", "key"), "another connection learns nothing");
   t.true(limiter.admit(from("192.0.2.3"), generateApiKey(), "drawn", "drawn"));
 });
 

@@ -113,7 +113,7 @@ test.serial("producers keep posting while others guess, and a chosen key is not 
     t.is((await byHttp(posting(service), chunked)).status, 201);
     t.is((await ask(t, posting(service), form(drawn.secret))).status, 201, "a drawn key, on a new connection");
     t.is((await ask(t, `${logs(service)}?apikey=${drawn.secret}`)).status, 200);
-    t.is((await ask(t, posting(service), form(generateApiKey()))).status, 401, "and a wrong one is told so");
+    t.is((await ask(t, posting(service), form(generateApiKey()))).status, 401, "and a wrong one is refused as wrong");
   }
   for (const given of [form, (key: string) => ({ ...chunked, ...form(key), headers: chunked.headers })]) {
     const refused = await ask(t, posting(service), given(`${KEY}x`));
@@ -137,7 +137,7 @@ test.serial("guesses at one account are limited over all addresses, and its owne
   for (let i = 0; i < 30; i++) answered += await exhaust(t, service, from(`203.0.113.${i}`));
   t.true(answered >= 5 && answered <= 30, `${answered} guesses from 30 addresses`);
   const { status } = await ask(t, logs(service), { headers: { ...RIGHT, ...from("203.0.113.99") } });
-  t.is(status, 429, "from a new place it is not told");
+  t.is(status, 429, "from a new address it is not confirmed");
   t.is((await ask(t, logs(service), { headers: { ...RIGHT, ...from("192.0.2.1") } })).status, 200);
   const other = wrong("other", "bob@example.org");
   t.is((await ask(t, logs(service), { headers: { ...other, ...from("203.0.113.99") } })).status, 401);

@@ -50,7 +50,8 @@ test.serial("passwords can be guessed a few times a minute, then every one is 42
     { headers: { Authorization: AUTHORIZATION } },
     { method: "DELETE", body: `${ADMIN.email}:${ADMIN.password}` },
   ];
-  for (const init of right) t.is((await ask(`${service.apiUrl}/1/logs/alerts`, init)).status, 429, "a hit is not told");
+  for (const init of right)
+    t.is((await ask(`${service.apiUrl}/1/logs/alerts`, init)).status, 429, "a right guess is not confirmed");
 });
 
 test.serial("concurrent guesses have the same limit", async (t) => {
@@ -97,7 +98,7 @@ test.serial("guesses at keys have the same limit, at each address", async (t) =>
     for (let i = 0; i < 40 && statuses.at(-1) !== 429; i++) statuses.push((await tryKey(`lg_guess${i}`)).status);
     t.is(statuses.at(-1), 429);
     t.true(statuses.length >= 6 && statuses.length < 12, `${statuses.length} guesses were let through at ${at}`);
-    t.is((await tryKey(KEY)).status, 429, "the right one too, so that a guess that hits is not told");
+    t.is((await tryKey(KEY)).status, 429, "the right one too, so that a right guess is not confirmed");
     const metrics = await (await fetch(`${service.apiUrl}/metrics`)).text();
     t.regex(metrics, /^loggia_refused_total\{reason="failures"\} [1-9]/m);
   }

@@ -194,12 +194,14 @@ const FOREIGN: Readonly<Record<string, Record<string, string>>> = {
   "a name that was rebound": { Host: "evil.example:PORT", "Sec-Fetch-Site": "same-origin" },
 };
 
-for (const [whose, told] of Object.entries(FOREIGN)) {
+for (const [whose, headersOfPage] of Object.entries(FOREIGN)) {
   test(`the page of ${whose} gets nothing with a session cookie, whatever else it sends`, async (t) => {
     const service = await serviceWith(t, "embedded");
     const cookie = cookieOf(await signIn(service));
     const port = String(service.api!.port);
-    const foreign = Object.fromEntries(Object.entries(told).map(([name, text]) => [name, text.replace("PORT", port)]));
+    const foreign = Object.fromEntries(
+      Object.entries(headersOfPage).map(([name, text]) => [name, text.replace("PORT", port)]),
+    );
     const headers = { Cookie: cookie, "X-Loggia": "1", ...foreign };
     await refuses(t, service, { headers, status: 403, why: whose });
     const login = await signIn(service, { headers: foreign });

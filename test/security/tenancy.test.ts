@@ -183,8 +183,8 @@ for (const kind of KINDS) {
     t.true(Number(last.headers.get("Retry-After")) > 0);
     t.regex(await last.text(), /10 logs a minute/);
     const absent = await create(uniqueName("absent"));
-    t.is(absent.status, 429, "then it is not told any more");
-    t.is((await create(mine.log)).status, 409, "one's own logs are known anyway");
+    t.is(absent.status, 429, "then the answer no longer shows whether the log exists");
+    t.is((await create(mine.log)).status, 409, "one's own logs are no secret");
   });
 
   test(`${kind}: posting answers a wrong key, another log's key and a missing log in the same way`, async (t) => {
@@ -192,26 +192,26 @@ for (const kind of KINDS) {
     const [mine, other] = [await createTenant(service), await createTenant(service)];
     const disabled = await service.ports.catalog.createApiKey(mine.log, "read-write");
     await service.ports.catalog.setApiKeyDisabled(mine.log, disabled.id, true);
-    const tell = async (log: string, apikey: string) => {
+    const answerTo = async (log: string, apikey: string) => {
       const url = `${service.postUrl}/1/logs/${log}/events`;
       const response = await fetch(url, { method: "POST", body: new URLSearchParams({ apikey, text: "hello" }) });
       return `${response.status} ${await response.text()}`;
     };
     const answers = new Set([
-      await tell(mine.log, "lg_nobodyhasthiskey"),
-      await tell(mine.log, other.secret),
-      await tell(mine.log, disabled.secret),
-      await tell(other.log, mine.secret),
-      await tell(uniqueName("absent"), mine.secret),
-      await tell("not a key at all!", mine.secret),
+      await answerTo(mine.log, "lg_nobodyhasthiskey"),
+      await answerTo(mine.log, other.secret),
+      await answerTo(mine.log, disabled.secret),
+      await answerTo(other.log, mine.secret),
+      await answerTo(uniqueName("absent"), mine.secret),
+      await answerTo("not a key at all!", mine.secret),
     ]);
     t.is(answers.size, 1, [...answers].join("\n"));
     t.regex([...answers][0]!, /^401 /);
     const keyless = new Set([
-      await tell(mine.log, ""),
-      await tell(other.log, ""),
-      await tell(uniqueName("absent"), ""),
-      await tell("not a key at all!", ""),
+      await answerTo(mine.log, ""),
+      await answerTo(other.log, ""),
+      await answerTo(uniqueName("absent"), ""),
+      await answerTo("not a key at all!", ""),
     ]);
     t.is(keyless.size, 1, [...keyless].join("\n"));
     t.regex([...keyless][0]!, /^401 .*has no API key/);

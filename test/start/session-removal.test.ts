@@ -5,17 +5,17 @@ import { createCatalog } from "../../src/catalog/create.ts";
 import { SEEN_STEP_MS, SESSION_IDLE_MS } from "../../src/catalog/session-records.ts";
 import { startSessionRemoval } from "../../src/start/session-removal.ts";
 import { Machine } from "../clock/machine.ts";
-import { PLACES } from "../contract/documents-places.ts";
+import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
 import { until } from "../support/until.ts";
 
 const log = pino({ level: "silent" });
 
-for (const { name, take } of PLACES) {
+for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   test(`${name}: stored sessions are removed once they have ended, and not while the clock is in doubt`, async (t) => {
     t.timeout(60_000);
-    const place = await take(t);
+    const storage = await openStorage(t);
     const machine = new Machine();
-    const documents = await place.connect();
+    const documents = await storage.connect();
     const catalog = await createCatalog({ documents, log, now: machine.host });
     t.teardown(() => catalog[Symbol.asyncDispose]());
     const account = await catalog.createAccount({ email: "ann@example.org", password: "correct horse", admin: false });

@@ -92,8 +92,8 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
 /** Shows the hidden classes beside the results; nothing if the reader hides none. */
 export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Element | null {
   const hasOwn = (app.preferences.now.value.hidden[search.log] ?? []).length > 0;
-  const isTold = search.run.value.hidden.length > 0 || (search.hide.value === "" && hasOwn);
-  return isTold ? <HidingNote app={app} search={search} /> : null;
+  const isShown = search.run.value.hidden.length > 0 || (search.hide.value === "" && hasOwn);
+  return isShown ? <HidingNote app={app} search={search} /> : null;
 }
 
 const SECOND_MS = 1_000;

@@ -155,7 +155,7 @@ test("with a size alone events stay however old they are, and alerts go after a 
   t.is((await readAll(bus)).length, 2);
 });
 
-test("what the bus takes is told, with the moment of its oldest event", async (t) => {
+test("the bus reports its size on disk and the moment of its oldest event", async (t) => {
   const { file, open } = place(t);
   await using bus = await open();
   const empty = await bus.disk();

@@ -40,10 +40,10 @@ if (realEngines) {
     let { cursor } = await documents.changes(null);
     for (let n = 0; n < 5; n++) {
       await documents.create(`a${n}`, { n });
-      const told = await documents.changes(cursor);
-      t.true(told.documents.some(({ id }) => id === `a${n}`));
-      t.true(told.documents.length <= 2);
-      cursor = (await documents.changes(told.cursor)).cursor;
+      const page = await documents.changes(cursor);
+      t.true(page.documents.some(({ id }) => id === `a${n}`));
+      t.true(page.documents.length <= 2);
+      cursor = (await documents.changes(page.cursor)).cursor;
       t.deepEqual((await documents.changes(cursor)).documents, []);
     }
   });

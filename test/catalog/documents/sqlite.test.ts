@@ -112,9 +112,9 @@ test("reading thousands of changes yields the thread, and concurrent writes and 
   t.is(new Set(all.map(({ id }) => id)).size, all.length, "each once");
   t.true(all.length >= 3_001);
   const after = await documents.changes(cursor);
-  const told = new Map([...all, ...after.documents].map(({ id, body }) => [id, body]));
-  t.is(told.get("first"), null);
-  t.deepEqual(told.get("last"), {});
+  const newest = new Map([...all, ...after.documents].map(({ id, body }) => [id, body]));
+  t.is(newest.get("first"), null);
+  t.deepEqual(newest.get("last"), {});
 });
 
 function addDocuments(file: string, count: number): void {

@@ -94,7 +94,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
     await until(() => (load.failures.get(503) ?? 0) > before + 20, { what: "503s on a full disk", timeout_ms: 20_000 });
     await sleep(chaos.full ? 5_000 : 1_000);
     message = (JSON.parse(load.lastMessage) as { error: { message: string } }).error.message;
-    assert.match(message, /disk is full|disk failed/, `what a producer is told: ${message}`);
+    assert.match(message, /disk is full|disk failed/, `the error that a producer gets: ${message}`);
     assert.ok(program.isRunning, `the process ended:\n${program.tail()}`);
     await untilReadiness(postUrl!, 503, ["bus"]);
     await untilReadiness(reader.url, 200, ["bus"]);
@@ -144,7 +144,7 @@ function fits(descriptor: number, bytes: Buffer): boolean {
 export const diskElasticsearch: Fault = {
   name: "disk-elasticsearch",
   passes:
-    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, who writes is told why, it goes on when there is room",
+    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, writes fail with the reason, and it continues once there is space",
   cluster: true,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "cluster" });

@@ -44,7 +44,7 @@ export const killKafka: Fault = {
     const carried_ms = await drainingAgain(scene, CARRY_LIMIT_MS);
     await load.done;
     assertAnswers(load, { unanswered: false });
-    assert.ok((load.failures.get(503) ?? 0) > 0, "nobody was told that the broker is away");
+    assert.ok((load.failures.get(503) ?? 0) > 0, "no post was answered 503 while the broker was away");
     const verdict = await scene.settle({ timeout_ms: 120_000 });
     for (const url of addresses(scene)) await untilReadiness(url, 200, []);
     return {

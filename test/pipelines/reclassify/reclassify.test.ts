@@ -85,7 +85,7 @@ for (const kind of ENGINE_KINDS) {
     await orders.order(log, 1_010);
     t.like(await ended(documents, log), { state: "done", from: 1_010, done: 40, changed: 20 });
     t.deepEqual(await classesOf(ports.store, log), { full: 10, none: 20, web: 20 });
-    t.deepEqual(await ports.bus.last("alerts"), [], "nor told by mail");
+    t.deepEqual(await ports.bus.last("alerts"), [], "nor a mail");
   });
 
   test(`${kind.name}: filters that change meanwhile apply to all events`, async (t) => {

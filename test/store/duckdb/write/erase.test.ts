@@ -36,22 +36,22 @@ test("the texts of a deleted event are erased from the file by the sweep, others
   const file = join(folder, "events.duckdb");
   await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), threads: 1 });
   const log = newLog();
-  const [deleted, told, kept] = [secret(), secret(), secret()];
+  const [deleted, byRecord, kept] = [secret(), secret(), secret()];
   const events = Array.from({ length: 20_000 }, (_, i) =>
     event(log, { text: `Order ${i} was paid`, attributes: attributesOf("a") }),
   );
   events[7_000] = event(log, { text: deleted, data: deleted, attributes: attributesOf(deleted) });
-  events[8_000] = event(log, { text: told, data: told, attributes: attributesOf(told) });
+  events[8_000] = event(log, { text: byRecord, data: byRecord, attributes: attributesOf(byRecord) });
   events[9_000] = event(log, { text: kept, data: kept, attributes: attributesOf(kept) });
   await writeEvents(store, events);
   await checkpoint(store, folder);
-  for (const text of [deleted, told, kept]) t.true(isIn(file, text), "a test that could not fail");
+  for (const text of [deleted, byRecord, kept]) t.true(isIn(file, text), "a test that could not fail");
 
   t.true(await store.deleteEvent(log, events[7_000].id));
   await store.writeDeletions([{ log, event: events[8_000].id, alertOf: null }]);
   await checkpoint(store, folder);
   await store.deleteExpired(NOTHING);
-  for (const text of [deleted, told]) t.false(isIn(file, text));
+  for (const text of [deleted, byRecord]) t.false(isIn(file, text));
   t.true(isIn(file, kept));
   t.is((await store.list(listPlan(log))).total, 19_998);
   t.is((await store.find({ kind: "events" }, log, events[9_000].id))?.text, kept);

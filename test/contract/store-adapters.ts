@@ -5,11 +5,11 @@ import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
-import type { StorePlace } from "./store-fixture.ts";
+import type { StoreAdapter } from "./store-fixture.ts";
 
 const silent = pino({ level: "silent" });
 
-const duckdb: StorePlace = {
+const duckdb: StoreAdapter = {
   name: "DuckDB",
   keepsPositions: true,
   differentialRounds: 12,
@@ -33,7 +33,7 @@ const duckdb: StorePlace = {
 };
 
 /** One namespace for all tests of a run, so that templates and indices are created once. */
-function elasticsearch(): StorePlace {
+function elasticsearch(): StoreAdapter {
   const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: silent });
   const namespace = uniqueName("test");
   const opening = once(() => openElasticsearchStore({ client, namespace, log: silent }));
@@ -57,4 +57,4 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** The adapters of the store port that this run can reach. A new adapter takes one line. */
-export const storePlaces: readonly StorePlace[] = [duckdb, ...(realEngines ? [elasticsearch()] : [])];
+export const storeAdapters: readonly StoreAdapter[] = [duckdb, ...(realEngines ? [elasticsearch()] : [])];

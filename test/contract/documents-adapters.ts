@@ -13,21 +13,24 @@ import { temporaryFolder, uniqueName } from "../support/temporary.ts";
  * An empty store for one test. Each call of `connect` stands for another process; its connection
  * closes with the test.
  */
-export type Place = { connect(): Promise<Documents> };
+export type DocumentsStorage = { connect(): Promise<Documents> };
 
 /** Every adapter of the document store, with a function that creates an empty one. */
-export const PLACES: readonly { readonly name: string; readonly take: (t: ExecutionContext) => Promise<Place> }[] = [
+export const DOCUMENTS_ADAPTERS: readonly {
+  readonly name: string;
+  readonly openStorage: (t: ExecutionContext) => Promise<DocumentsStorage>;
+}[] = [
   {
     name: "sqlite",
-    take: async (t) => {
+    openStorage: async (t) => {
       const file = join(temporaryFolder(t), "catalog.sqlite");
       return { connect: () => closing(t, openSqliteDocuments({ file })) };
     },
   },
-  ...(realEngines ? [{ name: "elasticsearch", take: takeElasticsearch }] : []),
+  ...(realEngines ? [{ name: "elasticsearch", openStorage: openElasticsearchStorage }] : []),
 ];
 
-async function takeElasticsearch(t: ExecutionContext): Promise<Place> {
+async function openElasticsearchStorage(t: ExecutionContext): Promise<DocumentsStorage> {
   const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
   const namespace = uniqueName("test");
   t.teardown(async () => {
