@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { createKafkaClient } from "../src/bus/kafka/client.ts";
 import { interleaved } from "./frame.ts";
-import type { Benchmark, Way } from "./frame.ts";
+import type { Benchmark, Variant } from "./frame.ts";
 import { startPosting } from "./post.ts";
 import type { Posting } from "./post.ts";
 import { batchesOf } from "./support/batches.ts";
@@ -124,13 +124,13 @@ export const benchmark: Benchmark = {
       await posting.settle(answered * BATCH);
       return perSecond * BATCH;
     };
-    const ways: Way[] = [
+    const variants: Variant[] = [
       { name: posting.name, once: post },
       ...bares.map((bare) => ({ name: bare.name, once: () => bare.write(duration_ms) })),
     ];
     // Warm-up of compilers and files.
-    for (const way of ways) await way.once();
-    const [ours, limit, ...others] = await interleaved(ways, { least: quick ? 2 : 5 });
+    for (const variant of variants) await variant.once();
+    const [ours, limit, ...others] = await interleaved(variants, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE } as const;
     report.ratio({ name: `events in batches, ${kind}`, unit: "/s", ours: ours!, limit: limit!, target });
     for (const other of others) {

@@ -168,7 +168,7 @@ function timer(match: Matcher, records: readonly Buffer[]): () => Promise<number
 }
 
 async function measure({ report, quick }: Bench, { name, conditions, event }: Case): Promise<void> {
-  const ways = [];
+  const variants = [];
   const compile_ms: number[] = [];
   let same = true;
   for (const count of COUNTS) {
@@ -179,10 +179,10 @@ async function measure({ report, quick }: Bench, { name, conditions, event }: Ca
     compile_ms.push(performance.now() - start_ms);
     const loop = compileLoop(filters);
     same &&= records.every((record) => eventsOf(record).every((one) => match(one) === loop(one)));
-    ways.push({ name: `${count} filters`, once: timer(match, records) });
-    ways.push({ name: `loop over ${count}`, once: timer(loop, records) });
+    variants.push({ name: `${count} filters`, once: timer(match, records) });
+    variants.push({ name: `loop over ${count}`, once: timer(loop, records) });
   }
-  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 15 });
+  const figures = await interleaved(variants, quick ? { least: 3 } : { least: 15 });
   report.line(`  ${name}`);
   const cells = COUNTS.map((count, i) => {
     const [matcher_us, loop_us] = [median(figures[2 * i]!.rounds), median(figures[2 * i + 1]!.rounds)];

@@ -1,5 +1,5 @@
 import { interleaved } from "./frame.ts";
-import type { Bench, Benchmark, Way } from "./frame.ts";
+import type { Bench, Benchmark, Variant } from "./frame.ts";
 import { patternOf } from "../src/events/pattern.ts";
 import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.ts";
 import type { Backlog } from "./support/backlog.ts";
@@ -69,14 +69,14 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
     return bare.write(createBacklog(count, users), inFlight);
   };
   // The pipeline runs first, since it determines the number of writes in flight.
-  const ways: Way[] = [
+  const variants: Variant[] = [
     { name: "Loggia's pipeline", once: () => drain(all) },
     { name: kind === "embedded" ? "bare appender" : "bare client.bulk", once: () => writeBare(all) },
   ];
   await drain(FEW);
   await writeBare(FEW);
   costs = { service: [], engine: [] };
-  const [ours, limit] = await interleaved(ways, { least: quick ? 1 : ROUNDS[kind] });
+  const [ours, limit] = await interleaved(variants, { least: quick ? 1 : ROUNDS[kind] });
   const inFlightText = kind === "embedded" ? "" : `, ${inFlight} writes in flight`;
   const target = { kind: "at least", value: SHARE[kind] } as const;
   report.ratio({ name: `events drained, ${kind}${inFlightText}`, unit: "/s", ours: ours!, limit: limit!, target });

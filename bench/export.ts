@@ -2,7 +2,7 @@ import type { estypes } from "@elastic/elasticsearch";
 import { request } from "node:http";
 
 import { interleaved } from "./frame.ts";
-import type { Bench, Benchmark, Way } from "./frame.ts";
+import type { Bench, Benchmark, Variant } from "./frame.ts";
 import type { Dataset } from "./support/datasets.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import { isLog, ROW_COLUMNS } from "./support/questions.ts";
@@ -30,12 +30,12 @@ type Export = { readonly count: number; readonly attributes: boolean };
 async function compare({ report, quick }: Bench, dataset: Dataset, asked: Export): Promise<void> {
   const { kind } = dataset.storage;
   const bare = kind === "embedded" ? walkDuckdb : walkElasticsearch;
-  const ways: Way[] = [
+  const variants: Variant[] = [
     { name: kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => rate(dataset, asked, bare) },
     { name: "Loggia over HTTP", once: () => rate(dataset, asked, readExport) },
   ];
-  if (!quick) await interleaved(ways, { least: 1 });
-  const [limit, ours] = await interleaved(ways, { least: quick ? 1 : 3 });
+  if (!quick) await interleaved(variants, { least: 1 });
+  const [limit, ours] = await interleaved(variants, { least: quick ? 1 : 3 });
   const name = `events exported${asked.attributes ? " with attributes" : ""}, ${kind}`;
   report.ratio({ name, unit: "/s", ours: ours!, limit: limit!, target: SHARE });
   const target = { kind: "at least", value: LEAST_PER_SECOND[kind] } as const;

@@ -39,13 +39,13 @@ export const benchmark: Benchmark = {
   about: "queries of 20,000 events, measured at the socket | 2.5 ms for a list of 10, 4 ms for a list of 100",
   async run({ world, quick, report }) {
     const { service } = await world.dataset(20_000);
-    const ways = QUESTIONS.map(({ name, path, parameters }) => ({
+    const variants = QUESTIONS.map(({ name, path, parameters }) => ({
       name,
       once: () => time_ms(() => ask(service.apiPort, path, parameters)),
     }));
-    if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS });
+    if (!quick) await interleaved(variants, { least: 5, most: Infinity, budget_ms: WARM_MS });
     const busy_ms = service.cpuTime_ms();
-    const figures = await interleaved(ways, quick ? { least: 3 } : { least: 5, most: 400, budget_ms: 10_000 });
+    const figures = await interleaved(variants, quick ? { least: 3 } : { least: 5, most: 400, budget_ms: 10_000 });
     const asked = figures.reduce((sum, { rounds }) => sum + rounds.length, 0);
     for (const [i, { name, target }] of QUESTIONS.entries()) {
       report.figure({ name, unit: "ms", ours: figures[i]!, ...(target && { target }) });

@@ -80,11 +80,11 @@ export const benchmark: Benchmark = {
     };
     // Builds the first matcher and warms up the code.
     await p99();
-    const ways = [
+    const variants = [
       { name: "no change", once: p99 },
       { name: `a change every ${CHANGE_EVERY_MS} ms`, once: whileChanging },
     ];
-    const [limit, ours] = await interleaved(ways, { least: quick ? 1 : 5 });
+    const [limit, ours] = await interleaved(variants, { least: quick ? 1 : 5 });
     const target = { kind: "at most", value: LIMIT } as const;
     report.ratio({ name: "p99 of posts while filters change", unit: "ms", ours: ours!, limit: limit!, target });
   },

@@ -24,7 +24,7 @@ export type Bench = {
 };
 
 /** One of several ways to do the same work. `once` returns a round's figure: a rate or a time. */
-export type Way = { readonly name: string; readonly once: () => Promise<number> };
+export type Variant = { readonly name: string; readonly once: () => Promise<number> };
 
 /**
  * Returns the figures of each way by round. Every way runs once per round. Each round starts with
@@ -36,20 +36,20 @@ export type Way = { readonly name: string; readonly once: () => Promise<number> 
  * @param options.budget_ms time after which no further round starts
  */
 export async function interleaved(
-  ways: readonly Way[],
+  variants: readonly Variant[],
   options: { least: number; most?: number; budget_ms?: number },
 ): Promise<Figures[]> {
   const { least, most = least, budget_ms = Infinity } = options;
-  const figures: number[][] = ways.map(() => []);
+  const figures: number[][] = variants.map(() => []);
   const end_ms = performance.now() + budget_ms;
   for (let round = 0; round < least || (round < most && performance.now() < end_ms); round++) {
-    for (let turn = 0; turn < ways.length; turn++) {
-      const step = round % 2 === 0 ? turn : ways.length - turn;
-      const i = (round + step) % ways.length;
-      figures[i]!.push(await ways[i]!.once());
+    for (let turn = 0; turn < variants.length; turn++) {
+      const step = round % 2 === 0 ? turn : variants.length - turn;
+      const i = (round + step) % variants.length;
+      figures[i]!.push(await variants[i]!.once());
     }
   }
-  return ways.map(({ name }, i) => ({ name, rounds: figures[i]! }));
+  return variants.map(({ name }, i) => ({ name, rounds: figures[i]! }));
 }
 
 /** Figures of a way, one per round. */

@@ -103,11 +103,11 @@ async function tabulate({ world, report, quick }: Bench): Promise<void> {
   const flat: { name: string; smallest: Figures; largest: Figures }[] = [];
   for (const question of QUESTIONS) {
     for (const dataset of datasets) await question.ask(dataset);
-    const ways = datasets.map((dataset) => ({
+    const variants = datasets.map((dataset) => ({
       name: `${dataset.count.toLocaleString("en-US")} events`,
       once: () => time_ms(() => question.ask(dataset)),
     }));
-    const figures = await interleaved(ways, quick ? { least: 3 } : { least: 5, most: 30, budget_ms: 1_000 });
+    const figures = await interleaved(variants, quick ? { least: 3 } : { least: 5, most: 30, budget_ms: 1_000 });
     rows.push([question.name, ...figures.map(({ rounds }) => show(median(rounds), "ms"))]);
     if (question.flat) flat.push({ name: question.name, smallest: figures[0]!, largest: figures.at(-1)! });
   }

@@ -1,5 +1,5 @@
 import { interleaved, quantile } from "./frame.ts";
-import type { Benchmark, Way } from "./frame.ts";
+import type { Benchmark, Variant } from "./frame.ts";
 import { jobOf, startPosting } from "./post.ts";
 import type { Kind } from "./support/storage.ts";
 
@@ -25,11 +25,11 @@ export const benchmark: Benchmark = {
     const half = Math.round(top / 2);
     const p99 = async (port: number): Promise<number> =>
       quantile((await post(port, duration_ms, half)).latencies_ms, 0.99);
-    const ways: Way[] = [
+    const variants: Variant[] = [
       { name: "node:http", once: () => p99(limit.port) },
       { name: posting.name, once: () => p99(posting.port) },
     ];
-    const [first, ours] = await interleaved(ways, { least: quick ? 2 : 5 });
+    const [first, ours] = await interleaved(variants, { least: quick ? 2 : 5 });
     report.line(
       `  ${kind}: ${half.toLocaleString("en-US")} posts/s, half of ${Math.round(top).toLocaleString("en-US")}`,
     );

@@ -1,5 +1,5 @@
 import { interleaved } from "./frame.ts";
-import type { Benchmark, Way } from "./frame.ts";
+import type { Benchmark, Variant } from "./frame.ts";
 import { waitForEvents } from "./support/client.ts";
 import { API_KEY, formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
@@ -64,7 +64,7 @@ export const benchmark: Benchmark = {
     const limit = await world.limitServer();
     await using posting = await startPosting(world);
 
-    const waysOf = (run_ms: number): Way[] => {
+    const variantsOf = (run_ms: number): Variant[] => {
       const rate = async (port: number, settle: Posting["settle"]): Promise<number> => {
         const { perSecond, answered } = await generator.run(jobOf(port, run_ms, null));
         await settle(answered);
@@ -75,15 +75,15 @@ export const benchmark: Benchmark = {
         { name: posting.name, once: () => rate(posting.port, (answered) => posting.settle(answered)) },
       ];
     };
-    const ways = waysOf(quick ? 700 : 4_000);
-    for (const way of quick ? ways : waysOf(WARM_MS[world.kind])) await way.once();
-    const [first, ours] = await interleaved(ways, { least: quick ? 2 : 5 });
+    const variants = variantsOf(quick ? 700 : 4_000);
+    for (const variant of quick ? variants : variantsOf(WARM_MS[world.kind])) await variant.once();
+    const [first, ours] = await interleaved(variants, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE[world.kind] } as const;
     report.ratio({ name: `posts, ${world.kind}`, unit: "/s", ours: ours!, limit: first!, target });
     // The embedded pipeline pauses during a burst, for at most 5 s. Lasting load is a separate
     // figure.
     if (quick || !bench.named || world.kind === "cluster") return;
-    const [bare, lasting] = await interleaved(waysOf(LASTING_MS), { least: 3 });
+    const [bare, lasting] = await interleaved(variantsOf(LASTING_MS), { least: 3 });
     report.ratio({ name: `posts for ${LASTING_MS / 1_000} s, embedded`, unit: "/s", ours: lasting!, limit: bare! });
   },
 };

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { interleaved } from "./frame.ts";
-import type { Bench, Benchmark, Figures, Target, Way } from "./frame.ts";
+import type { Bench, Benchmark, Figures, Target, Variant } from "./frame.ts";
 import { get, waitForEvents } from "./support/client.ts";
 import { API_KEY, LOG } from "./support/events.ts";
 import type { Generator } from "./support/load.ts";
@@ -111,10 +111,10 @@ async function compare({ world, report, quick }: Bench): Promise<void> {
   const streamer = closing.use(await startStreamer());
   const generator = await world.generator();
   const load = new Load(service, generator, streamer, quick ? 500 : 2_500);
-  const ways = PRODUCERS.map((producer) => load.wayOf(producer));
-  for (const way of ways) await way.once();
+  const variants = PRODUCERS.map((producer) => load.variantOf(producer));
+  for (const variant of variants) await variant.once();
   load.costs.clear();
-  const figures = await interleaved(ways, { least: quick ? 1 : 5 });
+  const figures = await interleaved(variants, { least: quick ? 1 : 5 });
   const [limit, ...others] = figures;
   for (const [i, ours] of others.entries()) {
     const { name, share, least } = PRODUCERS[i + 1]!;
@@ -155,7 +155,7 @@ class Load {
     this.#duration_ms = duration_ms;
   }
 
-  wayOf(producer: Producer): Way {
+  variantOf(producer: Producer): Variant {
     this.costs.set(producer.name, []);
     const run = producer.by === "http" ? this.#byHttp(producer) : this.#byTcp(producer);
     const once = async (): Promise<number> => {

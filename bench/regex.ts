@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import { interleaved, time_ms } from "./frame.ts";
-import type { Bench, Benchmark, Way } from "./frame.ts";
+import type { Bench, Benchmark, Variant } from "./frame.ts";
 import type { Dataset } from "./support/datasets.ts";
 import { LOG, OTHER_EXPRESSIONS, OTHER_WORDS, RARE_EXPRESSIONS, RARE_WORDS, storedEvents } from "./support/events.ts";
 import { ask } from "./support/client.ts";
@@ -64,7 +64,7 @@ async function compare(
   const [first, ...others] = texts;
   const [expected, found] = [await limit.find(first!), await askService(first!)];
   if (expected !== found) throw new Error(`${limit.name} finds ${expected} events and Loggia ${found}`);
-  const waysOf = (asked: readonly string[]): Way[] => {
+  const variantsOf = (asked: readonly string[]): Variant[] => {
     const inTurn = (find: (text: string) => Promise<number>) => {
       let next = 0;
       return () => time_ms(() => find(asked[next++ % asked.length]!));
@@ -74,11 +74,11 @@ async function compare(
       { name: "Loggia over HTTP", once: inTurn(askService) },
     ];
   };
-  for (const way of quick ? [] : waysOf(warming)) {
-    await interleaved([way], { least: 4, most: Infinity, budget_ms: WARM_MS[storage.kind] });
+  for (const variant of quick ? [] : variantsOf(warming)) {
+    await interleaved([variant], { least: 4, most: Infinity, budget_ms: WARM_MS[storage.kind] });
   }
   const [theirs, ours] = await interleaved(
-    waysOf(others),
+    variantsOf(others),
     quick ? { least: 3 } : { least: 4, most: others.length, budget_ms: 10_000 },
   );
   const target = { kind: "at most", value: SHARE[storage.kind] } as const;

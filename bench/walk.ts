@@ -71,10 +71,10 @@ function follows(order: Order, before: readonly [number, string], after: readonl
 function reportWalk(
   { report }: Bench,
   { storage, count }: Dataset,
-  way: string,
+  variant: string,
   { pages_ms, resident_mb }: Walk,
 ): void {
-  const name = `${way}, ${storage.kind}`;
+  const name = `${variant}, ${storage.kind}`;
   const pages = `${pages_ms.length} pages hold all ${count.toLocaleString("en-US")} events, each once`;
   const [first, most] = [resident_mb[0]!, quantile(resident_mb, 1)];
   report.line(`  ${name}: ${pages}; ${show(first, "MB")} MB at start, ${show(most, "MB")} MB at peak`);

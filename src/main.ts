@@ -43,7 +43,7 @@ import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
-import { answersOf, waitingOf } from "./start/memory.ts";
+import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
 import { startSessionRemoval } from "./start/session-removal.ts";
 
@@ -171,7 +171,7 @@ function startWatch(
   closing: AsyncDisposableStack,
 ): Omit<Watch, "connections"> {
   const { roles, trustedProxies } = settings;
-  const rates = { ...settings.rates, answers_mb: answersOf(settings) };
+  const rates = { ...settings.rates, answers_mb: responseMemory_mb(settings) };
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const separateMetrics = settings.monitoring !== null;
   const monitoring = closing.use(
@@ -337,7 +337,7 @@ async function startApi(
     reclassifications: createReclassifications(reclassifications, clock.now),
     limiter,
     // Unread responses may take half of the memory of responses.
-    limits: { ...connections.api, unread_bytes: (answersOf(settings) * MB) / 2 },
+    limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
     previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
@@ -366,7 +366,7 @@ async function startPost(
     deadline_ms: POST_DEADLINE_MS,
     append_ms: APPEND_TIMEOUT_MS,
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
-    maxQueuedBytes: waitingOf(settings) * MB,
+    maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.
     usesBusyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });

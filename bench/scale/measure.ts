@@ -69,7 +69,7 @@ export async function timeAll(
 ): Promise<Timed[]> {
   const { count, warm_ms = 0 } = options;
   const found: number[] = [];
-  const ways = [];
+  const variants = [];
   for (const answerer of answerers) {
     const random = createRandom(count + question.name.length);
     const ask = () => answerer.ask(question.draw(random, count));
@@ -78,10 +78,10 @@ export async function timeAll(
     if (records !== expected)
       throw new Error(`${answerer.name} answers "${name}" with ${records} records, not ${expected}`);
     found.push(records);
-    ways.push({ name: answerer.name, once: () => time_ms(ask) });
+    variants.push({ name: answerer.name, once: () => time_ms(ask) });
   }
-  if (warm_ms > 0 && !quick) await interleaved(ways, { least: 4, most: Infinity, budget_ms: warm_ms });
-  const figures = await interleaved(ways, quick ? { least: 3 } : { least: 7, most: 40, budget_ms: 5_000 });
+  if (warm_ms > 0 && !quick) await interleaved(variants, { least: 4, most: Infinity, budget_ms: warm_ms });
+  const figures = await interleaved(variants, quick ? { least: 3 } : { least: 7, most: 40, budget_ms: 5_000 });
   return figures.map((figures, i) => ({ records: found[i]!, figures }));
 }
 

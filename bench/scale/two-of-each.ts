@@ -25,7 +25,7 @@ const NO_LOSS = { kind: "at least", value: 0.9 } as const;
  * those of a producer in order.
  */
 export async function compareProcesses(bench: Bench): Promise<void> {
-  const way = (each: number) => ({
+  const variant = (each: number) => ({
     name: each === 1 ? "one of each" : "two of each",
     once: async (): Promise<number> => {
       const { perCore, text } = await measureThroughput(bench, each);
@@ -33,7 +33,7 @@ export async function compareProcesses(bench: Bench): Promise<void> {
       return perCore;
     },
   });
-  const [one, two] = await interleaved([way(1), way(2)], bench.quick ? { least: 1 } : { least: 3 });
+  const [one, two] = await interleaved([variant(1), variant(2)], bench.quick ? { least: 1 } : { least: 3 });
   const name = "events per core, two posting processes and two pipelines";
   bench.report.ratio({ name, unit: "/s", ours: two!, limit: one!, target: NO_LOSS });
   bench.report.fact("sinceid returns each event once, those of a producer in order", true);

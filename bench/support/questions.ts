@@ -1,7 +1,7 @@
 import type { estypes } from "@elastic/elasticsearch";
 
 import { interleaved, time_ms } from "../frame.ts";
-import type { Bench, Figures, Target, Way } from "../frame.ts";
+import type { Bench, Figures, Target, Variant } from "../frame.ts";
 import { ask } from "./client.ts";
 import type { Dataset } from "./datasets.ts";
 import { LOG } from "./events.ts";
@@ -52,7 +52,7 @@ export async function compareWithBare(
   const [expected, got] = [await askBare(), sizes.service(await askService(dataset, question))];
   if (expected !== got)
     throw new Error(`${name}: sizes differ, the bare engine returned ${expected}, the service ${got}`);
-  const ways: Way[] = [
+  const variants: Variant[] = [
     { name: storage.kind === "embedded" ? "bare DuckDB" : "bare Elasticsearch", once: () => time_ms(askBare) },
     { name: "Loggia over HTTP", once: () => time_ms(() => askService(dataset, question)) },
   ];
@@ -60,11 +60,11 @@ export async function compareWithBare(
     const askProxy = async (): Promise<number> => sizes.elasticsearch(await bare.elasticsearchByProxy(question.search));
     if ((await askProxy()) !== expected)
       throw new Error(`${name}: the plain proxy returned another size than the bare engine`);
-    ways.push({ name: "through a plain proxy", once: () => time_ms(askProxy) });
+    variants.push({ name: "through a plain proxy", once: () => time_ms(askProxy) });
   }
-  if (!quick) await interleaved(ways, { least: 5, most: Infinity, budget_ms: WARM_MS[storage.kind] });
+  if (!quick) await interleaved(variants, { least: 5, most: Infinity, budget_ms: WARM_MS[storage.kind] });
   const options = quick ? { least: 3 } : { least: 5, most: 200, budget_ms: 3_000 };
-  const [limit, ours, proxy] = await interleaved(ways, options);
+  const [limit, ours, proxy] = await interleaved(variants, options);
   const { target } = question;
   report.ratio({ name: `${name}, ${storage.kind}`, unit: "ms", ours: ours!, limit: limit!, ...(target && { target }) });
   // The part of the ratio that any intermediate server would have.

@@ -5,7 +5,7 @@ import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 import { StartError } from "../errors.ts";
 import { limitUnread, shedConnections } from "./limits/connections.ts";
 import type { SheddingLimits, EvictionReason } from "./limits/connections.ts";
-import { isAnswering, trackResponses } from "./fast-path/last-answer.ts";
+import { isAnswering, trackResponses } from "./fast-path/response-tracker.ts";
 import { answerMalformed } from "./malformed.ts";
 
 /** Limits for the connections of a listener. */

@@ -2,15 +2,15 @@ import { render } from "preact";
 
 import { wordsOf } from "./api/client.ts";
 import { createApp } from "./app.ts";
-import { createOpening } from "./shell/opening.ts";
+import { createInitialLoad } from "./shell/initial-load.ts";
 import { Page } from "./shell/page.tsx";
 
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html has no element app");
 root.replaceChildren();
 const app = createApp(window);
-const opening = createOpening(app);
-opening.begin();
+const initialLoad = createInitialLoad(app);
+initialLoad.begin();
 // Failures are reported where they occur. This catches the rest; the console shows them too.
 addEventListener("unhandledrejection", ({ reason }) => app.toaster.show(`Something failed: ${wordsOf(reason)}`));
-render(<Page app={app} opening={opening} />, root);
+render(<Page app={app} initialLoad={initialLoad} />, root);

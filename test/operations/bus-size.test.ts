@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { environmentOf, get, KEY, LOG, type Service, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
-import { loggia, total } from "./lived.ts";
+import { loggia, total } from "./fixture.ts";
 
 const MB = 2 ** 20;
 const BATCHES = 30;

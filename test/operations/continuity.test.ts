@@ -17,47 +17,47 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import {
   clusterOf,
-  GREEN,
-  lived,
-  livedOnCluster,
+  READY,
+  serviceWithHistory,
+  clusterWithHistory,
   loggia,
   loggiaAdmin,
   postAndDrain,
   readiness,
-  redFor,
+  heldBy,
   remove,
   removeTopic,
   replayAll,
   send,
   total,
-} from "./lived.ts";
+} from "./fixture.ts";
 
 test("embedded: a lost store is not ready, across restarts and posts, until a replay has restored it", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   remove(folder, "events.duckdb");
   let service = await start();
-  t.deepEqual(await readiness(service), redFor("store"));
+  t.deepEqual(await readiness(service), heldBy("store"));
   await postAndDrain(service, ["four"]);
   await service.close();
   service = await start();
-  t.deepEqual(await readiness(service), redFor("store"), "the store goes on from where it was emptied");
+  t.deepEqual(await readiness(service), heldBy("store"), "the store goes on from where it was emptied");
   await replayAll(service);
-  t.deepEqual(await readiness(service), GREEN);
+  t.deepEqual(await readiness(service), READY);
   t.is(await total(service), 4);
   await service.close();
-  t.deepEqual(await readiness(await start()), GREEN, "the next start");
+  t.deepEqual(await readiness(await start()), READY, "the next start");
 });
 
 test("embedded: a store lost within seconds of its first events is detected", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const marks = join(folder, "marks.json");
   const { ends, ...known } = JSON.parse(readFileSync(marks, "utf8")) as { ends: Record<string, number> };
   // As written by the first check of a first start that was then killed.
   writeFileSync(marks, JSON.stringify({ ...known, ends: { ...ends, 0: 1 }, hasEvents: false }));
   remove(folder, "events.duckdb");
-  t.deepEqual(await readiness(await start()), redFor("store"));
+  t.deepEqual(await readiness(await start()), heldBy("store"));
 });
 
 test("embedded: visits and malformed records alone do not make a loss", async (t) => {
@@ -74,25 +74,25 @@ test("embedded: visits and malformed records alone do not make a loss", async (t
   t.not(await store.nextOffset("events", 0), null);
   await service.close();
   service = await startService(environment);
-  t.deepEqual(await readiness(service), GREEN);
+  t.deepEqual(await readiness(service), READY);
 });
 
 test("embedded: an operator can accept the loss of a store, a bus or a catalog", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   for (const [name, file] of [
     ["store", "events.duckdb"],
     ["bus", "bus.sqlite"],
   ] as const) {
     remove(folder, file);
     const service = await start();
-    t.deepEqual(await readiness(service), redFor(name));
+    t.deepEqual(await readiness(service), heldBy(name));
     t.true((await loggia(service, "holds", "list")).includes(`loggia holds accept ${name}`));
     t.regex(await loggia(service, "holds", "accept", name), new RegExp(`^${name} accepted: the `));
-    t.deepEqual(await readiness(service), GREEN, name);
+    t.deepEqual(await readiness(service), READY, name);
     await service.close();
     const next = await start();
-    t.deepEqual(await readiness(next), GREEN, `the start after ${name}`);
+    t.deepEqual(await readiness(next), READY, `the start after ${name}`);
     await postAndDrain(next, ["more"]);
     await next.close();
   }
@@ -100,7 +100,7 @@ test("embedded: an operator can accept the loss of a store, a bus or a catalog",
 
 test("embedded: a gap between the store's end and the start of the bus is detected and can be accepted", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const store = join(folder, "events.duckdb");
   copyFileSync(store, join(folder, "..", "store"));
   let service = await start();
@@ -112,37 +112,37 @@ test("embedded: a gap between the store's end and the start of the bus is detect
   bus.exec("DELETE FROM events WHERE offset <= 5");
   bus.close();
   service = await start();
-  t.deepEqual(await readiness(service), redFor("store"));
+  t.deepEqual(await readiness(service), heldBy("store"));
   t.regex(await loggia(service, "holds", "list"), /the store ends at record 4, and the bus begins at 6/);
   t.is(await send(service, "/manage/1/holds/store/accept"), 200);
   await service.close();
   service = await start();
-  t.deepEqual(await readiness(service), GREEN, "the start after");
+  t.deepEqual(await readiness(service), READY, "the start after");
 });
 
 test("embedded: a second loss is detected while the first awaits a decision", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   remove(folder, "events.duckdb");
   let service = await start();
-  t.deepEqual(await readiness(service), redFor("store"));
+  t.deepEqual(await readiness(service), heldBy("store"));
   await service.close();
   copyFileSync(join(folder, "catalog.sqlite"), join(folder, "..", "catalog.sqlite"));
   service = await start();
   await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
   await service.close();
   copyFileSync(join(folder, "..", "catalog.sqlite"), join(folder, "catalog.sqlite"));
-  t.deepEqual(await readiness(await start()), redFor("store", "catalog"));
+  t.deepEqual(await readiness(await start()), heldBy("store", "catalog"));
 });
 
 test("embedded: a process that has not checked yet is not ready, and says why", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const marks = join(folder, "marks.json");
   rmSync(marks);
   mkdirSync(marks);
   const service = await start();
-  t.deepEqual(await readiness(service), redFor());
+  t.deepEqual(await readiness(service), heldBy());
   const ready = await (await fetch(`${service.apiUrl}/health/ready`)).text();
   t.regex(ready, /its state has not been compared yet with the last known one: unexpected error/);
   rmdirSync(marks);
@@ -151,30 +151,30 @@ test("embedded: a process that has not checked yet is not ready, and says why", 
 
 test("embedded: no admin is created for an emptied catalog until an operator accepts it", async (t) => {
   t.timeout(120_000);
-  const { folder, environment, start } = await lived(t);
+  const { folder, environment, start } = await serviceWithHistory(t);
   const marks = join(folder, "marks.json");
   // As written by the first check of a first start that was then killed.
   const known = JSON.parse(readFileSync(marks, "utf8")) as object;
   writeFileSync(marks, JSON.stringify({ ...known, hasAccounts: false, catalog: 0 }));
   remove(folder, "catalog.sqlite");
   let service = await start();
-  t.deepEqual(await readiness(service), redFor("catalog"));
+  t.deepEqual(await readiness(service), heldBy("catalog"));
   t.deepEqual(service.ports.catalog.accounts(), []);
   t.regex(JSON.stringify(await (await fetch(`${service.apiUrl}/health/ready`)).json()), /admin accept-hold catalog/);
   await service.close();
   service = await start();
-  t.deepEqual(await readiness(service), redFor("catalog"), "the next start");
+  t.deepEqual(await readiness(service), heldBy("catalog"), "the next start");
   t.regex(await loggiaAdmin(environment, "accept-hold", "catalog"), /^catalog accepted/);
   await until(async () => (await readiness(service)).api === 200, { what: "the decision" });
   await until(() => service.ports.catalog.log(LOG as LogKey) !== null, { what: "the first log" });
   await postAndDrain(service, ["more"]);
   await service.close();
-  t.deepEqual(await readiness(await start()), GREEN, "the start after");
+  t.deepEqual(await readiness(await start()), READY, "the start after");
 });
 
 test("embedded: files older than their last known state are detected", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const files = ["bus.sqlite", "catalog.sqlite"];
   for (const name of files) copyFileSync(join(folder, name), join(folder, "..", name));
   let service = await start();
@@ -187,12 +187,12 @@ test("embedded: files older than their last known state are detected", async (t)
     copyFileSync(join(folder, "..", name), join(folder, name));
   }
   service = await start();
-  t.deepEqual(await readiness(service), redFor("bus", "catalog"));
+  t.deepEqual(await readiness(service), heldBy("bus", "catalog"));
 });
 
 test("embedded: a restored backup and files of a release without marks are ready", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   let service = await start();
   const to = join(folder, "..", "copy");
   t.is(await send(service, "/manage/1/backup", { to }), 202);
@@ -201,18 +201,18 @@ test("embedded: a restored backup and files of a release without marks are ready
   await service.close();
   rmSync(join(folder, "marks.json"));
   service = await start();
-  t.deepEqual(await readiness(service), GREEN, "without marks");
+  t.deepEqual(await readiness(service), READY, "without marks");
   await service.close();
   rmSync(folder, { recursive: true });
   await restore(to, folder);
   service = await start();
-  t.deepEqual(await readiness(service), GREEN, "restored");
+  t.deepEqual(await readiness(service), READY, "restored");
   t.is(await total(service), 3);
 });
 
 test("embedded: events stored during the check are not a fault", async (t) => {
   t.timeout(120_000);
-  const { start } = await lived(t);
+  const { start } = await serviceWithHistory(t);
   const service = await start();
   const { bus, store, catalog } = service.ports;
   const holds = createHolds({ log: pino({ level: "silent" }) });
@@ -250,90 +250,90 @@ if (realEngines) {
   test("cluster: a lost index of events and a recreated topic are detected", async (t) => {
     const { namespace, start, remove } = clusterOf(t);
     let service = await start();
-    t.deepEqual(await readiness(service), GREEN, "a first start");
+    t.deepEqual(await readiness(service), READY, "a first start");
     await postAndDrain(service, ["one", "two", "three"]);
     await service.ports.store.refresh();
     await service.close();
     service = await start();
-    t.deepEqual(await readiness(service), GREEN, "a second start");
+    t.deepEqual(await readiness(service), READY, "a second start");
     await service.close();
 
     await remove("events*");
     service = await start();
-    t.deepEqual(await readiness(service), redFor("store"));
+    t.deepEqual(await readiness(service), heldBy("store"));
     await replayAll(service);
-    t.deepEqual(await readiness(service), GREEN, "replayed");
+    t.deepEqual(await readiness(service), READY, "replayed");
     t.is(await total(service), 3);
     await service.close();
 
     await removeTopic(t, namespace);
     service = await start();
-    t.deepEqual(await readiness(service), redFor("bus"));
+    t.deepEqual(await readiness(service), heldBy("bus"));
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
-    t.deepEqual(await readiness(service), GREEN, "accepted");
+    t.deepEqual(await readiness(service), READY, "accepted");
   });
 
   test("cluster: one lost month among others is detected, also if a write has recreated it", async (t) => {
-    const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
+    const { namespace, start, remove, elasticsearch } = await clusterWithHistory(t);
     await remove("events-2015.01");
     let service = await start();
-    t.deepEqual(await readiness(service), redFor("store"));
+    t.deepEqual(await readiness(service), heldBy("store"));
     const listed = await loggia(service, "holds", "list");
     for (const words of [`${namespace}-events-2015.01`, "loggia replay start"]) t.true(listed.includes(words), listed);
     t.regex(await loggia(service, "holds", "accept", "store"), /^store accepted: these indices were lost or recreated/);
-    t.deepEqual(await readiness(service), GREEN, "accepted");
+    t.deepEqual(await readiness(service), READY, "accepted");
     await service.close();
     service = await start();
-    t.deepEqual(await readiness(service), GREEN, "the start after");
+    t.deepEqual(await readiness(service), READY, "the start after");
     await service.close();
     const month = new Date().toISOString().slice(0, 7).replace("-", ".");
     await remove(`events-${month}`);
     await elasticsearch.indices.create({ index: `${namespace}-events-${month}` });
     service = await start();
-    t.deepEqual(await readiness(service), redFor("store"), "made anew");
+    t.deepEqual(await readiness(service), heldBy("store"), "made anew");
     await loggia(service, "replay", "start");
-    t.deepEqual(await readiness(service), GREEN, "rebuilt from the bus");
+    t.deepEqual(await readiness(service), READY, "rebuilt from the bus");
   });
 
   test("cluster: a lost store is detected if each log has a retention", async (t) => {
-    const { start, remove } = await livedOnCluster(t);
+    const { start, remove } = await clusterWithHistory(t);
     let service = await start();
     await service.ports.catalog.updateLog(LOG as LogKey, { retentionDays: 36_500 });
     await service.close();
     await remove("events*");
     service = await start();
-    t.deepEqual(await readiness(service), redFor("store"));
+    t.deepEqual(await readiness(service), heldBy("store"));
   });
 
   test("cluster: lost bookmarks are detected, and no replay resolves that", async (t) => {
-    const { start, remove } = await livedOnCluster(t);
+    const { start, remove } = await clusterWithHistory(t);
     await remove("bookmarks");
     let service = await start();
-    t.deepEqual(await readiness(service), redFor("store"));
+    t.deepEqual(await readiness(service), heldBy("store"));
     await replayAll(service);
-    t.deepEqual(await readiness(service), redFor("store"), "a replay knows no bookmarks");
+    t.deepEqual(await readiness(service), heldBy("store"), "a replay knows no bookmarks");
     t.is(await send(service, "/manage/1/holds/store/accept"), 200);
     await service.close();
     service = await start();
-    t.deepEqual(await readiness(service), GREEN, "accepted");
+    t.deepEqual(await readiness(service), READY, "accepted");
   });
 
   test("cluster: a recreated topic is detected once it has more records than the old one", async (t) => {
-    const { namespace, start } = await livedOnCluster(t);
+    const { namespace, start } = await clusterWithHistory(t);
     await removeTopic(t, namespace);
     const posting = await start({ LOGGIA_ROLES: "post" });
     for (let i = 0; i < 6; i++) t.is((await post(posting, { text: `new ${i}` })).status, 201);
     await posting.close();
     let service = await start();
-    t.deepEqual(await readiness(service), redFor("bus"));
+    t.deepEqual(await readiness(service), heldBy("bus"));
     t.is(await send(service, "/manage/1/holds/bus/accept"), 200);
     await service.close();
     service = await start();
-    t.deepEqual(await readiness(service), GREEN, "accepted");
+    t.deepEqual(await readiness(service), READY, "accepted");
   });
 
   test("cluster: a month that retention failed to drop is detected if it is lost later", async (t) => {
-    const { namespace, start, remove, elasticsearch } = await livedOnCluster(t);
+    const { namespace, start, remove, elasticsearch } = await clusterWithHistory(t);
     const { ports } = await start({ LOGGIA_ROLES: "post" });
     const documents = await openElasticsearchDocuments({ client: elasticsearch, namespace, name: "marks" });
     const catalog = await openElasticsearchDocuments({ client: elasticsearch, namespace });
@@ -354,7 +354,7 @@ if (realEngines) {
   });
 
   test("cluster: a lost catalog is not ready in the process that knows it and in later ones", async (t) => {
-    const { namespace, environment, start, remove, elasticsearch } = await livedOnCluster(t);
+    const { namespace, environment, start, remove, elasticsearch } = await clusterWithHistory(t);
     let service = await start();
     await remove("catalog");
     t.is(await send(service, "/manage/1/accounts", { email: "b@example.org", password: "correct horse b" }), 503);
@@ -365,26 +365,26 @@ if (realEngines) {
     t.is((await readiness(service)).api, 503, "the new catalog is not taken for the old one");
     await Promise.all([service.close(), another.close()]);
     service = await start();
-    t.deepEqual(await readiness(service), redFor("catalog"));
+    t.deepEqual(await readiness(service), heldBy("catalog"));
   });
 
   test("cluster: a catalog with missing documents is not ready", async (t) => {
-    const { namespace, start, elasticsearch } = await livedOnCluster(t);
+    const { namespace, start, elasticsearch } = await clusterWithHistory(t);
     let service = await start();
     await service.ports.catalog.createAccount({ email: "b@example.org", password: "correct horse b", admin: false });
     await service.close();
     service = await start();
-    t.deepEqual(await readiness(service), GREEN);
+    t.deepEqual(await readiness(service), READY);
     await service.close();
     await elasticsearch.delete({ index: `${namespace}-catalog`, id: "account/b@example.org", refresh: true });
     service = await start();
-    t.deepEqual(await readiness(service), redFor("catalog"));
+    t.deepEqual(await readiness(service), heldBy("catalog"));
     t.is(await send(service, "/manage/1/holds/catalog/accept"), 200);
-    t.deepEqual(await readiness(service), GREEN, "accepted");
+    t.deepEqual(await readiness(service), READY, "accepted");
   });
 
   test("cluster: months dropped by retention, a rebuilt store and concurrent starts are ready", async (t) => {
-    const { namespace, start, elasticsearch } = await livedOnCluster(t);
+    const { namespace, start, elasticsearch } = await clusterWithHistory(t);
     const service = await start();
     const before = new Map([[LOG as LogKey, Date.UTC(2016, 0, 1)]]);
     t.is(await service.ports.store.deleteExpired({ before, markersBefore: Date.UTC(2016, 0, 1) }), 1);
@@ -392,9 +392,9 @@ if (realEngines) {
     t.is(await send(service, "/manage/1/replay", { from: "start", into: "new" }), 202);
     const state = async () => (await get(service, "/manage/1/replay")).body as { last: { state: string } };
     await until(async () => (await state()).last.state === "done", { what: "the store to be rebuilt" });
-    t.deepEqual(await readiness(service), GREEN);
+    t.deepEqual(await readiness(service), READY);
     await service.close();
     const several = await Promise.all([start(), start(), start()]);
-    t.deepEqual(await Promise.all(several.map(readiness)), [GREEN, GREEN, GREEN]);
+    t.deepEqual(await Promise.all(several.map(readiness)), [READY, READY, READY]);
   });
 }

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { StartError } from "../../src/errors.ts";
 import { post } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { GREEN, lived, loggia, postAndDrain, readiness, redFor, send, total } from "./lived.ts";
+import { READY, serviceWithHistory, loggia, postAndDrain, readiness, heldBy, send, total } from "./fixture.ts";
 
 /** Page size of SQLite. */
 const PAGE_BYTES = 4_096;
@@ -16,7 +16,7 @@ const BLOCK_BYTES = 4_096;
 
 test("embedded: a bus with a damaged file is not ready once the damage is read, until an operator accepts it", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const before = await start();
   // Compressible data would make the file too small.
   const data = () => randomBytes(3_750).toString("base64");
@@ -32,17 +32,17 @@ test("embedded: a bus with a damaged file is not ready once the damage is read, 
   const service = await start();
   // Reads every record of the bus.
   await send(service, "/manage/1/replay", { from: "start", into: "old" });
-  await until(async () => isDeepStrictEqual(await readiness(service), redFor("bus")), {
+  await until(async () => isDeepStrictEqual(await readiness(service), heldBy("bus")), {
     what: "the damage to be reported",
   });
   await loggia(service, "holds", "accept", "bus");
-  t.deepEqual(await readiness(service), GREEN);
+  t.deepEqual(await readiness(service), READY);
   t.is(await total(service), 44, "the store holds all of it");
 });
 
 test("a store with a damaged file does not start, and says what to do in one line", async (t) => {
   t.timeout(120_000);
-  const { folder, start } = await lived(t);
+  const { folder, start } = await serviceWithHistory(t);
   const file = openSync(join(folder, "events.duckdb"), "r+");
   const size_bytes = fstatSync(file).size;
   const zeros = Buffer.alloc(size_bytes - 3 * BLOCK_BYTES);

@@ -17,7 +17,7 @@ import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { LOG, post } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
-import { GREEN, livedOnCluster, loggiaAdmin, readiness } from "./lived.ts";
+import { READY, clusterWithHistory, loggiaAdmin, readiness } from "./fixture.ts";
 
 const log = pino({ level: "silent" });
 
@@ -83,7 +83,7 @@ for (const [name, connectTo] of Object.entries(STORAGES)) {
 
 if (realEngines) {
   test("cluster: a hold of a process without an API is accepted on its machine", async (t) => {
-    const { environment, start, remove } = await livedOnCluster(t);
+    const { environment, start, remove } = await clusterWithHistory(t);
     await remove("events*");
     const service = await start({ LOGGIA_ROLES: "pipeline", LOGGIA_OPS: "127.0.0.1:0" });
     const ready = () => fetch(`http://127.0.0.1:${service.monitoring?.port}/health/ready`);
@@ -93,7 +93,7 @@ if (realEngines) {
   });
 
   test("cluster: no process creates an admin for an emptied catalog until an operator accepts it", async (t) => {
-    const { environment, start, remove } = await livedOnCluster(t);
+    const { environment, start, remove } = await clusterWithHistory(t);
     await remove("catalog");
     const posting = await start({ LOGGIA_ROLES: "post" });
     const service = await start();
@@ -109,6 +109,6 @@ if (realEngines) {
     );
     await loggiaAdmin(environment, "accept-hold", "catalog");
     await until(() => service.ports.catalog.log(LOG as LogKey) !== null, { what: "the first log" });
-    t.deepEqual(await readiness(service), GREEN);
+    t.deepEqual(await readiness(service), READY);
   });
 }

@@ -11,7 +11,7 @@ import { ADMIN, AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
-import { exchange, hear, open, statuses } from "./raw.ts";
+import { exchange, readResponse, open, statuses } from "./raw.ts";
 
 /** One service for all tests, so that an attack's remains would affect the next one. */
 let service: Service;
@@ -50,7 +50,7 @@ test.serial("bodies that are too large, announced or chunked, are 413 and are no
     t.deepEqual([statuses(announced), announced.closed], [[413], true], path);
     const socket = await open(port);
     socket.write(request(path, { ...headers, "Transfer-Encoding": "chunked" }, ""));
-    const heard = hear(socket);
+    const heard = readResponse(socket);
     const chunk = Buffer.concat([Buffer.from(`${MB.toString(16)}\r\n`), Buffer.alloc(MB, "["), Buffer.from("\r\n")]);
     // Endless, until the other side stops reading.
     for (let sent = 1; !socket.destroyed && socket.writable; sent += 1) {
@@ -156,7 +156,7 @@ test.serial("a client that sends a byte now and then is disconnected, at both ad
   ] as const) {
     const socket = await open(port);
     socket.write(request(path, { Authorization: AUTHORIZATION, "Content-Length": "1000" }, ""));
-    const heard = hear(socket, { timeout_ms: 40_000 });
+    const heard = readResponse(socket, { timeout_ms: 40_000 });
     const drip = setInterval(() => socket.write("x"), 200);
     const { closed, took_ms } = await heard;
     clearInterval(drip);

@@ -11,7 +11,7 @@ import { AUTHORIZATION, environmentOf, get, KEY, LOG, post, startService } from 
 import type { Service } from "../support/service.ts";
 import { assertWell, shareService } from "../support/shared-service.ts";
 import { until } from "../support/until.ts";
-import { exchange, hear, open, statuses } from "./raw.ts";
+import { exchange, readResponse, open, statuses } from "./raw.ts";
 
 let service: Service;
 shareService((started) => (service = started));
@@ -195,7 +195,7 @@ test("a client that closes its sending side still gets the response", async (t) 
   const ended = async (port: number, bytes: string) => {
     const socket = await open(port, { allowHalfOpen: true });
     socket.end(bytes);
-    return statuses(await hear(socket)).at(-1);
+    return statuses(await readResponse(socket)).at(-1);
   };
   for (const bytes of posts) t.is(await ended(service.post!.port, bytes), 201, bytes);
   const list = head(`GET ${EVENTS} HTTP/1.1`, `Authorization: ${AUTHORIZATION}`);

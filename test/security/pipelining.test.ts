@@ -5,8 +5,8 @@ import { AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support
 import type { Service } from "../support/service.ts";
 import { shareService } from "../support/shared-service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
-import { hear, open, statuses } from "./raw.ts";
-import type { Heard } from "./raw.ts";
+import { readResponse, open, statuses } from "./raw.ts";
+import type { RawResponse } from "./raw.ts";
 
 let service: Service;
 shareService((started) => (service = started));
@@ -25,22 +25,22 @@ function batch(text: string, headers: Readonly<Record<string, string | number>> 
 const batches = (count: number): string => Array.from({ length: count }, (_, i) => batch(`event ${i}`)).join("");
 
 /** Sends the bytes, keeps sending more while the other side accepts it, and reads all responses. */
-async function converse(port: number, bytes: string, more: Buffer | null = null): Promise<Heard> {
+async function converse(port: number, bytes: string, more: Buffer | null = null): Promise<RawResponse> {
   const socket = await open(port);
-  const heard = hear(socket);
+  const heard = readResponse(socket);
   socket.write(bytes);
   if (more !== null) await flood(socket, more, heard);
   return await heard;
 }
 
-async function flood(socket: Socket, more: Buffer, heard: Promise<Heard>): Promise<void> {
+async function flood(socket: Socket, more: Buffer, heard: Promise<RawResponse>): Promise<void> {
   while (socket.writable) {
     if (!socket.write(more)) await Promise.race([new Promise((resolve) => socket.once("drain", resolve)), heard]);
   }
 }
 
 /** Returns the statuses in order, with runs of the same one merged: `201x20 429`. */
-function runs(heard: Heard): string {
+function runs(heard: RawResponse): string {
   const all = statuses(heard);
   const starts = all.flatMap((status, i) => (status === all[i - 1] ? [] : [i]));
   return starts
@@ -111,7 +111,7 @@ test.serial("a batch refused because of others of its log leaves the connection 
   t.teardown(() => slow.forEach((socket) => void socket.destroy()));
   for (const socket of slow) socket.write(whole.slice(0, -1));
   const socket = await open(service.post!.port);
-  const refused = hear(socket, { until: /HTTP\/1\.1 429 [^]*(?:HTTP\/1\.1 \d+[^]*){2}/ });
+  const refused = readResponse(socket, { until: /HTTP\/1\.1 429 [^]*(?:HTTP\/1\.1 \d+[^]*){2}/ });
   const large = JSON.stringify([{ text: "x", data: "y".repeat(3_000) }]).replace("]", `${" ".repeat(MB)}]`);
   socket.write(batch("").replace(/Content-Length: \d+[^]*$/, `Content-Length: ${large.length}\r\n\r\n${large}`));
   socket.write(batches(1));

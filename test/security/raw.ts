@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 
-export type Heard = {
+export type RawResponse = {
   /** Everything received, byte for byte as Latin-1. */
   readonly text: string;
   /** Whether the other side closed the connection. */
@@ -17,10 +17,14 @@ export type ExchangeOptions = {
 };
 
 /** Sends exactly these bytes and reads the response. */
-export async function exchange(port: number, bytes: string | Buffer, options: ExchangeOptions = {}): Promise<Heard> {
+export async function exchange(
+  port: number,
+  bytes: string | Buffer,
+  options: ExchangeOptions = {},
+): Promise<RawResponse> {
   const socket = await open(port);
   socket.write(bytes);
-  return await hear(socket, options);
+  return await readResponse(socket, options);
 }
 
 /**
@@ -32,7 +36,10 @@ export async function open(port: number, options: { readonly allowHalfOpen?: boo
   return socket.on("error", () => {});
 }
 
-export function hear(socket: Socket, { until, timeout_ms = 30_000 }: ExchangeOptions = {}): Promise<Heard> {
+export function readResponse(
+  socket: Socket,
+  { until, timeout_ms = 30_000 }: ExchangeOptions = {},
+): Promise<RawResponse> {
   const start_ms = performance.now();
   return new Promise((resolve) => {
     let text = "";
@@ -51,6 +58,6 @@ export function hear(socket: Socket, { until, timeout_ms = 30_000 }: ExchangeOpt
 }
 
 /** Returns the status codes of all responses received. */
-export function statuses({ text }: Heard): number[] {
+export function statuses({ text }: RawResponse): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }

@@ -5,7 +5,7 @@ import { LoggiaError } from "../../errors.ts";
 import { type LogKey, parseLogKey } from "../../events/event.ts";
 import { hasBody } from "../../http/body.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
-import { endAfter } from "../../http/fast-path/last-answer.ts";
+import { endAfter } from "../../http/fast-path/response-tracker.ts";
 import type { Match } from "../protocols/match.ts";
 import { answerSnippet } from "./snippet.ts";
 

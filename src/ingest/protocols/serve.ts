@@ -15,7 +15,7 @@ import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
-import { endAfter } from "../../http/fast-path/last-answer.ts";
+import { endAfter } from "../../http/fast-path/response-tracker.ts";
 import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Idempotency } from "../idempotency.ts";

@@ -13,13 +13,17 @@ export type ColumnKind = "number" | "text";
  * Where the values of an attribute of one log are stored: the columns of `events`, by number, and
  * whether some values may be in no column.
  */
-export type Place = { readonly number: number | null; readonly text: number | null; readonly others: boolean };
+export type AttributeLocation = {
+  readonly number: number | null;
+  readonly text: number | null;
+  readonly others: boolean;
+};
 
 /**
  * The attributes of one event: all values, their cells by column number, and the values without a
  * column as {@link Other}s in JSON, null if there are none.
  */
-export type Spread = {
+export type AttributeCells = {
   readonly values: readonly NamedValues[];
   readonly cells: readonly (number | string | undefined)[];
   readonly others: string | null;
@@ -51,7 +55,7 @@ const FIRST_COLUMNS = 16;
 const SHAPE = JSON.stringify([{ log_number: "UINTEGER", name: "VARCHAR", column_number: "UINTEGER" }]);
 
 type LogAttributes = {
-  readonly places: Map<string, { number: number | null; text: number | null }>;
+  readonly locations: Map<string, { number: number | null; text: number | null }>;
   readonly taken: Set<number>;
   /** Attributes with a column that also have values in none; null: attributes without a column. */
   readonly withOthers: Set<string | null>;
@@ -106,18 +110,18 @@ export class AttributeColumns {
   }
 
   /** Returns where values of an attribute may be stored. */
-  placeOf(log: number, name: string): Place {
+  placeOf(log: number, name: string): AttributeLocation {
     const own = this.#logs.get(log);
-    const place = own?.places.get(name);
+    const location = own?.locations.get(name);
     const made = (column: number | null = null): number | null =>
       column !== null && column < this.#made ? column : null;
-    const others = own?.withOthers.has(place === undefined ? null : name) === true;
-    return { number: made(place?.number), text: made(place?.text), others };
+    const others = own?.withOthers.has(location === undefined ? null : name) === true;
+    return { number: made(location?.number), text: made(location?.text), others };
   }
 
   /** Returns the attributes of a log that have columns. */
   namesOf(log: number): string[] {
-    return [...(this.#logs.get(log)?.places.keys() ?? [])];
+    return [...(this.#logs.get(log)?.locations.keys() ?? [])];
   }
 
   /** Returns whether attributes of a log have values in no column. */
@@ -131,7 +135,7 @@ export class AttributeColumns {
   }
 
   /** Assigns columns to frequent attributes and returns where the values of each event go. */
-  spread(posted: readonly (Posted | null)[]): (Spread | null)[] {
+  spread(posted: readonly (Posted | null)[]): (AttributeCells | null)[] {
     const parsed = posted.map((event) =>
       event === null ? null : { log: event.log, values: valuesIn(event.attributes) },
     );
@@ -142,31 +146,31 @@ export class AttributeColumns {
       this.#count(this.#of(event.log), event.values);
     }
     for (const log of logs) this.#giveColumns(log, this.#of(log));
-    return parsed.map((event) => (event === null ? null : this.#place(event.log, event.values)));
+    return parsed.map((event) => (event === null ? null : this.#location(event.log, event.values)));
   }
 
   #count(own: LogAttributes, values: readonly NamedValues[]): void {
     own.events += 1;
     for (const { name, cell } of values) {
-      if (cell === null || typeof own.places.get(name)?.[kindOf(cell)] === "number") continue;
+      if (cell === null || typeof own.locations.get(name)?.[kindOf(cell)] === "number") continue;
       const key = `${kindOf(cell)} ${name}`;
       const before = own.counts.get(key);
       if (before !== undefined || own.counts.size < MAX_COUNTED) own.counts.set(key, (before ?? 0) + 1);
     }
   }
 
-  #place(log: number, values: readonly NamedValues[]): Spread {
+  #location(log: number, values: readonly NamedValues[]): AttributeCells {
     const own = this.#of(log);
     const cells: (number | string | undefined)[] = [];
     const others: Other[] = [];
     for (const { name, all, cell } of values) {
-      const place = own.places.get(name);
-      const column = cell === null ? null : (place?.[kindOf(cell)] ?? null);
+      const location = own.locations.get(name);
+      const column = cell === null ? null : (location?.[kindOf(cell)] ?? null);
       if (cell !== null && column !== null) {
         cells[column] = cell;
         continue;
       }
-      this.#noteOthers(log, own, place === undefined ? null : name);
+      this.#noteOthers(log, own, location === undefined ? null : name);
       if (own.otherNames.size < MAX_NAMES) own.otherNames.add(name);
       others.push(...all.map((one) => otherOf(name, one)));
     }
@@ -175,7 +179,7 @@ export class AttributeColumns {
 
   #of(log: number): LogAttributes {
     const own = this.#logs.get(log) ?? {
-      places: new Map(),
+      locations: new Map(),
       taken: new Set(),
       withOthers: new Set(),
       otherNames: new Set(),
@@ -199,7 +203,7 @@ export class AttributeColumns {
         const column = this.#freeColumn(own, kind);
         if (column === null) continue;
         own.counts.delete(key);
-        const hadNone = !own.places.has(name);
+        const hadNone = !own.locations.has(name);
         this.#note({ log_number: log, name, column_number: column });
         // Earlier events may have values of this attribute in no column.
         if (hadNone && own.withOthers.has(null)) this.#noteOthers(log, own, name);
@@ -223,11 +227,11 @@ export class AttributeColumns {
 
   #note(row: PlaceRow): void {
     const { log_number: log, name, column_number: column } = row;
-    const { places, taken, withOthers } = this.#of(log);
+    const { locations, taken, withOthers } = this.#of(log);
     if (name !== null && column !== null) {
-      const place = places.get(name) ?? { number: null, text: null };
-      place[this.kinds[column]!] = column;
-      places.set(name, place);
+      const location = locations.get(name) ?? { number: null, text: null };
+      location[this.kinds[column]!] = column;
+      locations.set(name, location);
       taken.add(column);
     } else withOthers.add(name);
     this.#rows.push(row);

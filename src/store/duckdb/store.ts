@@ -233,19 +233,19 @@ class Writer {
       this.#writes += 1;
       events.release();
     }
-    return Array.from({ length }, (_, place) => {
-      const fault = faults.get(place);
+    return Array.from({ length }, (_, index) => {
+      const fault = faults.get(index);
       return fault === undefined ? outcome! : { kind: "rejected", reason: fault.reason };
     });
   }
 
   /** Writes the events in halves, so that only those that cannot be stored are rejected. */
   async #writeInHalves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
-    const places = Array.from({ length: events.length }, (_, place) => place);
-    const middle = places.length >>> 1;
-    const first = await this.events(await events.pick(places.slice(0, middle)));
+    const indexes = Array.from({ length: events.length }, (_, index) => index);
+    const middle = indexes.length >>> 1;
+    const first = await this.events(await events.pick(indexes.slice(0, middle)));
     const isFirstDone = first.every(({ kind }) => kind === "done");
-    const second = await this.events(await events.pick(places.slice(middle)), isFirstDone ? position : undefined);
+    const second = await this.events(await events.pick(indexes.slice(middle)), isFirstDone ? position : undefined);
     return [...first, ...second];
   }
 

@@ -13,7 +13,7 @@ import type { Query } from "./search/compile.ts";
 import type { Names } from "./mapping.ts";
 import { ANY_ORDER, scan, totalOf, withPointInTime } from "./search/scan.ts";
 import type { Searcher } from "./search/scan.ts";
-import { PacedTest } from "./search/paced-test.ts";
+import { YieldingTest } from "./search/yielding-test.ts";
 import { testOfUsers } from "./search/verify.ts";
 
 /** Number of users read in one request. */
@@ -64,7 +64,7 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const asksAll = asksForTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
-  const test = new PacedTest(testOfUsers(plan.where));
+  const test = new YieldingTest(testOfUsers(plan.where));
   return withPointInTime(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);

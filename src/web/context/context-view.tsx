@@ -13,7 +13,7 @@ import { bindListKeys } from "../list/list-keys.ts";
 import { GoneEvent, isGone } from "../faults/gone-event.tsx";
 import { ListFault } from "../faults/list-fault.tsx";
 import { Outline } from "../list/list-states.tsx";
-import { useLook, useWords } from "../list/look.ts";
+import { useRowAppearance, useEventFormats } from "../list/row-appearance.ts";
 import { useCellMenu } from "../list/use-cell-menu.tsx";
 import { formatsOf } from "../time/moments.ts";
 import { readerOf } from "../list/read-page.ts";
@@ -150,31 +150,31 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
     ],
     [id, matching],
   );
-  const look = useLook(app, results, run, marksOf);
-  const words = useWords(app, results, run);
+  const appearance = useRowAppearance(app, results, run, marksOf);
+  const formats = useEventFormats(app, results, run);
   const actions = useMemo(
     () => ({ ...searchActions({ app, search, results, bookmarks: results.bookmarks }), context: null }),
     [],
   );
   const openEvent = (row: string) => (
-    <Opened id={row} results={results} source={rows} actions={actions} words={words} />
+    <Opened id={row} results={results} source={rows} actions={actions} formats={formats} />
   );
   useEffect(() => {
     const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
     return bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: rowNamed });
   }, [rows]);
-  const menu = useCellMenu({ app, source: rows, control, columns: look.columns, actions, words });
+  const menu = useCellMenu({ app, source: rows, control, columns: appearance.columns, actions, formats });
   return (
     <>
       <List
         source={rows}
-        look={look}
+        appearance={appearance}
         order={run.order}
         onOrder={null}
         onColumns={(next) => results.setColumns(next)}
         readFields={() => results.readFields()}
-        day={words.day}
-        label={`Events around ${words.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
+        day={formats.day}
+        label={`Events around ${formats.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
         total={null}
         opened={opened}
         openEvent={openEvent}

@@ -5,8 +5,8 @@ import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
 import type { CellMenuProperties } from "./event-actions.ts";
-import { attributesOf, factsOf } from "./facts.ts";
-import { itemsFor } from "./facts-view.tsx";
+import { attributesOf, detailsOf } from "./details.ts";
+import { itemsFor } from "./details-view.tsx";
 import "../css/event.css";
 
 const EDGE = 8;
@@ -61,8 +61,8 @@ function askedOf({ place, columns }: CellMenuProperties): Asked {
   return { field, index, element: cell };
 }
 
-function itemsOf({ row, columns, actions, words }: CellMenuProperties, { field, index }: Asked): MenuItems {
-  const facts = [...factsOf(row, words), ...attributesOf(row)];
+function itemsOf({ row, columns, actions, formats }: CellMenuProperties, { field, index }: Asked): MenuItems {
+  const details = [...detailsOf(row, formats), ...attributesOf(row)];
   const ofEvent: MenuItem[] = [
     {
       label: actions.isBookmarked(row) ? "Remove the bookmark" : "Bookmark",
@@ -74,13 +74,13 @@ function itemsOf({ row, columns, actions, words }: CellMenuProperties, { field, 
     ...(actions.showAlike === null ? [] : [{ label: "Only events like this", act: () => actions.showAlike?.(row) }]),
   ];
   if (field === null) {
-    const shown = facts.filter((fact) => columns.some(({ name }) => name === fact.field));
-    const conditions = shown.flatMap((fact) =>
-      fact.values.flatMap((value) => itemsFor(fact.field, value, actions)[0] ?? []),
+    const shown = details.filter((detail) => columns.some(({ name }) => name === detail.field));
+    const conditions = shown.flatMap((detail) =>
+      detail.values.flatMap((value) => itemsFor(detail.field, value, actions)[0] ?? []),
     );
     return [conditions, ofEvent].filter((group) => group.length > 0);
   }
-  const values = facts.find((fact) => fact.field === field)?.values ?? [];
+  const values = details.find((detail) => detail.field === field)?.values ?? [];
   const asked = index === -1 ? values : values.slice(index, index + 1);
   return [...asked.flatMap((value) => itemsFor(field, value, actions)), ofEvent];
 }

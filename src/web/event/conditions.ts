@@ -1,5 +1,5 @@
 import { clauseOf, withCondition, withoutClauses } from "../list/question.ts";
-import type { FactValue, ValueAction } from "./facts.ts";
+import type { DetailValue, ValueAction } from "./details.ts";
 
 /** Quotes a text as an LQL string. */
 export function quoted(text: string): string {
@@ -16,7 +16,7 @@ export function fieldInLql(field: string): string {
 const OPERATORS: Readonly<Partial<Record<ValueAction, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
 
 /** Returns the condition that an action on a value adds to a query; null if none. */
-export function conditionFor(action: ValueAction, field: string, { value }: FactValue): string | null {
+export function conditionFor(action: ValueAction, field: string, { value }: DetailValue): string | null {
   const operator = OPERATORS[action];
   if (operator === undefined || value === null) return null;
   // LQL reads exponents too.
@@ -24,7 +24,7 @@ export function conditionFor(action: ValueAction, field: string, { value }: Fact
 }
 
 /** Applies an action on a value to a query; null if the action changes none. */
-export function queryAfter(query: string, action: ValueAction, field: string, value: FactValue): string | null {
+export function queryAfter(query: string, action: ValueAction, field: string, value: DetailValue): string | null {
   if (action === "group") return groupedBy(query, fieldInLql(field));
   const condition = conditionFor(action, field, value);
   return condition === null ? null : withCondition(query, condition);

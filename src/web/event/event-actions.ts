@@ -4,7 +4,7 @@ import type { ListColumn } from "../list/columns.ts";
 import type { MenuPlace } from "../list/control.ts";
 import type { EventRow } from "../list/row.ts";
 import type { CopyForm } from "./copy.ts";
-import type { FactValue, ValueAction } from "./facts.ts";
+import type { DetailValue, ValueAction } from "./details.ts";
 import type { OpenState } from "./memory.ts";
 
 /** Actions on an open event, provided by the view that shows it. */
@@ -21,7 +21,7 @@ export type EventActions = {
   /** Shows the events with the same pattern; null if there is no query to change. */
   readonly showAlike: ((row: EventRow) => void) | null;
   /** Runs the action of a value, except copying; null if values can only be copied. */
-  readonly onValue: ((action: ValueAction, field: string, value: FactValue) => void) | null;
+  readonly onValue: ((action: ValueAction, field: string, value: DetailValue) => void) | null;
   readonly isColumn: (field: string) => boolean;
   readonly readData: (row: EventRow) => Promise<string>;
   /** Returns a one-time address that shows the data as a page. */
@@ -30,7 +30,7 @@ export type EventActions = {
 };
 
 /** Formats of moments, classes and matches. */
-export type EventWords = {
+export type EventFormats = {
   readonly moment: (ms: number) => string;
   readonly className: (key: string) => string;
   readonly needles: ReadonlyMap<string, readonly string[]>;
@@ -44,7 +44,7 @@ export type CellMenuProperties = {
   readonly place: MenuPlace;
   readonly columns: readonly ListColumn[];
   readonly actions: EventActions;
-  readonly words: EventWords;
+  readonly formats: EventFormats;
   readonly onClose: (returnsFocus?: boolean) => void;
 };
 
@@ -52,5 +52,5 @@ export type OpenEventProperties = {
   readonly row: EventRow;
   readonly state: OpenState;
   readonly actions: EventActions;
-  readonly words: EventWords;
+  readonly formats: EventFormats;
 };

@@ -12,7 +12,7 @@ import { Pieces } from "./pieces.tsx";
 
 /** Shows an event's data, initially as text and limited to its first lines. */
 export function EventData(properties: OpenEventProperties): JSX.Element {
-  const { row, state, actions, words } = properties;
+  const { row, state, actions, formats } = properties;
   const data = state.data.value;
   const read = (): void => void readInto(state.data, async () => await actions.readData(row));
   useEffect(read, [row.id]);
@@ -41,7 +41,7 @@ export function EventData(properties: OpenEventProperties): JSX.Element {
   const text = (
     <>
       <pre class="data">
-        <Pieces text={isWhole ? data.value : shown} needles={words.needles.get("data")} keepLines />
+        <Pieces text={isWhole ? data.value : shown} needles={formats.needles.get("data")} keepLines />
       </pre>
       {moreLines > 0 && (
         <button

@@ -10,16 +10,16 @@ import { formatNumber } from "../parts/numbers.ts";
 import type { CopyForm } from "./copy.ts";
 import { EventData } from "./event-data.tsx";
 import type { OpenEventProperties } from "./event-actions.ts";
-import { Facts } from "./facts-view.tsx";
+import { Details } from "./details-view.tsx";
 import { readInto } from "./memory.ts";
 import { Pieces } from "./pieces.tsx";
 import "../css/event.css";
 
 /** Shows all of an event, and the actions on it. */
 export function OpenEvent(properties: OpenEventProperties): JSX.Element {
-  const { row, state, actions, words } = properties;
+  const { row, state, actions, formats } = properties;
   const body = useRef<HTMLDivElement>(null);
-  void words.changes.value;
+  void formats.changes.value;
   useEffect(() => {
     if (actions.showAlike !== null) void readInto(state.alike, async () => await actions.countAlike(row));
   }, [row.id]);
@@ -27,10 +27,10 @@ export function OpenEvent(properties: OpenEventProperties): JSX.Element {
     <>
       <Toolbar {...properties} />
       <div class="body" ref={body}>
-        <WholeText body={body} row={row} words={words} />
+        <WholeText body={body} row={row} formats={formats} />
         {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
       </div>
-      <Facts row={row} actions={actions} words={words} />
+      <Details row={row} actions={actions} formats={formats} />
     </>
   );
 }
@@ -96,12 +96,12 @@ function Toolbar({ row, state, actions }: OpenEventProperties): JSX.Element {
   );
 }
 
-type TextProperties = Pick<OpenEventProperties, "row" | "words"> & {
+type TextProperties = Pick<OpenEventProperties, "row" | "formats"> & {
   readonly body: { readonly current: HTMLElement | null };
 };
 
 /** Shows the whole text if the row has no room for it. */
-function WholeText({ row, words, body }: TextProperties): JSX.Element | null {
+function WholeText({ row, formats, body }: TextProperties): JSX.Element | null {
   const isCut = useSignal(false);
   useLayoutEffect(() => {
     const cell = body.current?.closest(".slot")?.querySelector(".row .x");
@@ -113,7 +113,7 @@ function WholeText({ row, words, body }: TextProperties): JSX.Element | null {
     <>
       <h2>text</h2>
       <p class="text">
-        <Pieces text={row.text} needles={words.needles.get("text")} keepLines />
+        <Pieces text={row.text} needles={formats.needles.get("text")} keepLines />
       </p>
     </>
   );

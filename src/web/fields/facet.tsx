@@ -17,7 +17,7 @@ import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { boundsOf, choicesBeside, countsQuery, facetQuery, MOST_COUNTED, readCounts, readFacet } from "./facets.ts";
-import type { FacetValue, FieldFacts } from "./facets.ts";
+import type { FacetValue, FieldStatistics } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
 import { useRoving } from "./use-roving.ts";
 import type { Read } from "./use-order.ts";
@@ -33,18 +33,18 @@ export function Facet(properties: {
   readonly search: Search;
   /** The run whose events are counted. */
   readonly run: Run;
-  readonly facts: FieldFacts;
+  readonly statistics: FieldStatistics;
   readonly startsOpen: boolean;
   /** Whether to hide it while facets above lack their values, which would push it down. */
   readonly isHidden: boolean;
   /** Called when its values are loaded or the read has failed. */
   readonly onThere: () => void;
 }): JSX.Element {
-  const { app, search, run, facts, startsOpen, isHidden, onThere } = properties;
+  const { app, search, run, statistics, startsOpen, isHidden, onThere } = properties;
   const isOpen = useSignal(startsOpen);
-  const take = useSignal(facts.name === "class" ? FEW_CLASSES : FEW);
-  const bounds = boundsOf(facts);
-  const { value, fault } = useRead(run, () => readValues(app, run, facts, isOpen.value ? take.value : 0), [
+  const take = useSignal(statistics.name === "class" ? FEW_CLASSES : FEW);
+  const bounds = boundsOf(statistics);
+  const { value, fault } = useRead(run, () => readValues(app, run, statistics, isOpen.value ? take.value : 0), [
     bounds?.join(),
     isOpen.value,
     take.value,
@@ -64,30 +64,30 @@ export function Facet(properties: {
   const rest =
     value.value === null
       ? 0
-      : facts.distinct - values.filter(({ choice, count }) => typeof choice === "string" && count > 0).length;
+      : statistics.distinct - values.filter(({ choice, count }) => typeof choice === "string" && count > 0).length;
   return (
     <section ref={section} class="facet" hidden={isHidden} {...keys}>
       <h3>
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
           <span>
-            <Name text={facts.name} />
+            <Name text={statistics.name} />
           </span>
           {/* In place of the number: a separate line would push the values down. */}
           <span class="note num">
-            {fault.value ?? (bounds === null ? formatNumber(facts.distinct) : `${bounds.length + 1} bands`)}
+            {fault.value ?? (bounds === null ? formatNumber(statistics.distinct) : `${bounds.length + 1} bands`)}
           </span>
         </button>
       </h3>
       {isOpen.value && (
         <>
-          {withChosen(values, ask, facts.name).map((value) => (
+          {withChosen(values, ask, statistics.name).map((value) => (
             <Value
               key={JSON.stringify(value.choice)}
               app={app}
               search={search}
               ask={ask}
-              field={facts.name}
+              field={statistics.name}
               value={value}
               share={((value.count ?? 0) / most) * 100}
             />
@@ -102,7 +102,7 @@ export function Facet(properties: {
               class="more-vals"
               type="button"
               onClick={() => {
-                changeQuery(app, search, (asked) => groupedBy(asked, facts.name));
+                changeQuery(app, search, (asked) => groupedBy(asked, statistics.name));
               }}
             >
               Show all as a table
@@ -157,13 +157,18 @@ function useRoom(isOpen: boolean, causes: readonly unknown[]): { readonly curren
 }
 
 /** Reads the first `take` values of a field; null if `take` is 0 or the query has a fault. */
-async function readValues(app: App, run: Run, facts: FieldFacts, take: number): Promise<Read<FacetValue> | null> {
+async function readValues(
+  app: App,
+  run: Run,
+  statistics: FieldStatistics,
+  take: number,
+): Promise<Read<FacetValue> | null> {
   const ask = eventsOf(run.query);
-  const query = ask === null || take === 0 ? null : facetQuery(facts, ask, run.moments, run.zone, take);
+  const query = ask === null || take === 0 ? null : facetQuery(statistics, ask, run.moments, run.zone, take);
   if (query === null) return null;
   const { body } = await askRun<GroupRecord>(app.client, run, query);
-  const values = readFacet(facts, body);
-  const entries = [...values, ...(await countBeside(app, run, facts.name, values))];
+  const values = readFacet(statistics, body);
+  const entries = [...values, ...(await countBeside(app, run, statistics.name, values))];
   return { of: `${run.number} ${take}`, entries };
 }
 

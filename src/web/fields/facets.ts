@@ -12,7 +12,7 @@ import { roundUp } from "../parts/numbers.ts";
 export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
 
 /** Statistics of a field over all events found. */
-export type FieldFacts = {
+export type FieldStatistics = {
   readonly name: string;
   readonly isNumber: boolean;
   /** Number of different values. */
@@ -69,7 +69,7 @@ export function conditioned(
 }
 
 /** Returns one query for distinct counts and, for numbers, the least and the greatest. */
-export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
+export function statisticsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
     const distinct = `DISTINCT(${field}) AS d${index}`;
@@ -78,7 +78,10 @@ export function factsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Mo
   return within(ask, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
 }
 
-export function readFacts(record: GroupRecord | undefined, fields: readonly FieldRecord[]): readonly FieldFacts[] {
+export function readStatistics(
+  record: GroupRecord | undefined,
+  fields: readonly FieldRecord[],
+): readonly FieldStatistics[] {
   const numberOf = (name: string) => Number(record?.[name] ?? 0);
   return fields.map(({ name, kind }, index) => {
     const distinct = numberOf(`d${index}`);
@@ -97,7 +100,7 @@ export function readFacts(record: GroupRecord | undefined, fields: readonly Fiel
 const MOST_SINGLE_NUMBERS = 12;
 
 /** Returns the inner bounds of about six round bands; null if values are listed. */
-export function boundsOf({ isNumber, distinct, min, max }: FieldFacts): readonly number[] | null {
+export function boundsOf({ isNumber, distinct, min, max }: FieldStatistics): readonly number[] | null {
   if (!isNumber || distinct <= MOST_SINGLE_NUMBERS || min === null || max === null || max <= min) return null;
   // Numbers in logs are mostly small with a long tail, so a wide range is split by powers of ten.
   if (min >= 0 && max >= 100) return powersBelow(max);
@@ -119,11 +122,17 @@ function exact(number: number): number {
 }
 
 /** Returns the query for the values of a field, without the conditions on that field itself. */
-export function facetQuery(facts: FieldFacts, ask: Ask, moments: Moments, zone: string, take: number): string | null {
-  const rest = readAsk(withoutField(ask, facts.name));
+export function facetQuery(
+  statistics: FieldStatistics,
+  ask: Ask,
+  moments: Moments,
+  zone: string,
+  take: number,
+): string | null {
+  const rest = readAsk(withoutField(ask, statistics.name));
   if (rest === null) return null;
-  const field = writeField(facts.name);
-  const bounds = boundsOf(facts);
+  const field = writeField(statistics.name);
+  const bounds = boundsOf(statistics);
   return within(
     rest,
     bounds === null
@@ -142,8 +151,8 @@ export function facetQuery(facts: FieldFacts, ask: Ask, moments: Moments, zone: 
   );
 }
 
-export function readFacet(facts: FieldFacts, records: readonly GroupRecord[]): readonly FacetValue[] {
-  const isBanded = boundsOf(facts) !== null;
+export function readFacet(statistics: FieldStatistics, records: readonly GroupRecord[]): readonly FacetValue[] {
+  const isBanded = boundsOf(statistics) !== null;
   return records
     .map((record) => ({
       choice: isBanded ? bandOfKey(record.key) : record.key === "" ? null : record.key,

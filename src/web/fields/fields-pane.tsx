@@ -15,8 +15,8 @@ import { askRun, readFieldsOf } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
-import { conditioned, facetFields, factsQuery, MOST_FACETS, readFacts } from "./facets.ts";
-import type { FieldFacts, FieldRecord } from "./facets.ts";
+import { conditioned, facetFields, statisticsQuery, MOST_FACETS, readStatistics } from "./facets.ts";
+import type { FieldStatistics, FieldRecord } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
 import "../css/forms.css";
 import type { Read } from "./use-order.ts";
@@ -40,7 +40,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   const sought = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
   const { value: read, fault } = useRead(run, () => readFields(app, run));
-  const facts = useOrder(read, ({ name }) => name);
+  const statistics = useOrder(read, ({ name }) => name);
   useEffect(
     () =>
       app.shortcuts.bind([
@@ -69,8 +69,8 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   // So does a field that was shown before, so that fields below it do not move.
   const known = useRef(new Set<string>()).current;
-  for (const { name, distinct } of facts ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
-  const shown = (facts ?? []).filter(({ name }) =>
+  for (const { name, distinct } of statistics ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
+  const shown = (statistics ?? []).filter(({ name }) =>
     words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
   // Facets appear from the top: each is drawn once all those above it have values.
@@ -123,7 +123,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
           app={app}
           search={search}
           run={run}
-          facts={each}
+          statistics={each}
           startsOpen={index < OPEN && each.name !== "user"}
           isHidden={missing !== -1 && index > missing}
           onThere={() => (there.value = new Set([...there.peek(), each.name]))}
@@ -137,33 +137,33 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
  * Reads the fields of the log in the range and their statistics over the query's events; null if
  * the query has a fault.
  */
-async function readFields({ client }: App, run: Run): Promise<Read<FieldFacts> | null> {
+async function readFields({ client }: App, run: Run): Promise<Read<FieldStatistics> | null> {
   const ask = eventsOf(run.query);
   if (ask === null) return null;
   const { signal, moments, zone } = run;
   const shown = facetFields(await readFieldsOf(client, run, { signal })).slice(0, MOST_FACETS);
   const of = String(run.number);
   if (shown.length === 0) return { of, entries: [] };
-  const factsIn = async (part: Ask, some: readonly FieldRecord[]): Promise<readonly FieldFacts[]> => {
-    const { body } = await askRun<GroupRecord>(client, run, factsQuery(part, some, moments, zone));
-    return readFacts(body[0], some);
+  const statisticsIn = async (part: Ask, some: readonly FieldRecord[]): Promise<readonly FieldStatistics[]> => {
+    const { body } = await askRun<GroupRecord>(client, run, statisticsQuery(part, some, moments, zone));
+    return readStatistics(body[0], some);
   };
-  const allFacts = async (): Promise<readonly FieldFacts[]> => {
+  const allStatistics = async (): Promise<readonly FieldStatistics[]> => {
     try {
-      return await factsIn(ask, shown);
+      return await statisticsIn(ask, shown);
     } catch (fault) {
       // Distinct values of many fields at once may exceed the memory of a small store.
       if (!(fault instanceof ApiFault && fault.code === "overloaded")) throw fault;
-      const facts: FieldFacts[] = [];
+      const statistics: FieldStatistics[] = [];
       for (let from = 0; from < shown.length; from += FEW_FIELDS)
-        facts.push(...(await factsIn(ask, shown.slice(from, from + FEW_FIELDS))));
-      return facts;
+        statistics.push(...(await statisticsIn(ask, shown.slice(from, from + FEW_FIELDS))));
+      return statistics;
     }
   };
-  const [facts, ...own] = await Promise.all([
-    allFacts(),
-    ...conditioned(ask, shown).map(({ rest, field }) => factsIn(rest, [field])),
+  const [statistics, ...own] = await Promise.all([
+    allStatistics(),
+    ...conditioned(ask, shown).map(({ rest, field }) => statisticsIn(rest, [field])),
   ]);
   const byName = new Map(own.flat().map((each) => [each.name, each]));
-  return { of, entries: facts.map((each) => byName.get(each.name) ?? each) };
+  return { of, entries: statistics.map((each) => byName.get(each.name) ?? each) };
 }

@@ -58,9 +58,9 @@ export class ListControl {
     this.view.destroy();
   }
 
-  use(source: RowSource, look: ListViewOptions["look"], start: ListMemory | null): void {
+  use(source: RowSource, appearance: ListViewOptions["appearance"], start: ListMemory | null): void {
     this.#source = source;
-    this.view.use(source, look, start);
+    this.view.use(source, appearance, start);
   }
 
   isOpen(id: string): boolean {

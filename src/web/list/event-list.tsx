@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
 import { searchActions } from "../event/search-actions.ts";
-import type { EventActions, EventWords, OpenEventProperties } from "../event/event-actions.ts";
+import type { EventActions, EventFormats, OpenEventProperties } from "../event/event-actions.ts";
 import { shortcut } from "../keys/table.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import { lazy, usePreload } from "../shell/lazy.tsx";
@@ -15,7 +15,7 @@ import type { Hold, ListControl } from "./control.ts";
 import { List } from "./list.tsx";
 import type { Follow } from "./list-view.ts";
 import { bindListKeys } from "./list-keys.ts";
-import { useLook, useWords } from "./look.ts";
+import { useRowAppearance, useEventFormats } from "./row-appearance.ts";
 import { useCellMenu } from "./use-cell-menu.tsx";
 import { useOpenInAddress } from "./open-in-address.ts";
 import { useRowInAddress } from "./row-in-address.ts";
@@ -50,13 +50,13 @@ type EventListProperties = {
 export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
   const control = useRef<ListControl | null>(null);
   const actions = useMemo(() => searchActions({ app, search, results, bookmarks: results.bookmarks }), []);
-  const found = useLook(app, results, run);
+  const found = useRowAppearance(app, results, run);
   // Rows of a tail are in order of acceptance, so the first row's day does not apply to others.
-  const look = useMemo(
+  const appearance = useMemo(
     () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOf(run.zone)) }),
     [found],
   );
-  const words = useWords(app, results, run);
+  const formats = useEventFormats(app, results, run);
   // Loads the code before the first event is opened.
   usePreload(loadOpenEvent);
   useOpenInAddress({ app, results, run, source, control });
@@ -67,7 +67,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   );
   const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
   const openEvent = (id: string) => (
-    <Opened id={id} results={results} source={source} actions={actions} words={words} />
+    <Opened id={id} results={results} source={source} actions={actions} formats={formats} />
   );
   const growsAtTop = run.order === "desc";
   const turn = () => {
@@ -83,17 +83,17 @@ export function EventList({ app, search, results, run, source, end, live }: Even
       ...(isSorted ? [] : [shortcut("search", "order", turn)]),
     ]);
   }, [growsAtTop, isSorted]);
-  const menu = useCellMenu({ app, source, control, columns: look.columns, actions, words });
+  const menu = useCellMenu({ app, source, control, columns: appearance.columns, actions, formats });
   return (
     <>
       <List
         source={source}
-        look={look}
+        appearance={appearance}
         order={run.order}
         onOrder={isSorted ? null : turn}
         onColumns={(next) => results.setColumns(next)}
         readFields={() => results.readFields()}
-        day={words.day}
+        day={formats.day}
         label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
         total={total.value}
         opened={results.opened}
@@ -133,24 +133,24 @@ type OpenedProperties = {
   readonly results: Results;
   readonly source: RowSource;
   readonly actions: EventActions;
-  readonly words: EventWords;
+  readonly formats: EventFormats;
 };
 
 /** An open event of a list. */
-export function Opened({ id, results, source, actions, words }: OpenedProperties): JSX.Element | null {
+export function Opened({ id, results, source, actions, formats }: OpenedProperties): JSX.Element | null {
   void source.version.value;
   const row = rowIn(source, id);
   return row === undefined ? null : (
-    <OpenEvent row={row} state={results.states.of(row)} actions={actions} words={words} />
+    <OpenEvent row={row} state={results.states.of(row)} actions={actions} formats={formats} />
   );
 }
 
 /** Returns the message at the last loaded row. @param order null if it can't be reversed */
 function partEndWords({ length }: RowSource, order: Run["order"] | null): string {
   const further = "more follow as you go on";
-  const words = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
-  if (order === null) return words;
-  return `${words}. Press o to begin at the ${order === "desc" ? "oldest" : "newest"}`;
+  const formats = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
+  if (order === null) return formats;
+  return `${formats}. Press o to begin at the ${order === "desc" ? "oldest" : "newest"}`;
 }
 
 function rowIn(source: RowSource, id: string): EventRow | undefined {

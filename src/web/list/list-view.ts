@@ -1,5 +1,5 @@
 import { Heights } from "./heights.ts";
-import type { RowLook } from "./row-view.ts";
+import type { RowAppearance } from "./row-view.ts";
 import type { RowSource } from "./row-source.ts";
 import { EMPTY_ROW } from "./row.ts";
 import type { EventRow } from "./row.ts";
@@ -14,7 +14,7 @@ export type ListViewOptions = {
   readonly scroller: HTMLElement;
   readonly canvas: HTMLElement;
   readonly source: RowSource;
-  readonly look: RowLook;
+  readonly appearance: RowAppearance;
   readonly mount: MountPanel;
   readonly panelsOf: (id: string) => readonly PanelKind[];
   /** Called when the first visible row changes. */
@@ -49,7 +49,7 @@ export class ListView {
   /** Measured height of rows above the standard height, in pixels, by id. */
   readonly #extras = new Map<string, number>();
   #source: RowSource;
-  #look: RowLook;
+  #appearance: RowAppearance;
   #heights = new Heights(26, 0);
   #rowHeight = 26;
   #viewport = 0;
@@ -65,7 +65,7 @@ export class ListView {
   constructor(options: ListViewOptions) {
     this.#options = options;
     this.#source = options.source;
-    this.#look = options.look;
+    this.#appearance = options.appearance;
     this.#observer = new ResizeObserver((entries) => this.#resized(entries));
     this.#observer.observe(options.scroller);
     options.scroller.addEventListener("scroll", this.#scrolled, { passive: true });
@@ -123,11 +123,11 @@ export class ListView {
     if (end !== null) this.changed();
   }
 
-  /** Shows the rows with a new look, or those of another source at a stored position. */
-  use(source: RowSource, look: RowLook, start: ListMemory | null): void {
+  /** Shows the rows with a new appearance, or those of another source at a stored position. */
+  use(source: RowSource, appearance: RowAppearance, start: ListMemory | null): void {
     const isOther = source !== this.#source;
     if (isOther) this.#start(source);
-    this.#look = look;
+    this.#appearance = appearance;
     this.changed();
     if (isOther && start !== null) this.restore(start);
   }
@@ -308,7 +308,7 @@ export class ListView {
     for (const index of indexes) {
       const id = this.#source.idAt(index)!;
       const slot = this.#slots.get(id) ?? this.#add(id);
-      slot.draw(this.#source.at(index), this.#look);
+      slot.draw(this.#source.at(index), this.#appearance);
       slot.show(this.#options.panelsOf(id), this.#options.mount);
       slot.place(index, this.#heights.top(index) - this.#scale.shift);
       if (slot.element === next) next = next.nextElementSibling;
@@ -348,7 +348,7 @@ export class ListView {
   #measure(): void {
     const { scroller, canvas } = this.#options;
     const probe = new Slot("");
-    probe.draw(PROBE, { ...this.#look, columns: this.#look.columns.slice(0, 1) });
+    probe.draw(PROBE, { ...this.#appearance, columns: this.#appearance.columns.slice(0, 1) });
     probe.element.classList.add("probe");
     canvas.append(probe.element);
     this.#rowHeight = probe.element.getBoundingClientRect().height || this.#rowHeight;

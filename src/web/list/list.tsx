@@ -14,13 +14,13 @@ import type { Hold, MenuPlace } from "./control.ts";
 import { ColumnGrip } from "./column-grip.tsx";
 import type { Follow, ListMemory } from "./list-view.ts";
 import type { Order } from "./question.ts";
-import type { RowLook } from "./row-view.ts";
+import type { RowAppearance } from "./row-view.ts";
 import type { RowSource } from "./row-source.ts";
 import { visibleText } from "./visible-text.ts";
 
 export type ListProperties = {
   readonly source: RowSource;
-  readonly look: RowLook;
+  readonly appearance: RowAppearance;
   readonly order: Order;
   /** null if the order can't be changed. */
   readonly onOrder: (() => void) | null;
@@ -51,13 +51,13 @@ export type ListProperties = {
 
 /** Shows events, one per line. Only those on the screen are elements. */
 export function List(properties: ListProperties): JSX.Element {
-  const { source, look, label, total, end, gaps, follow } = properties;
+  const { source, appearance, label, total, end, gaps, follow } = properties;
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLDivElement>(null);
   const first = useSignal(0);
   const control = useControl(properties, { scroller, canvas, first });
-  useTracks(scroller, look.columns);
-  useEffect(() => control.current?.use(source, look, properties.start ?? null), [source, look]);
+  useTracks(scroller, appearance.columns);
+  useEffect(() => control.current?.use(source, appearance, properties.start ?? null), [source, appearance]);
   useEffect(
     () =>
       effect(() => {
@@ -104,7 +104,7 @@ function useControl(properties: ListProperties, { scroller, canvas, first }: Par
       scroller: scroller.current!,
       canvas: canvas.current!,
       source: properties.source,
-      look: properties.look,
+      appearance: properties.appearance,
       opened: properties.opened,
       gaps: () => new Set(latest.current.gaps?.peek().keys()),
       onHold: (reason) => latest.current.onHold?.(reason),
@@ -147,7 +147,7 @@ function useTracks(scroller: Parts["scroller"], columns: readonly ListColumn[]):
 }
 
 function Head(properties: ListProperties & { readonly first: Signal<number> }): JSX.Element {
-  const { order, onOrder, look, day, first, onColumns, readFields } = properties;
+  const { order, onOrder, appearance, day, first, onColumns, readFields } = properties;
   const date = useComputed(() => (first.value === 0 ? "Time" : day(first.value)));
   const words = order === "desc" ? "newest first" : "oldest first";
   const arrow = <Icon name={order === "desc" ? "sortDown" : "sortUp"} />;
@@ -162,12 +162,12 @@ function Head(properties: ListProperties & { readonly first: Signal<number> }): 
           </button>
         )}
       </span>
-      {look.columns.map(({ name }, index) => (
-        <span key={name} role="columnheader" class={index === look.columns.length - 1 ? "cols" : undefined}>
+      {appearance.columns.map(({ name }, index) => (
+        <span key={name} role="columnheader" class={index === appearance.columns.length - 1 ? "cols" : undefined}>
           {visibleText(titleOf(name))}
-          <ColumnGrip name={name} columns={look.columns} onColumns={onColumns} />
-          {index === look.columns.length - 1 && (
-            <ColumnsButton columns={look.columns} readFields={readFields} onColumns={onColumns} />
+          <ColumnGrip name={name} columns={appearance.columns} onColumns={onColumns} />
+          {index === appearance.columns.length - 1 && (
+            <ColumnsButton columns={appearance.columns} readFields={readFields} onColumns={onColumns} />
           )}
         </span>
       ))}

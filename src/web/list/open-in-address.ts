@@ -7,7 +7,7 @@ import type { Results } from "./results.ts";
 import type { RowSource } from "./row-source.ts";
 import type { Sought } from "./seek-event.ts";
 
-type Opening = {
+type OpenRowOptions = {
   readonly app: App;
   readonly results: Results;
   readonly run: Run;
@@ -19,7 +19,7 @@ type Opening = {
  * Keeps the last opened event in the address, with a history entry, and opens the event that the
  * address names, reading pages until it is found.
  */
-export function useOpenInAddress({ app, results, run, source, control }: Opening): void {
+export function useOpenInAddress({ app, results, run, source, control }: OpenRowOptions): void {
   const named = app.location.place.value.parameters.get("open") ?? null;
   const opened = results.opened.value;
   const written = useRef<string | null>(null);
@@ -52,7 +52,7 @@ export function useOpenInAddress({ app, results, run, source, control }: Opening
 const NO_EXTRAS: ReadonlyMap<string, number> = new Map();
 
 /** Opens the event of a link and shows it in the upper third of the list. */
-async function openNamed(id: string, { app, results, run, source, control }: Opening): Promise<void> {
+async function openNamed(id: string, { app, results, run, source, control }: OpenRowOptions): Promise<void> {
   const sought = source.indexOf(id) === -1 ? await seek(app, run, id) : "near";
   const isShown = (): boolean => results.shown.peek()?.rows === source;
   if (sought === "far") {

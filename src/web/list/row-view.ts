@@ -6,7 +6,7 @@ import type { EventRow } from "./row.ts";
 import { piecesOf } from "./visible-text.ts";
 
 /** What a row shows besides its event. */
-export type RowLook = {
+export type RowAppearance = {
   readonly columns: readonly ListColumn[];
   readonly needles: Needles;
   /** Formats the time of a moment. */
@@ -22,17 +22,21 @@ const ICONS = { chevron: "M6 4l4 4-4 4", bookmark: "M4.5 2.5h7v11L8 10.5l-3.5 3z
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Fills a row's element with new cells, keeping the element and its position. */
-export function fillRow(element: HTMLElement, row: EventRow, look: RowLook): void {
-  const isBookmarked = look.isBookmarked(row);
-  const marks = [...look.marksOf(row), ...(row.class === null ? ["bare"] : []), ...(isBookmarked ? ["flagged"] : [])];
+export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppearance): void {
+  const isBookmarked = appearance.isBookmarked(row);
+  const marks = [
+    ...appearance.marksOf(row),
+    ...(row.class === null ? ["bare"] : []),
+    ...(isBookmarked ? ["flagged"] : []),
+  ];
   element.className = ["row", ...marks].join(" ");
   if (marks.includes("at")) element.setAttribute("aria-current", "true");
   else element.removeAttribute("aria-current");
   if (row.class === null) delete element.dataset["class"];
   else element.dataset["class"] = row.class;
   element.replaceChildren(
-    timeCell(row, look, isBookmarked),
-    ...look.columns.map(({ name }) => cellOf(row, name, look)),
+    timeCell(row, appearance, isBookmarked),
+    ...appearance.columns.map(({ name }) => cellOf(row, name, appearance)),
   );
 }
 
@@ -50,7 +54,7 @@ export function fillGhost(element: HTMLElement, columns: number): void {
   element.replaceChildren(...bars);
 }
 
-function timeCell(row: EventRow, { clock }: RowLook, isBookmarked: boolean): HTMLElement {
+function timeCell(row: EventRow, { clock }: RowAppearance, isBookmarked: boolean): HTMLElement {
   const cell = gridcell("t");
   const sign = document.createElement("span");
   sign.className = isBookmarked ? "flag" : "more";
@@ -65,14 +69,16 @@ function timeCell(row: EventRow, { clock }: RowLook, isBookmarked: boolean): HTM
   return cell;
 }
 
-function cellOf(row: EventRow, name: string, look: RowLook): HTMLElement {
+function cellOf(row: EventRow, name: string, appearance: RowAppearance): HTMLElement {
   const cell = gridcell(CELLS[name] ?? (name.startsWith("@") ? "a" : "s"));
   if (name === "tags") {
-    cell.append(...row.tags.map((tag) => withPieces(document.createElement("span"), tag, look.needles.get("tags"))));
+    cell.append(
+      ...row.tags.map((tag) => withPieces(document.createElement("span"), tag, appearance.needles.get("tags"))),
+    );
     return cell;
   }
-  const text = name === "class" && row.class !== null ? look.className(row.class) : textOf(row, name);
-  return withPieces(cell, text, look.needles.get(name));
+  const text = name === "class" && row.class !== null ? appearance.className(row.class) : textOf(row, name);
+  return withPieces(cell, text, appearance.needles.get(name));
 }
 
 /** Appends a text to an element: matches marked, invisible characters named. */

@@ -1,5 +1,5 @@
 import { fillGhost, fillRow } from "./row-view.ts";
-import type { RowLook } from "./row-view.ts";
+import type { RowAppearance } from "./row-view.ts";
 import type { EventRow } from "./row.ts";
 
 /** Panel under a row: the open event, or a note about skipped events. */
@@ -21,7 +21,7 @@ export class Slot {
   readonly #panels = new Map<PanelKind, Panel>();
   index = -1;
   #event: EventRow | undefined;
-  #look: RowLook | null = null;
+  #appearance: RowAppearance | null = null;
   #top = Number.NaN;
 
   constructor(id: string) {
@@ -35,13 +35,13 @@ export class Slot {
     this.element.append(this.row);
   }
 
-  /** Draws the row if the event or the look has changed. */
-  draw(event: EventRow | undefined, look: RowLook): void {
-    if (this.#look === look && this.#event === event) return;
-    this.#look = look;
+  /** Draws the row if the event or the appearance has changed. */
+  draw(event: EventRow | undefined, appearance: RowAppearance): void {
+    if (this.#appearance === appearance && this.#event === event) return;
+    this.#appearance = appearance;
     this.#event = event;
-    if (event === undefined) fillGhost(this.row, look.columns.length);
-    else fillRow(this.row, event, look);
+    if (event === undefined) fillGhost(this.row, appearance.columns.length);
+    else fillRow(this.row, event, appearance);
     for (const { element } of this.#panels.values()) this.#colour(element);
   }
 

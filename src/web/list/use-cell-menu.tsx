@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
 
 import type { App } from "../app.ts";
-import type { CellMenuProperties, EventActions, EventWords } from "../event/event-actions.ts";
+import type { CellMenuProperties, EventActions, EventFormats } from "../event/event-actions.ts";
 import { actWith } from "../shell/act-with.ts";
 import type { ListColumn } from "./columns.ts";
 import type { ListControl, MenuPlace } from "./control.ts";
@@ -14,7 +14,7 @@ type CellMenuOptions = {
   readonly control: { readonly current: ListControl | null };
   readonly columns: readonly ListColumn[];
   readonly actions: EventActions;
-  readonly words: EventWords;
+  readonly formats: EventFormats;
 };
 
 /** Returns the menu of a list's cells: a function to open it, and its element. Loaded on use. */

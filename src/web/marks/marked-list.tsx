@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import type { EventActions, EventWords, OpenEventProperties } from "../event/event-actions.ts";
+import type { EventActions, EventFormats, OpenEventProperties } from "../event/event-actions.ts";
 import { OpenStates } from "../event/memory.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { formatsOf } from "../time/moments.ts";
@@ -96,7 +96,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
                   row={event}
                   state={states.of(event)}
                   actions={actionsOf(event)}
-                  words={wordsOf(app, event, moments.whole, bookmarks(event.log).version)}
+                  formats={wordsOf(app, event, moments.whole, bookmarks(event.log).version)}
                 />
               )}
             </Row>
@@ -120,9 +120,9 @@ function dayWords(dayOf: (ms: number) => string): (ms: number) => string {
 function wordsOf(
   app: App,
   { log }: MarkedEvent,
-  moment: EventWords["moment"],
-  changes: EventWords["changes"],
-): EventWords {
+  moment: EventFormats["moment"],
+  changes: EventFormats["changes"],
+): EventFormats {
   return { moment, className: (key) => app.classes.nameOf(log, key), needles: new Map(), changes };
 }
 

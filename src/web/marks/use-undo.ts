@@ -4,15 +4,15 @@ import { wordsOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
 
-/** A finished act: its confirmation message, and the call that undoes it. */
+/** A finished action: its confirmation message, and the call that undoes it. */
 export type Done = { readonly words: string; readonly undo: () => Promise<unknown> };
 
-/** An act that can be undone. */
+/** An action that can be undone. */
 export type Undoable = {
   readonly work: () => Promise<Done>;
   /** The error message without its reason, which follows a colon. */
   readonly failed: string;
-  /** Called when the act, or its undoing, is over. */
+  /** Called when the action, or its undoing, is over. */
   readonly changed: () => void;
 };
 

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-/** A button for an act that can't be undone: it asks for confirmation in place. */
+/** A button for an action that can't be undone: it asks for confirmation in place. */
 export function ConfirmButton(properties: {
   readonly label: string;
   readonly question: string;

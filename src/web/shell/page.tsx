@@ -5,39 +5,43 @@ import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { Progress } from "../parts/progress.tsx";
 import { ToastArea } from "../parts/toast.tsx";
-import type { AwayProperties } from "./away.tsx";
+import type { SessionUnavailableProperties } from "./session-unavailable.tsx";
 import { actWith } from "./act-with.ts";
 import { ScreenView } from "./screens.tsx";
 import { lazy } from "./lazy.tsx";
-import type { Opening } from "./opening.ts";
+import type { InitialLoad } from "./initial-load.ts";
 import { TopBar } from "./top-bar.tsx";
 
-const Away = lazy<AwayProperties>(async () => (await import("./away.tsx")).Away, "screen");
+const SessionUnavailable = lazy<SessionUnavailableProperties>(
+  async () => (await import("./session-unavailable.tsx")).SessionUnavailable,
+  "screen",
+);
 const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn, "screen");
 const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
 
 /** The whole page: the sign-in, or the top bar with the screen that the address names. */
-export function Page({ app, opening }: { app: App; opening: Opening }): JSX.Element {
+export function Page({ app, initialLoad }: { app: App; initialLoad: InitialLoad }): JSX.Element {
   useShortcuts(app);
   useTheme(app);
   useClassColors(app);
   useWatching(app);
   const state = app.session.state.value;
   useEffect(() => {
-    if (state === "in" && app.logs.peek() === null) opening.readLogs();
+    if (state === "in" && app.logs.peek() === null) initialLoad.readLogs();
     if (state !== "out") return;
     // Another account may sign in next.
     app.logs.value = null;
-    opening.prefetch.drop();
+    initialLoad.prefetch.drop();
   }, [state]);
-  const fault = opening.fault.value;
-  if (fault !== null) return <Away fault={fault} isOpening={opening.isOpening.value} retry={opening.begin} />;
+  const fault = initialLoad.fault.value;
+  if (fault !== null)
+    return <SessionUnavailable fault={fault} isOpening={initialLoad.isOpening.value} retry={initialLoad.begin} />;
   if (state === "out") return <SignIn app={app} />;
   if (state === "unknown" || app.logs.value === null) return <Progress />;
   return (
     <>
       <TopBar app={app} />
-      <ScreenView app={app} prefetch={opening.prefetch} />
+      <ScreenView app={app} prefetch={initialLoad.prefetch} />
       <ToastArea toaster={app.toaster} />
       {state === "ended" && <SignInAgain app={app} />}
     </>

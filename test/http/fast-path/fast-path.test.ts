@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { addFastPath } from "../../../src/http/fast-path/fast-path.ts";
 import type { FastPath } from "../../../src/http/fast-path/fast-path.ts";
 import { closeGracefully, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../../src/http/listen.ts";
-import { hear, open } from "../../security/raw.ts";
+import { readResponse, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
 
 type Served = AsyncDisposable & { readonly server: Server; readonly port: number; taken(): number };
@@ -103,7 +103,7 @@ const CHUNKED = "POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n
 async function answers(port: number, pieces: readonly string[], count: number): Promise<string> {
   const socket = await open(port);
   socket.setNoDelay(true);
-  const heard = hear(socket, {
+  const heard = readResponse(socket, {
     until: new RegExp(`(?:HTTP/1\\.1 [^]*?\\r\\n\\r\\n\\d[^]*){${count}}`),
     timeout_ms: 10_000,
   });
@@ -252,7 +252,7 @@ test("a server that upgrades a connection has full control of it", async (t) => 
 test("bytes that wait are not overwritten by those of other connections", async (t) => {
   await using fast = await serve(true);
   const impatient = await open(fast.port);
-  const heard = hear(impatient, { until: /(?:HTTP\/1\.1 [^]*?\r\n\r\n\d[^]*){2}/, timeout_ms: 10_000 });
+  const heard = readResponse(impatient, { until: /(?:HTTP\/1\.1 [^]*?\r\n\r\n\d[^]*){2}/, timeout_ms: 10_000 });
   impatient.write(request("slow"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the first is in hand" });
   // Nine bytes wait; the other connection sends 3,000.
@@ -266,11 +266,11 @@ test("an incomplete request gets 400, and silent and idle connections are closed
   await using hasty = await serve(true, { first_ms: 100 });
   const half = await open(fast.port);
   half.end(request("hello").slice(0, -2));
-  t.regex((await hear(half)).text, /^HTTP\/1\.1 400 [^]*The connection closed before the request was complete/);
-  t.regex((await hear(await open(hasty.port))).text, /^HTTP\/1\.1 408 /);
+  t.regex((await readResponse(half)).text, /^HTTP\/1\.1 400 [^]*The connection closed before the request was complete/);
+  t.regex((await readResponse(await open(hasty.port))).text, /^HTTP\/1\.1 408 /);
   const idle = await open(fast.port);
   idle.write(request("hello"));
-  const heard = await hear(idle);
+  const heard = await readResponse(idle);
   t.true(heard.closed);
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*5$/);
 });
@@ -291,7 +291,7 @@ test("closing waits for requests in flight and closes idle connections", async (
   const busy = await open(fast.port);
   busy.write(request("held"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
-  const [heard, gone] = await Promise.all([hear(busy), hear(idle), fast[Symbol.asyncDispose]()]);
+  const [heard, gone] = await Promise.all([readResponse(busy), readResponse(idle), fast[Symbol.asyncDispose]()]);
   t.regex(heard.text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n4$/);
   t.deepEqual([gone.text, gone.closed], ["", true]);
 });

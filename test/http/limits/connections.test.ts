@@ -12,7 +12,7 @@ import {
   limitConnections,
   listenOn,
 } from "../../../src/http/listen.ts";
-import { exchange, hear, open } from "../../security/raw.ts";
+import { exchange, readResponse, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
 
 const MB = 1024 * 1024;
@@ -45,7 +45,7 @@ async function askAndLeaveUnread(t: ExecutionContext, port: number, times = 1): 
 test("a full listener closes connections without a response first, not new or active ones", async (t) => {
   const { port, evictions } = await start(t, { connections: 20 });
   const worker = await open(port);
-  const answers = hear(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
+  const answers = readResponse(worker, { until: /(?:HTTP\/1\.1 200[^]*){2}/ });
   worker.write(`${GET}\r\n`);
   const idle = await Promise.all(Array.from({ length: 19 }, () => open(port)));
   for (const socket of idle) socket.resume().write("GET / HT");
@@ -89,7 +89,7 @@ test("a flood of answered connections leaves a new one time for its request", as
     const late = await open(port);
     for (let i = 0; i < 5; i++) await arrive();
     late.write(`${GET}Connection: close\r\n\r\n`);
-    t.regex((await hear(late)).text, /^HTTP\/1\.1 200 /);
+    t.regex((await readResponse(late)).text, /^HTTP\/1\.1 200 /);
   }
 });
 
@@ -177,7 +177,7 @@ for (const isFast of [true, false]) {
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 9; i++) {
       const socket = await open(port);
-      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      answers.push(readResponse(socket, { until: /\r\n\r\nx$/ }));
       socket.write(`${FORM}a`);
     }
     // A connection whose request is incomplete is closed.
@@ -196,7 +196,7 @@ for (const isFast of [true, false]) {
     const answers: Promise<{ text: string }>[] = [];
     for (let i = 0; i < 10; i++) {
       const socket = await open(port);
-      answers.push(hear(socket, { until: /\r\n\r\nx$/ }));
+      answers.push(readResponse(socket, { until: /\r\n\r\nx$/ }));
       socket.write(`${FORM}a`);
     }
     await until(() => Promise.resolve(held.length === 10), { what: "all requests" });

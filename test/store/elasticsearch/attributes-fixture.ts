@@ -25,7 +25,7 @@ export const serially = realEngines ? test.serial : test.skip;
 
 test.after.always(() => client?.close());
 
-type Place = { readonly store: Store; readonly names: Names; readonly reopen: () => Promise<Store> };
+type AttributesFixture = { readonly store: Store; readonly names: Names; readonly reopen: () => Promise<Store> };
 
 /**
  * Opens a store in a namespace of the test's own.
@@ -38,7 +38,7 @@ export async function open(
   prepare: (names: Names) => Promise<void> = async () => {},
   own = client,
   ownerOf: (log: LogKey) => string = (log) => log,
-): Promise<Place> {
+): Promise<AttributesFixture> {
   t.timeout(240_000);
   const namespace = uniqueName("attributes");
   const names = namesIn(namespace);

@@ -9,15 +9,15 @@ import {
   countsQuery,
   facetFields,
   facetQuery,
-  factsQuery,
+  statisticsQuery,
   readCounts,
   readFacet,
-  readFacts,
+  readStatistics,
 } from "../../../src/web/fields/facets.ts";
-import type { FieldFacts } from "../../../src/web/fields/facets.ts";
+import type { FieldStatistics } from "../../../src/web/fields/facets.ts";
 
 const RANGE = { from: Date.UTC(2026, 10, 24), to: Date.UTC(2026, 10, 25) };
-const facts = (changes: Partial<FieldFacts>): FieldFacts => ({
+const statistics = (changes: Partial<FieldStatistics>): FieldStatistics => ({
   name: "source",
   isNumber: false,
   distinct: 3,
@@ -45,27 +45,30 @@ test("one query requests the facts of all fields, with minimum and maximum of nu
     { name: "source", kind: "text", count: "9" },
     { name: "@http.status", kind: "number", count: "9" },
   ];
-  const query = factsQuery(eventsOf("GET events WHERE tag = 'x' TAKE 3")!, fields, RANGE, "UTC");
+  const query = statisticsQuery(eventsOf("GET events WHERE tag = 'x' TAKE 3")!, fields, RANGE, "UTC");
   t.regex(query, /DISTINCT\(source\) AS d0, DISTINCT\(@http\.status\) AS d1, MIN\(@http\.status\) AS min1/);
   t.regex(query, /WHERE tag = 'x'/);
   t.notRegex(query, /TAKE/);
   const record = { key: "", d0: "2", d1: "5", min1: "200", max1: "503" };
-  t.deepEqual(readFacts(record, fields), [
-    facts({ distinct: 2 }),
-    facts({ name: "@http.status", isNumber: true, distinct: 5, min: 200, max: 503 }),
+  t.deepEqual(readStatistics(record, fields), [
+    statistics({ distinct: 2 }),
+    statistics({ name: "@http.status", isNumber: true, distinct: 5, min: 200, max: 503 }),
   ]);
 });
 
 test("few numbers are shown individually, many in bands at round numbers within their range", (t) => {
-  t.is(boundsOf(facts({})), null);
-  t.is(boundsOf(facts({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
-  t.deepEqual(boundsOf(facts({ isNumber: true, distinct: 90, min: 0, max: 8_979 })), [10, 50, 100, 500, 1_000, 5_000]);
-  t.deepEqual(boundsOf(facts({ isNumber: true, distinct: 90, min: -3, max: 7 })), [-2, 0, 2, 4, 6]);
-  t.is(boundsOf(facts({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
+  t.is(boundsOf(statistics({})), null);
+  t.is(boundsOf(statistics({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
+  t.deepEqual(
+    boundsOf(statistics({ isNumber: true, distinct: 90, min: 0, max: 8_979 })),
+    [10, 50, 100, 500, 1_000, 5_000],
+  );
+  t.deepEqual(boundsOf(statistics({ isNumber: true, distinct: 90, min: -3, max: 7 })), [-2, 0, 2, 4, 6]);
+  t.is(boundsOf(statistics({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
 });
 
 test("the values of a field are those of events that match all other conditions", (t) => {
-  const query = facetQuery(facts({}), eventsOf("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
+  const query = facetQuery(statistics({}), eventsOf("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
   t.notRegex(query, /source = 'a'/);
   t.regex(query, /tag = 'x'/);
   t.regex(query, /GROUPBY source/);
@@ -78,11 +81,11 @@ test("values are ordered by count, absence last; bands by their bounds", (t) => 
     { key: "web", count: "4" },
     { key: "gone", count: "0" },
   ];
-  t.deepEqual(readFacet(facts({}), records), [
+  t.deepEqual(readFacet(statistics({}), records), [
     { choice: "web", count: 4 },
     { choice: null, count: 9 },
   ]);
-  const banded = facts({ isNumber: true, distinct: 90, min: -3, max: 7 });
+  const banded = statistics({ isNumber: true, distinct: 90, min: -3, max: 7 });
   const bands = [
     { key: "..-2", count: "1" },
     { key: "0..2", count: "2" },

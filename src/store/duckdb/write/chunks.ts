@@ -98,17 +98,17 @@ export class Rows<Item, Row> {
   }
 
   /** Copies the rows at the given ascending positions. */
-  async pick(places: readonly number[]): Promise<Rows<Item, Row>> {
+  async pick(indexes: readonly number[]): Promise<Rows<Item, Row>> {
     const picked = new Rows(this.#pool);
     let start = 0;
     for (const chunk of this.chunks) {
       const end = start + chunk.rowCount;
-      const own = places.filter((place) => place >= start && place < end);
+      const own = indexes.filter((index) => index >= start && index < end);
       if (own.length > 0) {
         picked.#full.push(
           await this.#copy(
             chunk,
-            own.map((place) => place - start),
+            own.map((index) => index - start),
           ),
         );
       }
@@ -117,15 +117,15 @@ export class Rows<Item, Row> {
     return picked;
   }
 
-  async #copy(chunk: DuckDBDataChunk, places: readonly number[]): Promise<DuckDBDataChunk> {
+  async #copy(chunk: DuckDBDataChunk, indexes: readonly number[]): Promise<DuckDBDataChunk> {
     const copy = this.#pool.take(chunk.columnCount);
-    copy.rowCount = places.length;
+    copy.rowCount = indexes.length;
     for (let i = 0; i < chunk.columnCount; i++) {
       await yieldToRequests();
       const values = chunk.getColumnValues(i);
       copy.setColumnValues(
         i,
-        places.map((place) => values[place]!),
+        indexes.map((index) => values[index]!),
       );
     }
     return copy;

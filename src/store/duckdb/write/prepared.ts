@@ -60,7 +60,7 @@ export class DuckdbEvents implements PreparedEvents {
   /** Returns the ids, read back from the rows. Rarely needed. */
   ids(): EventId[] {
     const ofRows = this.chunks.flatMap(idsOf).values();
-    return Array.from({ length: this.length }, (_, place) => this.faults.get(place)?.id ?? ofRows.next().value!);
+    return Array.from({ length: this.length }, (_, index) => this.faults.get(index)?.id ?? ofRows.next().value!);
   }
 
   async add(events: readonly StoredEvent[]): Promise<void> {
@@ -84,21 +84,21 @@ export class DuckdbEvents implements PreparedEvents {
     }
   }
 
-  async pick(places: readonly number[]): Promise<DuckdbEvents> {
+  async pick(indexes: readonly number[]): Promise<DuckdbEvents> {
     let among = 0;
-    const rowOf = Array.from({ length: this.length }, (_, place) => (this.faults.has(place) ? null : among++));
-    const rows = places.flatMap((place) => rowOf[place] ?? []);
+    const rowOf = Array.from({ length: this.length }, (_, index) => (this.faults.has(index) ? null : among++));
+    const rows = indexes.flatMap((index) => rowOf[index] ?? []);
     this.#sharesTokens = true;
     const picked = new DuckdbEvents(this.#pool, this.#tokenLists, {
       rows: await this.#unwritten.pick(rows),
       tokens: this.#tokens,
     });
     for (const id of picked.chunks.flatMap(idsOf)) picked.#noteId(id);
-    for (const [i, place] of places.entries()) {
-      const fault = this.faults.get(place);
+    for (const [i, index] of indexes.entries()) {
+      const fault = this.faults.get(index);
       if (fault !== undefined) picked.faults.set(i, fault);
     }
-    picked.#length = places.length;
+    picked.#length = indexes.length;
     return picked;
   }
 

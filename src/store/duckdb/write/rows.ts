@@ -6,7 +6,7 @@ import { distinctTags } from "../../../events/tags.ts";
 import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
 import type { Alert } from "../../store.ts";
-import type { ColumnKind, Spread } from "../attributes.ts";
+import type { ColumnKind, AttributeCells } from "../attributes.ts";
 import type { Table } from "./chunks.ts";
 import { FOLDED_FIELDS } from "../column-statistics.ts";
 import type { ColumnStatistics } from "../column-statistics.ts";
@@ -20,7 +20,7 @@ export type EventRow = {
   readonly event: StoredEvent;
   readonly step: Step;
   /** null if the event has no attributes. */
-  readonly spread: Spread | null;
+  readonly spread: AttributeCells | null;
 };
 
 /**
@@ -128,7 +128,7 @@ export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, Ev
 }
 
 /** Returns null if no event has attributes. */
-function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics): (Spread | null)[] | null {
+function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics): (AttributeCells | null)[] | null {
   if (events.every(({ attributes }) => attributes === null)) return null;
   return statistics.attributes.spread(
     events.map(({ log, attributes }) =>

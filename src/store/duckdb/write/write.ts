@@ -68,8 +68,8 @@ async function unknownAmong(connection: DuckDBConnection, events: DuckdbEvents, 
   const old = ids.filter((id) => id <= high);
   const seen = new Set(await storedIds(connection, "events", old));
   const isUnknown = (id: EventId): boolean => seen.size < seen.add(id).size;
-  const places = [...ids.keys()].filter((place) => events.faults.has(place) || isUnknown(ids[place]!));
-  return places.length === ids.length ? events : events.pick(places);
+  const indexes = [...ids.keys()].filter((index) => events.faults.has(index) || isUnknown(ids[index]!));
+  return indexes.length === ids.length ? events : events.pick(indexes);
 }
 
 /**

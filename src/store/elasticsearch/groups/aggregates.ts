@@ -6,7 +6,7 @@ import type { GroupValue } from "../../store.ts";
 import { ATTRIBUTES } from "../attributes.ts";
 import { compileAlone, exists } from "../search/compile.ts";
 import { countingOf, readCounted } from "./distinct.ts";
-import type { DistinctWay } from "./distinct.ts";
+import type { DistinctMethod } from "./distinct.ts";
 import { rowOf } from "../search/page.ts";
 import { ALL } from "../search/queries.ts";
 import type { Query } from "../search/queries.ts";
@@ -52,7 +52,7 @@ type Reader = (bucket: Bucket) => GroupValue;
 export function computationOf(
   aggregates: readonly Aggregate[],
   earlier: readonly string[],
-  distinct: DistinctWay,
+  distinct: DistinctMethod,
 ): Computation {
   const aggs: Record<string, Aggregation> = {};
   const readers: Reader[] = [];

@@ -9,7 +9,7 @@ import type { Bucket } from "../search/scan.ts";
  * How distinct values are counted: exactly, by a bucket for each value, or estimated by a sketch
  * and counted afterwards if they are few.
  */
-export type DistinctWay = "counted" | "estimated";
+export type DistinctMethod = "counted" | "estimated";
 
 /** Up to 10,000 distinct values are counted exactly. The margin covers the error of an estimate. */
 export const MAX_DISTINCT = 10_500;
@@ -55,15 +55,15 @@ export function isTooMany(error: unknown): boolean {
  * Several groups are counted only if they are known to have few values; a single group is tried.
  */
 export class DistinctHints {
-  readonly #ways = new Map<string, DistinctWay>();
+  readonly #methods = new Map<string, DistinctMethod>();
 
-  wayOf(plan: GroupPlan): DistinctWay {
-    return this.#ways.get(nameOf(plan)) ?? (plan.by.length === 0 ? "counted" : "estimated");
+  wayOf(plan: GroupPlan): DistinctMethod {
+    return this.#methods.get(nameOf(plan)) ?? (plan.by.length === 0 ? "counted" : "estimated");
   }
 
-  note(plan: GroupPlan, way: DistinctWay): void {
-    if (this.#ways.size >= MAX_HINTS) this.#ways.clear();
-    this.#ways.set(nameOf(plan), way);
+  note(plan: GroupPlan, method: DistinctMethod): void {
+    if (this.#methods.size >= MAX_HINTS) this.#methods.clear();
+    this.#methods.set(nameOf(plan), method);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Aggregate, GroupPlan, Grouping } from "../../../query/plan.ts";
 import { tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { valueOf } from "./aggregates.ts";
-import { PacedTest } from "../search/paced-test.ts";
+import { YieldingTest } from "../search/yielding-test.ts";
 import { numbersOf, testOfEvents, textsOf } from "../search/verify.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
@@ -30,7 +30,7 @@ export async function groupsOfRows(
   const keysOf = plan.by.map(keysOfRow);
   /** Tests of the conditions of counts. */
   const counted = plan.aggregates.map((each) =>
-    each.kind === "count" && each.where !== null ? new PacedTest(testOfEvents(each.where)) : null,
+    each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where)) : null,
   );
   const makers = plan.aggregates.map(accumulatorOf);
   for await (const row of rows) {

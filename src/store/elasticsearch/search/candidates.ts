@@ -11,7 +11,7 @@ import type { Compiled, Query } from "./compile.ts";
 import type { Sort } from "./compile-sort.ts";
 import { toRow } from "../document.ts";
 import type { Document } from "../document.ts";
-import { PacedTest } from "./paced-test.ts";
+import { YieldingTest } from "./yielding-test.ts";
 import type { Names } from "../mapping.ts";
 import { and, or } from "./queries.ts";
 import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
@@ -123,7 +123,7 @@ async function* matchingRows(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
 ): AsyncGenerator<EventRow> {
-  const test = new PacedTest(testOfEvents(plan.where));
+  const test = new YieldingTest(testOfEvents(plan.where));
   for await (const hits of batches) {
     for (const { _source: document } of hits) {
       const row = toRow(document as Document);

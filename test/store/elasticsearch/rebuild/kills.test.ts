@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { killAfterExit } from "../../../../infra/engines/guard.ts";
 import { event, newLog, newUser } from "../../../contract/store-fixture.ts";
 import { writeAlerts } from "../../../support/write-events.ts";
-import { onCluster, open, run, all, insist, persist } from "./store.ts";
+import { onCluster, open, run, all, writeUntilAccepted, retryUntilAccepted } from "./store.ts";
 
 const KILLS: readonly (readonly [request: string, when: "before" | "after", what?: string])[] = [
   ["indices.create", "after", "-rebuild"],
@@ -22,7 +22,7 @@ for (const [request, when, what = ""] of KILLS) {
     const { namespace, store, indices } = await open(t);
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 20 }, () => event(log));
-    await insist(store, events);
+    await writeUntilAccepted(store, events);
     await writeAlerts(store, [{ user, event: events[0]! }]);
     t.true(await store.deleteEvent(log, events[1]!.id));
     const script = join(import.meta.dirname, "./process.ts");
@@ -35,8 +35,8 @@ for (const [request, when, what = ""] of KILLS) {
     child.kill("SIGKILL");
     await once(child, "exit");
     t.is((await all(store, log)).length, 19);
-    await insist(store, [event(log)]);
-    await persist(() => store.deleteEvent(log, events[2]!.id));
+    await writeUntilAccepted(store, [event(log)]);
+    await retryUntilAccepted(() => store.deleteEvent(log, events[2]!.id));
     t.is((await all(store, log)).length, 19);
     await run(store);
     t.is((await all(store, log)).length, 19);
@@ -46,7 +46,7 @@ for (const [request, when, what = ""] of KILLS) {
       names.every((name) => /^(events|alerts)\.g\d+-2024\.05$/.test(name)),
       names.join(),
     );
-    await insist(store, events);
+    await writeUntilAccepted(store, events);
     t.is((await all(store, log)).length, 19);
   });
 }

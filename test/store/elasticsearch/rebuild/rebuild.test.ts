@@ -9,7 +9,7 @@ import { realEngines } from "../../../support/engines.ts";
 import { until } from "../../../support/until.ts";
 import { intercept } from "../rebuild-fixture.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
-import { client, open, run, all, insist, persist } from "./store.ts";
+import { client, open, run, all, writeUntilAccepted, retryUntilAccepted } from "./store.ts";
 
 /** One after the other, because each creates many indices. */
 const serially = realEngines ? test.serial : test.skip;
@@ -25,7 +25,7 @@ serially("keeps months before the given moment and creates months that only the 
     event(log, { created: FEBRUARY }),
     event(log, { created: Date.UTC(2015, 4, 1) }),
   ];
-  await insist(store, [early, late]);
+  await writeUntilAccepted(store, [early, late]);
   const fill: RebuildOptions["fill"] = async (anew) => {
     await writeEvents(anew, [{ ...late, class: "new" }, lost]);
   };
@@ -44,7 +44,7 @@ serially("keeps months before the given moment and creates months that only the 
   );
   t.deepEqual(await indices(), ["events.g2-2015.01", "events.g2-2015.02", "events.g2-2015.05"]);
   const more = event(log, { created: FEBRUARY });
-  await insist(store, [more, late]);
+  await writeUntilAccepted(store, [more, late]);
   t.is((await all(store, log)).length, 4);
 });
 
@@ -53,7 +53,7 @@ serially("keeps every change made meanwhile, at every stage and while writes are
   const [log, user] = [newLog(), newUser()];
   const events = Array.from({ length: 60 }, (_, i) => event(log, { text: `event ${i}` }));
   const alerts = events.map((event) => ({ user, event }));
-  await insist(store, events);
+  await writeUntilAccepted(store, events);
   await writeAlerts(store, alerts);
   for (const { id } of events.slice(40)) t.true(await store.addBookmark(user, log, id));
   const gone = { events: new Set<number>(), alerts: new Set<number>(), bookmarks: new Set<number>() };
@@ -61,11 +61,11 @@ serially("keeps every change made meanwhile, at every stage and while writes are
   let next = 0;
   const act = async (): Promise<void> => {
     const i = next++;
-    await persist(() => store.deleteEvent(log, events[i]!.id));
-    await persist(() => store.deleteAlert(user, log, events[20 + i]!.id));
-    await persist(() => store.deleteBookmark(user, log, events[40 + i]!.id));
-    await persist(() => store.addBookmark(user, log, events[20 + i]!.id));
-    await persist(() => store.setAlertSeen({ user, log, id: events[50 + i]!.id }, true));
+    await retryUntilAccepted(() => store.deleteEvent(log, events[i]!.id));
+    await retryUntilAccepted(() => store.deleteAlert(user, log, events[20 + i]!.id));
+    await retryUntilAccepted(() => store.deleteBookmark(user, log, events[40 + i]!.id));
+    await retryUntilAccepted(() => store.addBookmark(user, log, events[20 + i]!.id));
+    await retryUntilAccepted(() => store.setAlertSeen({ user, log, id: events[50 + i]!.id }, true));
     seen.add(50 + i);
     gone.events.add(i);
     gone.alerts.add(20 + i);
@@ -118,10 +118,10 @@ serially("copies shards with sequence numbers of their own, some of them empty, 
   const { store, openOther } = await open(t, { shards: 4 });
   const log = newLog();
   const few = [event(log)];
-  await insist(store, few);
+  await writeUntilAccepted(store, few);
   const more = Array.from({ length: 9 }, () => event(log));
   const writing = intercept(client, "indices.addBlock", async (request) => {
-    await insist(store, more);
+    await writeUntilAccepted(store, more);
     return request();
   });
   await run(await openOther(writing));
@@ -135,14 +135,14 @@ serially("a rebuild that ends before the switch changes nothing and leaves nothi
   const { store, openOther, indices } = await open(t);
   const log = newLog();
   const events = Array.from({ length: 30 }, () => event(log));
-  await insist(store, events);
+  await writeUntilAccepted(store, events);
   const before = await indices();
   const failing = (name: string) =>
     openOther(intercept(client, name, () => Promise.reject(new Error(`no ${name} today`))));
   for (const name of ["indices.stats", "indices.addBlock", "openPointInTime"]) {
     await t.throwsAsync(run(await failing(name)), { message: new RegExp(`no ${name} today`) });
     t.deepEqual(await indices(), before, name);
-    await insist(store, [event(log)]);
+    await writeUntilAccepted(store, [event(log)]);
   }
   for (const stage of ["reading", "copying", "switching"] as const) {
     const stop = new AbortController();
@@ -155,7 +155,7 @@ serially("a rebuild that ends before the switch changes nothing and leaves nothi
     };
     await t.throwsAsync(run(store, { fill, report, signal: stop.signal }), { message: `enough of ${stage}` });
     t.deepEqual(await indices(), before, stage);
-    await insist(store, [event(log)]);
+    await writeUntilAccepted(store, [event(log)]);
   }
   await t.throwsAsync(run(store, { fill: () => Promise.reject(new Error("no bus")) }), { message: /no bus/ });
   t.deepEqual(await indices(), before);
@@ -168,7 +168,7 @@ serially("while writes are blocked, users are asked to retry and the pipeline re
   const { namespace, store } = await open(t);
   const [log, user] = [newLog(), newUser()];
   const events = [event(log), event(log)];
-  await insist(store, events);
+  await writeUntilAccepted(store, events);
   await writeAlerts(store, [{ user, event: events[0]! }]);
   t.true(await store.addBookmark(user, log, events[0]!.id));
   const { id } = events[0]!;
@@ -196,7 +196,7 @@ serially("while writes are blocked, users are asked to retry and the pipeline re
 serially("of two concurrent rebuilds one runs and the other is refused", async (t) => {
   const { store, openOther } = await open(t);
   const log = newLog();
-  await insist(store, [event(log)]);
+  await writeUntilAccepted(store, [event(log)]);
   const other = await openOther(client);
   await run(store, {
     fill: async () => {
@@ -210,7 +210,7 @@ serially("of two concurrent rebuilds one runs and the other is refused", async (
 serially("retention pauses during a rebuild and continues afterwards", async (t) => {
   const { store, indices } = await open(t);
   const log = newLog();
-  await insist(store, [event(log, { created: JANUARY }), event(log, { created: FEBRUARY })]);
+  await writeUntilAccepted(store, [event(log, { created: JANUARY }), event(log, { created: FEBRUARY })]);
   const expiry = { before: new Map([[log, FEBRUARY]]), markersBefore: FEBRUARY };
   await run(store, {
     fill: async () => {
@@ -222,7 +222,7 @@ serially("retention pauses during a rebuild and continues afterwards", async (t)
   t.is((await all(store, log)).length, 1);
   t.deepEqual(await indices(), ["events.g1-2015.02"]);
   const late = event(log, { created: JANUARY });
-  await insist(store, [late]);
+  await writeUntilAccepted(store, [late]);
   t.deepEqual(await indices(), ["events-2015.01", "events.g1-2015.02"]);
   t.is((await all(store, log)).length, 2);
 });
@@ -231,12 +231,12 @@ serially("a month that is dropped and recreated by a late event meanwhile is cop
   const { namespace, store, openOther } = await open(t);
   const log = newLog();
   const [old, late] = ["old", "late"].map((text) => event(log, { created: JANUARY, text }));
-  await insist(store, [old!]);
+  await writeUntilAccepted(store, [old!]);
   // The month is dropped by hand after it was copied; the late event is its first write, as in the
   // old index.
   const dropping = intercept(client, "indices.addBlock", async (request) => {
     await client.indices.delete({ index: `${namespace}-events-2015.01` });
-    await insist(store, [late!]);
+    await writeUntilAccepted(store, [late!]);
     return request();
   });
   await run(await openOther(dropping));
@@ -246,7 +246,7 @@ serially("a month that is dropped and recreated by a late event meanwhile is cop
 serially("a write block removed by another client prevents the switch", async (t) => {
   const { namespace, store, openOther, indices } = await open(t);
   const log = newLog();
-  await insist(store, [event(log)]);
+  await writeUntilAccepted(store, [event(log)]);
   const before = await indices();
   const meddling = intercept(client, "indices.addBlock", async (request) => {
     const answer = await request();
@@ -254,7 +254,7 @@ serially("a write block removed by another client prevents the switch", async (t
       index: `${namespace}-events`,
       settings: { "index.blocks.write": null },
     });
-    await insist(store, [event(log)]);
+    await writeUntilAccepted(store, [event(log)]);
     return answer;
   });
   await t.throwsAsync(run(await openOther(meddling)), { code: "conflict" });
@@ -265,7 +265,7 @@ serially("a write block removed by another client prevents the switch", async (t
 serially("a rebuild that stalls before the switch until another has cleaned up does not switch", async (t) => {
   const { store, openOther, indices } = await open(t);
   const log = newLog();
-  await insist(store, [event(log)]);
+  await writeUntilAccepted(store, [event(log)]);
   const before = await indices();
   let asleep = false;
   const sleeping = intercept(client, "index", async (request, given) => {
@@ -275,7 +275,7 @@ serially("a rebuild that stalls before the switch until another has cleaned up d
   });
   const late = intercept(sleeping, "indices.updateAliases", async (request) => {
     asleep = true;
-    await insist(store, [event(log)]);
+    await writeUntilAccepted(store, [event(log)]);
     return request();
   });
   await t.throwsAsync(run(await openOther(late)));
@@ -288,7 +288,7 @@ serially("a rebuild that stalls before the switch until another has cleaned up d
 serially("a switch after another rebuild has begun to clean up changes nothing", async (t) => {
   const { store, openOther, indices } = await open(t);
   const log = newLog();
-  await insist(store, [event(log)]);
+  await writeUntilAccepted(store, [event(log)]);
   const before = await indices();
   const condemned = Promise.withResolvers<void>();
   const awake = Promise.withResolvers<void>();
@@ -310,7 +310,7 @@ serially("a switch after another rebuild has begun to clean up changes nothing",
     await awake.promise;
     return request();
   });
-  await insist(await openOther(clearing), [event(log)]);
+  await writeUntilAccepted(await openOther(clearing), [event(log)]);
   await ended;
   t.is((await all(store, log)).length, 2);
   t.deepEqual(await indices(), before);
@@ -320,7 +320,7 @@ serially("requests in flight during the switch end as if nothing had been switch
   const { store, openOther, indices } = await open(t);
   const [log, user] = [newLog(), newUser()];
   const events = Array.from({ length: 6 }, (_, i) => event(log, { text: `event ${i}` }));
-  await insist(store, events);
+  await writeUntilAccepted(store, events);
   await writeAlerts(
     store,
     events.map((event) => ({ user, event })),

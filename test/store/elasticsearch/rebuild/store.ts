@@ -19,7 +19,7 @@ export const onCluster = realEngines ? test : test.skip;
 
 test.after.always(() => client?.close());
 
-type Place = {
+type RebuildFixture = {
   readonly namespace: string;
   readonly store: Store;
   /** Opens the store as another process would, with the given client. */
@@ -28,7 +28,7 @@ type Place = {
   readonly indices: () => Promise<string[]>;
 };
 
-export async function open(t: ExecutionContext, options: IndexOptions = {}): Promise<Place> {
+export async function open(t: ExecutionContext, options: IndexOptions = {}): Promise<RebuildFixture> {
   t.timeout(180_000);
   const namespace = uniqueName("rebuild");
   t.teardown(async () => {
@@ -67,7 +67,7 @@ export async function all(store: Store, log: LogKey): Promise<readonly EventRow[
 }
 
 /** Writes until the store accepts it, as the pipeline does. */
-export async function insist(store: Store, events: readonly StoredEvent[]): Promise<void> {
+export async function writeUntilAccepted(store: Store, events: readonly StoredEvent[]): Promise<void> {
   await until(async () => (await writeEvents(store, events)).every(({ kind }) => kind === "done"), {
     what: "a write to be taken",
     interval_ms: 200,
@@ -75,7 +75,7 @@ export async function insist(store: Store, events: readonly StoredEvent[]): Prom
 }
 
 /** Repeats a change as long as the store accepts no changes, as users do. */
-export async function persist(change: () => Promise<unknown>): Promise<void> {
+export async function retryUntilAccepted(change: () => Promise<unknown>): Promise<void> {
   let failure: unknown;
   await until(
     async () => {

@@ -7,28 +7,28 @@ import type { EventRow } from "../list/row.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { Menu } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { actionsOf, attributesOf, factsOf, safeLink, actionLabel } from "./facts.ts";
-import type { Fact, FactValue, ValueAction } from "./facts.ts";
-import type { EventActions, EventWords } from "./event-actions.ts";
+import { actionsOf, attributesOf, detailsOf, safeLink, actionLabel } from "./details.ts";
+import type { EventDetail, DetailValue, ValueAction } from "./details.ts";
+import type { EventActions, EventFormats } from "./event-actions.ts";
 import { Name, Pieces } from "./pieces.tsx";
 
-type FactsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly words: EventWords };
+type DetailsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly formats: EventFormats };
 
 /** Shows the fields and attributes of an event; each value is a button for its menu. */
-export function Facts({ row, actions, words }: FactsProperties): JSX.Element {
+export function Details({ row, actions, formats }: DetailsProperties): JSX.Element {
   const open = useSignal<string | null>(null);
   const attributes = attributesOf(row);
-  const pairs = (facts: readonly Fact[]): JSX.Element => (
+  const pairs = (details: readonly EventDetail[]): JSX.Element => (
     <dl class="pairs">
-      {facts.map((fact) => (
-        <Pair key={fact.field} fact={fact} row={row} actions={actions} words={words} open={open} />
+      {details.map((detail) => (
+        <Pair key={detail.field} detail={detail} row={row} actions={actions} formats={formats} open={open} />
       ))}
     </dl>
   );
   return (
     <div class="facts">
       <h2>Event</h2>
-      {pairs(factsOf(row, words))}
+      {pairs(detailsOf(row, formats))}
       {attributes.length > 0 && (
         <>
           <h2>Attributes</h2>
@@ -39,17 +39,17 @@ export function Facts({ row, actions, words }: FactsProperties): JSX.Element {
   );
 }
 
-type PairProperties = FactsProperties & { readonly fact: Fact; readonly open: Signal<string | null> };
+type PairProperties = DetailsProperties & { readonly detail: EventDetail; readonly open: Signal<string | null> };
 
-function Pair({ fact, ...rest }: PairProperties): JSX.Element {
+function Pair({ detail, ...rest }: PairProperties): JSX.Element {
   return (
     <>
       <dt>
-        <Name text={fact.field} />
+        <Name text={detail.field} />
       </dt>
       <dd>
-        {placed(fact).map(({ value, place }) => (
-          <Value key={place} fact={fact} value={value} place={place} {...rest} />
+        {placed(detail).map(({ value, place }) => (
+          <Value key={place} detail={detail} value={value} place={place} {...rest} />
         ))}
       </dd>
     </>
@@ -57,20 +57,20 @@ function Pair({ fact, ...rest }: PairProperties): JSX.Element {
 }
 
 /** Gives each value of a field its own id, since two may be equal. */
-function placed({ field, values }: Fact) {
+function placed({ field, values }: EventDetail) {
   return values.map((value, index) => ({ value, place: `${field} ${index}` }));
 }
 
-type ValueProperties = PairProperties & { readonly value: FactValue; readonly place: string };
+type ValueProperties = PairProperties & { readonly value: DetailValue; readonly place: string };
 
-function Value({ fact, value, place, row, actions, words, open }: ValueProperties): JSX.Element {
+function Value({ detail, value, place, row, actions, formats, open }: ValueProperties): JSX.Element {
   const button = useRef<HTMLButtonElement>(null);
   const isOpen = open.value === place;
   const close = (returnsFocus = true): void => {
     if (open.peek() === place) open.value = null;
     if (returnsFocus) button.current?.focus();
   };
-  const isClass = fact.field === "class";
+  const isClass = detail.field === "class";
   return (
     <>
       <button
@@ -82,13 +82,13 @@ function Value({ fact, value, place, row, actions, words, open }: ValuePropertie
         data-class={isClass ? (row.class ?? undefined) : undefined}
         onClick={() => (open.value = isOpen ? null : place)}
       >
-        <Pieces text={value.shown} needles={words.needles.get(fact.field)} />
+        <Pieces text={value.shown} needles={formats.needles.get(detail.field)} />
       </button>
       {isOpen && (
         <Menu
           class="value-menu"
-          label={`Value ${visibleText(value.shown)} of ${visibleText(fact.field)}`}
-          items={itemsFor(fact.field, value, actions)}
+          label={`Value ${visibleText(value.shown)} of ${visibleText(detail.field)}`}
+          items={itemsFor(detail.field, value, actions)}
           onClose={close}
           button={button}
         />
@@ -112,7 +112,7 @@ function labelOf(action: ValueAction, field: string, shown: string, isColumn: bo
 }
 
 /** Returns the menu of a value: conditions, then the other actions. */
-export function itemsFor(field: string, value: FactValue, actions: EventActions): MenuItems {
+export function itemsFor(field: string, value: DetailValue, actions: EventActions): MenuItems {
   const link = field === "link" ? safeLink(value.shown) : null;
   const offered = actionsOf(field, value, link).filter(
     (action) => actions.onValue !== null || action === "copy" || action === "follow",

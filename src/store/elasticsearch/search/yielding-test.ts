@@ -3,7 +3,7 @@ import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
 
 /** Tests records one by one, and yields the thread in between. */
-export class PacedTest<Row> {
+export class YieldingTest<Row> {
   readonly #test: RecordTest<Row>;
   readonly #yielder = new Yielder(throwIfGivenUp);
 

@@ -5,10 +5,14 @@ import { useRetry } from "../faults/use-retry.ts";
 import { Message } from "../parts/message.tsx";
 import "../css/blank.css";
 
-export type AwayProperties = { readonly fault: unknown; readonly isOpening: boolean; readonly retry: () => void };
+export type SessionUnavailableProperties = {
+  readonly fault: unknown;
+  readonly isOpening: boolean;
+  readonly retry: () => void;
+};
 
 /** Replaces the page when the session could not be read. */
-export function Away({ fault, isOpening, retry }: AwayProperties): JSX.Element {
+export function SessionUnavailable({ fault, isOpening, retry }: SessionUnavailableProperties): JSX.Element {
   const isAway = fault instanceof ApiFault && fault.status === 0;
   const left_s = useRetry({ fault, isOn: !isOpening, retry });
   return (

@@ -3,16 +3,16 @@ import type { EventRow } from "../list/row.ts";
 import { shorten } from "../parts/numbers.ts";
 
 /** A value as shown, and as a query names it. */
-export type FactValue = {
+export type DetailValue = {
   readonly shown: string;
   /** null if no query can match this value. */
   readonly value: string | number | null;
 };
 
 /** A field of an event, or an attribute with its `@`, with its values. */
-export type Fact = { readonly field: string; readonly values: readonly FactValue[] };
+export type EventDetail = { readonly field: string; readonly values: readonly DetailValue[] };
 
-export type FactsOptions = {
+export type DetailsOptions = {
   /** Formats a moment in full, with its offset. */
   readonly moment: (ms: number) => string;
   /** Returns the name of a class by its key. */
@@ -20,9 +20,9 @@ export type FactsOptions = {
 };
 
 /** Returns the fields that an event has, in display order. */
-export function factsOf(event: EventRow, { moment, className }: FactsOptions): readonly Fact[] {
-  const text = (field: "source" | "user" | "link"): Fact => ({ field, values: plain(event[field]) });
-  const facts: Fact[] = [
+export function detailsOf(event: EventRow, { moment, className }: DetailsOptions): readonly EventDetail[] {
+  const text = (field: "source" | "user" | "link"): EventDetail => ({ field, values: plain(event[field]) });
+  const details: EventDetail[] = [
     { field: "created", values: [{ shown: moment(event.created), value: null }] },
     { field: "class", values: event.class === null ? [] : [{ shown: className(event.class), value: event.class }] },
     text("source"),
@@ -33,23 +33,23 @@ export function factsOf(event: EventRow, { moment, className }: FactsOptions): r
     text("link"),
     { field: "id", values: plain(event.id) },
   ];
-  return facts.filter(({ values }) => values.length > 0);
+  return details.filter(({ values }) => values.length > 0);
 }
 
 /** Returns the attributes of an event, sorted by name. */
-export function attributesOf(event: EventRow): readonly Fact[] {
+export function attributesOf(event: EventRow): readonly EventDetail[] {
   const names = Object.keys(event.attributes).toSorted();
   return names.map((name) => ({ field: `@${name}`, values: attributeValues(event, name) }));
 }
 
-function attributeValues(event: EventRow, name: string): readonly FactValue[] {
+function attributeValues(event: EventRow, name: string): readonly DetailValue[] {
   const value = event.attributes[name];
   const values = valuesOf(event, `@${name}`);
   if (typeof value === "number") return [{ shown: values[0]!, value }];
   return values.map((shown) => ({ shown: shown === "" ? "“”" : shown, value: shown }));
 }
 
-function plain(text: string): readonly FactValue[] {
+function plain(text: string): readonly DetailValue[] {
   return text === "" ? [] : [{ shown: text, value: text }];
 }
 
@@ -69,7 +69,7 @@ export type ValueAction = "only" | "not" | "above" | "below" | "group" | "column
 const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
 const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
 
-export function actionsOf(field: string, { value }: FactValue, link: string | null): readonly ValueAction[] {
+export function actionsOf(field: string, { value }: DetailValue, link: string | null): readonly ValueAction[] {
   const conditions: ValueAction[] = value === null ? [] : ["only", "not"];
   const bounds: ValueAction[] = typeof value === "number" ? ["above", "below"] : [];
   const group: ValueAction[] = UNGROUPED.has(field) ? [] : ["group"];

@@ -7,7 +7,7 @@ import type { App } from "../app.ts";
 import { SearchPrefetch } from "../search/prefetch.ts";
 
 /** Data that the page reads before it draws a screen. */
-export type Opening = {
+export type InitialLoad = {
   /** The error that kept the page from opening; shown until a retry succeeds. */
   readonly fault: ReadonlySignal<unknown>;
   readonly isOpening: ReadonlySignal<boolean>;
@@ -19,7 +19,7 @@ export type Opening = {
   readonly readLogs: () => void;
 };
 
-export function createOpening(app: App): Opening {
+export function createInitialLoad(app: App): InitialLoad {
   const fault = signal<unknown>(null);
   const isOpening = signal(false);
   const prefetch = new SearchPrefetch();

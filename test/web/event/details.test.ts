@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { foldData, isHtml } from "../../../src/web/event/data.ts";
-import { actionsOf, attributesOf, factsOf, safeLink, actionLabel } from "../../../src/web/event/facts.ts";
+import { actionsOf, attributesOf, detailsOf, safeLink, actionLabel } from "../../../src/web/event/details.ts";
 import { rowOf } from "../support/rows.ts";
 
 const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };
@@ -9,7 +9,7 @@ const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (
 test("an event shows the fields that it has, and its attributes by name", (t) => {
   const row = rowOf(1, { class: "error", tags: ["a", "b"], value: 0, attributes: { b: [1, 2], a: "" } });
   t.deepEqual(
-    factsOf(row, words).map(({ field, values }) => [field, ...values.map(({ shown }) => shown)]),
+    detailsOf(row, words).map(({ field, values }) => [field, ...values.map(({ shown }) => shown)]),
     [
       ["created", "1970-01-12T13:46:41.000Z"],
       ["class", "ERROR"],

@@ -43,8 +43,8 @@ export async function readiness({ apiUrl, postUrl }: Service) {
   return { api: api.status, post: posting.status, holds: holds.map(({ name }) => name) };
 }
 
-export const GREEN = { api: 200, post: 200, holds: [] };
-export const redFor = (...holds: string[]) => ({ api: 503, post: 200, holds });
+export const READY = { api: 200, post: 200, holds: [] };
+export const heldBy = (...holds: string[]) => ({ api: 503, post: 200, holds });
 
 export async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
   for (const text of texts) {
@@ -74,7 +74,7 @@ export const remove = (folder: string, name: string): void => {
 };
 
 /** Runs and closes a service, whose files a test may change before the next start. */
-export async function lived(t: ExecutionContext) {
+export async function serviceWithHistory(t: ExecutionContext) {
   const folder = join(temporaryFolder(t), "data");
   const environment = environmentOf("embedded", folder);
   const services: Service[] = [];
@@ -85,7 +85,7 @@ export async function lived(t: ExecutionContext) {
     return service;
   };
   const first = await start();
-  t.deepEqual(await readiness(first), GREEN, "a first start");
+  t.deepEqual(await readiness(first), READY, "a first start");
   await postAndDrain(first, ["one", "two", "three"]);
   await first.close();
   return { folder, environment, start };
@@ -114,7 +114,7 @@ export function clusterOf(t: ExecutionContext) {
 }
 
 /** Runs and closes a service on a cluster that has an event of an old month and a bookmark. */
-export async function livedOnCluster(t: ExecutionContext) {
+export async function clusterWithHistory(t: ExecutionContext) {
   const cluster = clusterOf(t);
   const first = await cluster.start();
   await postAndDrain(first, ["one", "two", "three"]);
