@@ -104,13 +104,13 @@ export class AttributeColumns {
     return attributes;
   }
 
-  /** Changes with every fact that a query depends on. */
+  /** Changes with everything that a compiled query depends on. */
   get version(): number {
     return this.#made + this.#rows.length;
   }
 
   /** Returns where values of an attribute may be stored. */
-  placeOf(log: number, name: string): AttributeLocation {
+  locationOf(log: number, name: string): AttributeLocation {
     const own = this.#logs.get(log);
     const location = own?.locations.get(name);
     const made = (column: number | null = null): number | null =>

@@ -12,7 +12,7 @@ import type { TimeSums } from "./sums/time-sums.ts";
 export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
 
 /**
- * Facts that may hold for some event and make queries slower. A field has a separate folded form,
+ * Properties that some stored event may have and that make queries slower. A field has a separate folded form,
  * which must be read as well; a user is not spelled as `lower` would write it, so that it must be
  * folded in the query; or an event was created before {@link EARLY_MS}, where division needs a
  * correction.
@@ -20,11 +20,11 @@ export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user
 export const STATISTICS = [...FOLDED_FIELDS, "early", "upper-user"] as const;
 export type Statistic = (typeof STATISTICS)[number];
 
-/** The facts that a query is compiled with. */
-export type QueryFacts = {
+/** What a query is compiled against: columns, numbers of logs, and what stored values are like. */
+export type QuerySchema = {
   readonly statistics: ReadonlySet<Statistic>;
   readonly logs: Pick<LogNumbers, "get">;
-  readonly attributes: Pick<AttributeColumns, "placeOf" | "namesOf" | "hasOthers">;
+  readonly attributes: Pick<AttributeColumns, "locationOf" | "namesOf" | "hasOthers">;
   readonly blocks: Pick<BlockIndex, "rangesOf">;
 };
 
@@ -45,9 +45,9 @@ const EXTENT_TTL_MS = 60_000;
 export type EventExtent = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
- * Facts about all stored events.
+ * Statistics about all stored events.
  *
- * Invariant: a fact is recorded before an event for which it holds becomes visible. Facts are never
+ * Invariant: a statistic is recorded before an event with it becomes visible. Statistics are never
  * removed.
  */
 export class ColumnStatistics {
@@ -74,12 +74,12 @@ export class ColumnStatistics {
     this.sums = parts.sums;
   }
 
-  /** Records a fact. Called when an event is prepared for writing. */
-  add(fact: Statistic): void {
-    this.#known.add(fact);
+  /** Records a statistic. Called when an event is prepared for writing. */
+  add(statistic: Statistic): void {
+    this.#known.add(statistic);
   }
 
-  /** Records a fact about users. Called as {@link add} is. */
+  /** Records a statistic about users. Called as {@link add} is. */
   addUsers(events: readonly StoredEvent[]): void {
     if (!this.#known.has("upper-user") && events.some(({ user }) => UPPER.test(user))) this.add("upper-user");
   }
@@ -97,10 +97,10 @@ export class ColumnStatistics {
   }
 
   /**
-   * Runs a query that depends on the recorded facts. If facts are added meanwhile, they may hold
+   * Runs a query that depends on the recorded statistics. If some are added meanwhile, they may hold
    * for rows that the query saw, so the query runs again.
    */
-  async runQuery<T>(connection: DuckDBConnection, work: (facts: QueryFacts) => Promise<T>): Promise<T> {
+  async runQuery<T>(connection: DuckDBConnection, work: (schema: QuerySchema) => Promise<T>): Promise<T> {
     await (this.#storedRead ??= this.#readStored(connection));
     let useBlocks = true;
     for (;;) {
@@ -151,14 +151,14 @@ export class ColumnStatistics {
   }
 
   /**
-   * Finds the facts about events written by earlier processes. Zone maps answer most of it; the
+   * Finds the statistics about events written by earlier processes. Zone maps answer most of it; the
    * column `user` is read as a whole, unless an upper-case user is found.
    */
   async #readStored(connection: DuckDBConnection): Promise<void> {
     try {
-      const questions = STATISTICS.map((fact) => `exists(from events where ${testOf(fact)})`);
+      const questions = STATISTICS.map((statistic) => `exists(from events where ${testOf(statistic)})`);
       const [row] = (await connection.runAndReadAll(`select ${questions.join(", ")}`)).getRows();
-      STATISTICS.forEach((fact, i) => row?.[i] === true && this.#known.add(fact));
+      STATISTICS.forEach((statistic, i) => row?.[i] === true && this.#known.add(statistic));
     } catch (error) {
       this.#storedRead = null;
       throw error;
@@ -166,8 +166,8 @@ export class ColumnStatistics {
   }
 }
 
-function testOf(fact: Statistic): string {
-  switch (fact) {
+function testOf(statistic: Statistic): string {
+  switch (statistic) {
     case "early":
       return `created < ${EARLY_MS}`;
     case "upper-user":
@@ -179,7 +179,7 @@ function testOf(fact: Statistic): string {
     case "source":
     case "user":
     case "class":
-      return `folded."${fact}" is not null`;
+      return `folded."${statistic}" is not null`;
   }
-  throw fact satisfies never;
+  throw statistic satisfies never;
 }

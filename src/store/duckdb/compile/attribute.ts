@@ -48,7 +48,7 @@ export function columnsOf(field: AttributeField, bind: Binder): Omit<Values, "ot
 function columnOf(kind: ColumnKind, field: AttributeField, bind: Binder): string | null {
   const columns = new Map<number, number[]>();
   for (const log of bind.logs) {
-    const column = bind.facts.attributes.placeOf(log, nameOf(field))[kind];
+    const column = bind.schema.attributes.locationOf(log, nameOf(field))[kind];
     if (column !== null) columns.set(column, [...(columns.get(column) ?? []), log]);
   }
   const [only] = columns;
@@ -62,7 +62,7 @@ function columnOf(kind: ColumnKind, field: AttributeField, bind: Binder): string
 }
 
 function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
-  return bind.logs.some((log) => bind.facts.attributes.placeOf(log, nameOf(field)).others);
+  return bind.logs.some((log) => bind.schema.attributes.locationOf(log, nameOf(field)).others);
 }
 
 /** Returns the values outside of columns, if there are any. @param test a filter; null: all */

@@ -4,7 +4,7 @@ import type { DuckDBType } from "@duckdb/node-api";
 import type { LogKey } from "../../../events/event.ts";
 import type { Direction } from "../../../query/plan.ts";
 import { STATISTICS } from "../column-statistics.ts";
-import type { QueryFacts } from "../column-statistics.ts";
+import type { QuerySchema } from "../column-statistics.ts";
 
 /**
  * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
@@ -16,11 +16,15 @@ export type Statement = {
   readonly types: readonly DuckDBType[];
 };
 
-/** Assumes every fact about events, and knows no log. */
-const EVERY_FACT: QueryFacts = {
+/** Assumes every statistic about events, and no log. */
+const WORST_CASE: QuerySchema = {
   statistics: new Set(STATISTICS),
   logs: new Map(),
-  attributes: { placeOf: () => ({ number: null, text: null, others: true }), namesOf: () => [], hasOthers: () => true },
+  attributes: {
+    locationOf: () => ({ number: null, text: null, others: true }),
+    namesOf: () => [],
+    hasOthers: () => true,
+  },
   blocks: { rangesOf: () => null },
 };
 
@@ -30,15 +34,15 @@ export function directed(direction: Direction): string {
 
 /** Collects parameters in the order of their use. */
 export class Binder {
-  readonly facts: QueryFacts;
+  readonly schema: QuerySchema;
   /** The numbers of the logs of the query. */
   readonly logs: readonly number[];
   readonly #values: (string | number | bigint)[] = [];
   readonly #types: DuckDBType[] = [];
 
-  constructor(facts: QueryFacts = EVERY_FACT, logs: readonly LogKey[] = []) {
-    this.facts = facts;
-    this.logs = logs.flatMap((log) => facts.logs.get(log) ?? []);
+  constructor(schema: QuerySchema = WORST_CASE, logs: readonly LogKey[] = []) {
+    this.schema = schema;
+    this.logs = logs.flatMap((log) => schema.logs.get(log) ?? []);
   }
 
   text(value: string): string {
@@ -72,9 +76,9 @@ export class Binder {
   statement(sql: string): Statement {
     const used = [...new Set(sql.match(/\$\d+/g))].map((name) => Number(name.slice(1))).toSorted((a, b) => a - b);
     if (used.length === this.#values.length) return { sql, values: this.#values, types: this.#types };
-    const placeOf = new Map(used.map((number, i) => [number, i + 1]));
+    const locationOf = new Map(used.map((number, i) => [number, i + 1]));
     return {
-      sql: sql.replaceAll(/\$(\d+)/g, (_, number) => `$${placeOf.get(Number(number))!}`),
+      sql: sql.replaceAll(/\$(\d+)/g, (_, number) => `$${locationOf.get(Number(number))!}`),
       values: used.map((number) => this.#values[number - 1]!),
       types: used.map((number) => this.#types[number - 1]!),
     };

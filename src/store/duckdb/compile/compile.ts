@@ -6,7 +6,7 @@ import { Binder, directed, unknown } from "./binder.ts";
 import type { Statement } from "./binder.ts";
 import { attributeOrder } from "./attribute.ts";
 import { condition, foldedText, isId } from "./condition.ts";
-import type { QueryFacts } from "../column-statistics.ts";
+import type { QuerySchema } from "../column-statistics.ts";
 
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is exclusive. */
 export type Span = { readonly from: bigint; readonly to: bigint };
@@ -18,8 +18,8 @@ const FIELDS = `id_hi, id_lo, created, log, text, link, tags, source, "user", cl
 const ROW = `${FIELDS}, data is not null`;
 
 /** Counts the records of a plan, up to `most`, within `span` if one is given. */
-export function compileCount(plan: Filter, most: number, span: Span | null, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileCount(plan: Filter, most: number, span: Span | null, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(`select ${count(eventsOf(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
 }
@@ -31,8 +31,8 @@ function count(events: string, where: string, most: number): string {
 }
 
 /** Counts the records of a plan by slices of 2^`shift` milliseconds of `created`, in order. */
-export function compileSlices(plan: Filter, shift: number, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileSlices(plan: Filter, shift: number, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(
     `select created >> ${bind.integer(shift)} as slice, count(*) ` +
@@ -41,8 +41,8 @@ export function compileSlices(plan: Filter, shift: number, facts: QueryFacts): S
 }
 
 /** Compiles a page of a plan. `span` narrows the scan to the page; `skip` counts from its start. */
-export function compilePage(plan: ListPlan, skip: number, span: Span | null, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compilePage(plan: ListPlan, skip: number, span: Span | null, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
     `select ${ROW} from ${eventsOf(plan, bind)} where ${filter(plan, bind)} ${within}
@@ -55,8 +55,8 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, fac
  * The second table keeps DuckDB from first sorting the keys alone and then scanning the span again
  * for the rows of the page.
  */
-export function compileShortPage(plan: ListPlan, skip: number, span: Span, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileShortPage(plan: ListPlan, skip: number, span: Span, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   return bind.statement(
     `with single as materialized (select 1)
      select ${ROW} from ${eventsOf(plan, bind)}, single where ${filter(plan, bind)} and ${isWithin(span, bind)}
@@ -68,8 +68,8 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, facts
  * Counts the records of a plan in order of time within a span, and returns `created` of the first
  * `most` of them in order, NULL if there are none.
  */
-export function compileFirstTimes(plan: ListPlan, most: number, span: Span, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileFirstTimes(plan: ListPlan, most: number, span: Span, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const first = plan.sort[0]?.direction === "desc" ? "max" : "min";
   return bind.statement(
     `select count(*), ${first}(created, ${bind.integer(most)})
@@ -81,8 +81,8 @@ export function compileFirstTimes(plan: ListPlan, most: number, span: Span, fact
  * Compiles a page taken from a span that may be too narrow for it. The last column of each row is
  * the count of all records of the plan, up to `most`.
  */
-export function compileNearEnd(plan: ListPlan, span: Span, most: number, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileNearEnd(plan: ListPlan, span: Span, most: number, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
   const events = eventsOf(plan, bind);
   return bind.statement(
@@ -100,8 +100,8 @@ function isWithin({ from, to }: Span, bind: Binder): string {
  * Compiles a page in one pass that stops at `most` records; fewer are all that there are. The last
  * column of each row is the number of records found.
  */
-export function compileInOnePass(plan: ListPlan, most: number, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileInOnePass(plan: ListPlan, most: number, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   return bind.statement(
     `select ${FIELDS}, has_data, count(*) over ()
      from (select * exclude (data), data is not null as has_data from ${eventsOf(plan, bind)} where ${filter(plan, bind)} limit ${bind.integer(most)})
@@ -113,8 +113,8 @@ export function compileInOnePass(plan: ListPlan, most: number, facts: QueryFacts
  * Compiles the first `most` records found, in any order. It is planned faster than a statement that
  * also sorts and counts.
  */
-export function compileUnsorted(plan: ListPlan, most: number, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, plan.logs);
+export function compileUnsorted(plan: ListPlan, most: number, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
   return bind.statement(`select ${ROW} from ${eventsOf(plan, bind)} where ${where} limit ${bind.integer(most)}`);
 }
@@ -128,7 +128,7 @@ export function compileFind(from: RecordSource, log: LogKey, id: EventId): State
 }
 
 export function filter(plan: Filter, bind: Binder): string {
-  const numbers = plan.logs.flatMap((log) => bind.facts.logs.get(log) ?? []);
+  const numbers = plan.logs.flatMap((log) => bind.schema.logs.get(log) ?? []);
   const logs = numbers.length === 0 ? "false" : `log_number in (${numbers.join(", ")})`;
   return `${logs} and ${source(plan.from, bind)} and ${condition(plan.where, bind)}`;
 }
@@ -138,7 +138,7 @@ export function filter(plan: Filter, bind: Binder): string {
  * each range skips the rest; one scan with all ranges in its condition would not.
  */
 export function eventsOf({ where }: Filter, bind: Binder): string {
-  const ranges = bind.facts.blocks.rangesOf(where);
+  const ranges = bind.schema.blocks.rangesOf(where);
   if (ranges === null) return "events";
   const scans = ranges.map(({ from, to }) => {
     const end = to === null ? "" : ` and id_hi <= ${bind.unsigned(to)}`;

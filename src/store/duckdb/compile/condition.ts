@@ -100,13 +100,13 @@ const LOWER: Record<TextField, string> = {
 };
 
 export function foldedText(field: TextField, bind: Binder): string {
-  const isLower = field === "user" && !bind.facts.statistics.has("upper-user");
+  const isLower = field === "user" && !bind.schema.statistics.has("upper-user");
   const lower = isLower ? AS_GIVEN.user : LOWER[field];
   return hasFolds(field, bind) ? `coalesce(folded."${field}", ${lower})` : lower;
 }
 
-export function hasFolds(field: TextField, { facts }: Binder): boolean {
-  return field !== "id" && field !== "hash" && field !== "log" && facts.statistics.has(field);
+export function hasFolds(field: TextField, { schema }: Binder): boolean {
+  return field !== "id" && field !== "hash" && field !== "log" && schema.statistics.has(field);
 }
 
 function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {

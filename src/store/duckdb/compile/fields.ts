@@ -10,7 +10,7 @@ import { groupsOf } from "./group.ts";
 import { keyOf } from "./key.ts";
 import type { Key } from "./key.ts";
 import { groupsByTags } from "./tags.ts";
-import type { QueryFacts } from "../column-statistics.ts";
+import type { QuerySchema } from "../column-statistics.ts";
 
 export type ListedField = (typeof LISTED_FIELDS)[number];
 type FieldWithValues = Exclude<ListedField, "created" | "text" | "data" | "geo">;
@@ -63,9 +63,9 @@ export function compileCounts(
   question: FieldsQuery,
   fields: readonly ListedField[],
   attributes: readonly AttributeField[],
-  facts: QueryFacts,
+  schema: QuerySchema,
 ): Statement {
-  const bind = new Binder(facts, [question.log]);
+  const bind = new Binder(schema, [question.log]);
   const counts = fields.map((field) => `count(*) filter (where ${IS_THERE[field]})`);
   for (const attribute of attributes) {
     const { number, text } = columnsOf(attribute, bind);
@@ -99,8 +99,8 @@ function others(question: FieldsQuery, bind: Binder): string {
 }
 
 /** Counts, for each attribute, the events with values outside of columns, and their kinds. */
-export function compileOthers(question: FieldsQuery, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, [question.log]);
+export function compileOthers(question: FieldsQuery, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, [question.log]);
   const isBoolean = `coalesce(${IS_BOOLEAN("k")}, false)`;
   return bind.statement(
     `select name, count(distinct event), bool_or(d is not null), bool_or(${isBoolean}),
@@ -110,8 +110,8 @@ export function compileOthers(question: FieldsQuery, facts: QueryFacts): Stateme
 }
 
 /** Selects the most frequent values of all attributes, among those outside of columns. */
-export function compileTopOthers(question: FieldsQuery, facts: QueryFacts): Statement {
-  const bind = new Binder(facts, [question.log]);
+export function compileTopOthers(question: FieldsQuery, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, [question.log]);
   const text = `coalesce(k, ${plainText("d")})`;
   return bind.statement(
     `select name, text, "count" from (
@@ -129,9 +129,9 @@ export function compileTopOthers(question: FieldsQuery, facts: QueryFacts): Stat
 export function compileTop(
   question: FieldsQuery,
   field: FieldWithValues | AttributeField,
-  facts: QueryFacts,
+  schema: QuerySchema,
 ): { readonly statement: Statement; readonly key: Key } {
-  const bind = new Binder(facts, [question.log]);
+  const bind = new Binder(schema, [question.log]);
   const plan = planOf(question);
   const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
   const isPresent =

@@ -10,7 +10,7 @@ import type { Key } from "./key.ts";
 import { firstOfField, numbersOf, valuesOfField } from "./aggregate-input.ts";
 import type { AggregateInput } from "./aggregate-input.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
-import type { QueryFacts } from "../column-statistics.ts";
+import type { QuerySchema } from "../column-statistics.ts";
 
 /**
  * A statement whose rows have, for each key, the columns that {@link Key.read} expects, then the
@@ -22,8 +22,8 @@ export type CompiledGroup = {
   readonly isSorted: boolean;
 };
 
-export function compileGroup(plan: GroupPlan, facts: QueryFacts): CompiledGroup {
-  const bind = new Binder(facts, plan.logs);
+export function compileGroup(plan: GroupPlan, schema: QuerySchema): CompiledGroup {
+  const bind = new Binder(schema, plan.logs);
   const keys = plan.by.map((by, i) => keyOf(by, i, plan.where, bind));
   const groups = isByTags(plan) ? groupsByTags(plan, bind) : groupsOf(plan, keys, bind);
   const isSorted = plan.sort.by === "key" || !isText(plan.aggregates[plan.sort.by]!);

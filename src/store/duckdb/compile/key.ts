@@ -203,7 +203,7 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const name = `k${i}`;
   const length_ms = lengthOf(by)!;
   const origin_ms = originOf(by);
-  const early_ms = bind.facts.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
+  const early_ms = bind.schema.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
   const length = bind.integer(length_ms);
   const stretches = stretchesIn(by, where);
   const number = ({ offset_ms }: Stretch): string => {

@@ -10,7 +10,7 @@ import { entriesOf } from "../compile/attribute.ts";
 import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
 import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/database.ts";
-import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
+import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
 
 type Value = FieldSummary["values"][number];
 
@@ -29,19 +29,19 @@ export async function listFields(
   question: FieldsQuery,
   statistics: ColumnStatistics,
 ): Promise<FieldSummary[]> {
-  return statistics.runQuery(connection, (facts) => transaction(connection, () => list(connection, question, facts)));
+  return statistics.runQuery(connection, (schema) => transaction(connection, () => list(connection, question, schema)));
 }
 
-async function list(connection: DuckDBConnection, question: FieldsQuery, facts: QueryFacts): Promise<FieldSummary[]> {
+async function list(connection: DuckDBConnection, question: FieldsQuery, schema: QuerySchema): Promise<FieldSummary[]> {
   const { prefix, log } = question;
-  const number = facts.logs.get(log);
+  const number = schema.logs.get(log);
   if (number === undefined) return [];
   const fields = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
-  const inColumns = facts.attributes
+  const inColumns = schema.attributes
     .namesOf(number)
     .map((name): AttributeField => `@${name}`)
     .filter((name) => name.startsWith(prefix));
-  const [counts = []] = await queryRows(connection, compileCounts(question, fields, inColumns, facts));
+  const [counts = []] = await queryRows(connection, compileCounts(question, fields, inColumns, schema));
   const numbers = counts.map(Number);
   const found = new Map<AttributeField, AttributeSummary>();
   for (const [i, name] of inColumns.entries()) {
@@ -54,18 +54,18 @@ async function list(connection: DuckDBConnection, question: FieldsQuery, facts: 
       hasColumns: ofNumbers + texts > 0,
     });
   }
-  const areOthers = facts.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
-  if (areOthers) await addOthers(connection, question, facts, found);
-  const topOthers = areOthers ? await readTopOthers(connection, question, facts) : new Map<string, Value[]>();
+  const areOthers = schema.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
+  if (areOthers) await addOthers(connection, question, schema, found);
+  const topOthers = areOthers ? await readTopOthers(connection, question, schema) : new Map<string, Value[]>();
   const listed: FieldSummary[] = [];
   for (const [i, name] of fields.entries()) {
     const count = numbers[i]!;
-    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, facts) : [];
+    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, schema) : [];
     if (count > 0) listed.push({ name, kind: kindOf(name), count, values });
   }
   for (const [name, { count, hasColumns, ...kinds }] of [...found].sort(([a], [b]) => compareCodePoints(a, b))) {
     if (count === 0) continue;
-    const values = hasColumns ? await readTop(connection, question, name, facts) : (topOthers.get(name) ?? []);
+    const values = hasColumns ? await readTop(connection, question, name, schema) : (topOthers.get(name) ?? []);
     listed.push({ name, kind: kindOfValues(kinds), count, values });
   }
   return listed;
@@ -74,10 +74,10 @@ async function list(connection: DuckDBConnection, question: FieldsQuery, facts: 
 async function addOthers(
   connection: DuckDBConnection,
   question: FieldsQuery,
-  facts: QueryFacts,
+  schema: QuerySchema,
   found: Map<AttributeField, AttributeSummary>,
 ): Promise<void> {
-  for (const [name, count, numbers, booleans, texts] of await queryRows(connection, compileOthers(question, facts))) {
+  for (const [name, count, numbers, booleans, texts] of await queryRows(connection, compileOthers(question, schema))) {
     const before = found.get(`@${name as string}`);
     found.set(`@${name as string}`, {
       count: (before?.count ?? 0) + Number(count),
@@ -92,11 +92,11 @@ async function addOthers(
 async function readTopOthers(
   connection: DuckDBConnection,
   question: FieldsQuery,
-  facts: QueryFacts,
+  schema: QuerySchema,
 ): Promise<Map<string, Value[]>> {
   const top = new Map<string, Value[]>();
   if (question.values === 0) return top;
-  for (const [name, value, count] of await queryRows(connection, compileTopOthers(question, facts))) {
+  for (const [name, value, count] of await queryRows(connection, compileTopOthers(question, schema))) {
     const values = top.get(`@${name as string}`) ?? [];
     top.set(`@${name as string}`, values);
     values.push({ value: value as string, count: Number(count) });
@@ -108,10 +108,10 @@ async function readTop(
   connection: DuckDBConnection,
   question: FieldsQuery,
   field: Parameters<typeof compileTop>[1],
-  facts: QueryFacts,
+  schema: QuerySchema,
 ): Promise<Value[]> {
   if (question.values === 0) return [];
-  const { statement, key } = compileTop(question, field, facts);
+  const { statement, key } = compileTop(question, field, schema);
   const rows = await queryRows(connection, statement);
   return rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
 }

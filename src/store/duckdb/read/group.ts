@@ -17,10 +17,10 @@ export async function group(
   plan: GroupPlan,
   statistics: ColumnStatistics,
 ): Promise<Group[]> {
-  const answer = await statistics.runQuery(connection, async (facts) => {
-    const groups = await groupBySums(connection, plan, statistics, facts);
+  const answer = await statistics.runQuery(connection, async (schema) => {
+    const groups = await groupBySums(connection, plan, statistics, schema);
     if (groups !== null) return groups;
-    const compiled = compileGroup(plan, facts);
+    const compiled = compileGroup(plan, schema);
     return { ...compiled, found: await runStatement(connection, compiled.statement) };
   });
   if (!("found" in answer)) return answer;

@@ -16,7 +16,7 @@ import {
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/database.ts";
-import type { ColumnStatistics, QueryFacts, EventExtent } from "../column-statistics.ts";
+import type { ColumnStatistics, QuerySchema, EventExtent } from "../column-statistics.ts";
 import { toRow } from "./read.ts";
 import type { CachedTimes } from "./list-times-cache.ts";
 import { joinId } from "../database/schema.ts";
@@ -37,7 +37,7 @@ const SMALL_STORE = 100_000;
 type ListContext = {
   readonly connection: DuckDBConnection;
   readonly statistics: ColumnStatistics;
-  readonly facts: QueryFacts;
+  readonly schema: QuerySchema;
   /** Taken before anything was read, see {@link ListTimesCache.set}. */
   readonly writeVersion: number | null;
 };
@@ -48,8 +48,8 @@ export async function list(
   countUpTo: number,
   statistics: ColumnStatistics,
 ): Promise<Page> {
-  const page = await statistics.runQuery(connection, async (facts) => {
-    const context = { connection, statistics, facts, writeVersion: statistics.listTimes.writeVersion };
+  const page = await statistics.runQuery(connection, async (schema) => {
+    const context = { connection, statistics, schema, writeVersion: statistics.listTimes.writeVersion };
     const limit = isEverything(plan) ? 0 : await singlePassLimit(context, plan);
     const early = await (limit === 0 ? listNearEnd(context, plan, countUpTo) : listInOnePass(context, plan, limit));
     if (early !== null) return early;
@@ -74,13 +74,13 @@ export async function rows(
   statistics: ColumnStatistics,
 ): Promise<EventRow[]> {
   if (plan.take === 0) return [];
-  return statistics.runQuery(connection, (facts) => page({ connection, facts }, plan, plan.skip, null));
+  return statistics.runQuery(connection, (schema) => page({ connection, schema }, plan, plan.skip, null));
 }
 
 /** Returns the most records for a single pass, or 0 if the page should be located by time first. */
-async function singlePassLimit({ connection, statistics, facts }: ListContext, plan: ListPlan): Promise<number> {
+async function singlePassLimit({ connection, statistics, schema }: ListContext, plan: ListPlan): Promise<number> {
   if (!isByTime(plan) || plan.from.kind !== "events") return SINGLE_PASS_LIMIT;
-  if (facts.blocks.rangesOf(plan.where) !== null) return SINGLE_PASS_LIMIT_IN_BLOCKS;
+  if (schema.blocks.rangesOf(plan.where) !== null) return SINGLE_PASS_LIMIT_IN_BLOCKS;
   return (await statistics.extent(connection)).count <= SMALL_STORE ? SINGLE_PASS_LIMIT : 0;
 }
 
@@ -89,12 +89,12 @@ async function singlePassLimit({ connection, statistics, facts }: ListContext, p
  * the pass notices early because they are dense, or if a page beyond the end leaves the total
  * unknown.
  */
-async function listInOnePass({ connection, facts }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
+async function listInOnePass({ connection, schema }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
   if (isByTime(plan) && most <= SINGLE_PASS_LIMIT_IN_BLOCKS) {
-    const all = await queryRows(connection, compileUnsorted(plan, most, facts));
+    const all = await queryRows(connection, compileUnsorted(plan, most, schema));
     return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
   }
-  const found = await queryRows(connection, compileInOnePass(plan, most, facts));
+  const found = await queryRows(connection, compileInOnePass(plan, most, schema));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
   return total < most ? { rows: found.map(toRow), total } : null;
 }
@@ -111,7 +111,7 @@ function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
  * events, with a margin. Returns null for other pages, or if the span holds too few events.
  */
 async function listNearEnd(
-  { connection, statistics, facts }: ListContext,
+  { connection, statistics, schema }: ListContext,
   plan: ListPlan,
   countUpTo: number,
 ): Promise<Page | null> {
@@ -124,7 +124,7 @@ async function listNearEnd(
     plan.sort[0]?.direction === "desc"
       ? { from: BigInt(last) - near_ms, to: END }
       : { from: -END, to: BigInt(first) + near_ms };
-  const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, facts));
+  const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, schema));
   return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
 }
 
@@ -141,10 +141,10 @@ function isEverything({ from, where }: ListPlan): boolean {
 
 /** Lists by counting slices of time. The counts locate the page, so any page reads few rows. */
 async function listByTime(context: ListContext, plan: ListPlan): Promise<Page> {
-  const { connection, statistics, facts } = context;
+  const { connection, statistics, schema } = context;
   const { first, last } = await statistics.extent(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
-  const slices = (await queryRows(connection, compileSlices(plan, shift, facts))) as [bigint, bigint][];
+  const slices = (await queryRows(connection, compileSlices(plan, shift, schema))) as [bigint, bigint][];
   const counted = slices.map(([slice, count]) => ({
     from: slice << BigInt(shift),
     to: (slice + 1n) << BigInt(shift),
@@ -257,7 +257,7 @@ async function firstRecords(
   span: Span,
 ): Promise<{ readonly count: number; readonly times: readonly bigint[] }> {
   if (most === 0) return { count: await countRecords(context, plan, Infinity, span), times: [] };
-  const [row] = await queryRows(context.connection, compileFirstTimes(plan, most, span, context.facts));
+  const [row] = await queryRows(context.connection, compileFirstTimes(plan, most, span, context.schema));
   const [count, times] = row as [bigint, DuckDBListValue | null];
   return { count: Number(count), times: (times?.items ?? []) as bigint[] };
 }
@@ -277,7 +277,7 @@ async function pageOf(context: ListContext, plan: ListPlan, times: BigInt64Array
   // If many records share a time, they are sorted before they are read whole.
   const isShort = end - start <= plan.take + 2 * SPARE_TIMES && (isAll || end < times.length);
   return isShort
-    ? (await queryRows(context.connection, compileShortPage(plan, skip, span, context.facts))).map(toRow)
+    ? (await queryRows(context.connection, compileShortPage(plan, skip, span, context.schema))).map(toRow)
     : page(context, plan, skip, span);
 }
 
@@ -331,12 +331,12 @@ async function listSorted(context: ListContext, plan: ListPlan, countUpTo: numbe
 }
 
 async function countRecords(
-  { connection, facts }: ListContext,
+  { connection, schema }: ListContext,
   plan: ListPlan,
   most: number,
   span: Span | null,
 ): Promise<number> {
-  return Number((await queryRows(connection, compileCount(plan, most, span, facts)))[0]?.[0]);
+  return Number((await queryRows(connection, compileCount(plan, most, span, schema)))[0]?.[0]);
 }
 
 /** Returns whether a plan is ordered by (`created`, `id`), in either direction. */
@@ -370,10 +370,10 @@ function widened(span: Span | null, from: bigint, to: bigint): Span {
 }
 
 async function page(
-  { connection, facts }: Pick<ListContext, "connection" | "facts">,
+  { connection, schema }: Pick<ListContext, "connection" | "schema">,
   plan: ListPlan,
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return (await queryRows(connection, compilePage(plan, skip, span, facts))).map(toRow);
+  return (await queryRows(connection, compilePage(plan, skip, span, schema))).map(toRow);
 }

@@ -8,7 +8,7 @@ import { timeRangeOf } from "../../../query/time-range.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../read/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
-import type { ColumnStatistics, QueryFacts } from "../column-statistics.ts";
+import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
 import { compileSums, sliceNumberOf } from "./compile-sums.ts";
 import type { SumsRow } from "./compile-sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
@@ -38,10 +38,10 @@ export async function groupBySums(
   connection: DuckDBConnection,
   plan: GroupPlan,
   statistics: ColumnStatistics,
-  facts: QueryFacts,
+  schema: QuerySchema,
 ): Promise<Group[] | null> {
   const question = sumsQueryOf(plan);
-  const log = plan.logs.length === 1 ? facts.logs.get(plan.logs[0]!) : undefined;
+  const log = plan.logs.length === 1 ? schema.logs.get(plan.logs[0]!) : undefined;
   if (question === null || log === undefined) return null;
   const cut = alignedRangeOf(plan.where);
   if (cut === null) return null;

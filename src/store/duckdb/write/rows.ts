@@ -105,7 +105,7 @@ function markNonAscii({ step }: EventRow): void {
   step.isAscii = false;
 }
 
-/** Returns the table of events, which records facts about them in `statistics`. */
+/** Returns the table of events, which records statistics about them in `statistics`. */
 export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, EventRow> {
   const columns = [...eventColumns(statistics)];
   const { kinds } = statistics.attributes;

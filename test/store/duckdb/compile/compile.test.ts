@@ -17,21 +17,21 @@ import {
 import { compileTop } from "../../../../src/store/duckdb/compile/fields.ts";
 import { compileGroup } from "../../../../src/store/duckdb/compile/group.ts";
 import { STATISTICS } from "../../../../src/store/duckdb/column-statistics.ts";
-import type { Statistic, QueryFacts } from "../../../../src/store/duckdb/column-statistics.ts";
+import type { Statistic, QuerySchema } from "../../../../src/store/duckdb/column-statistics.ts";
 import { groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { listPlans } from "../../../reference/arbitrary.ts";
 import { groupPlans } from "../../../reference/arbitrary-groups.ts";
 
 const SHOP = "shop" as LogKey;
 const ID = "6635f7a0000000010badcafe" as EventId;
-const KNOWN = knowing(STATISTICS, [SHOP]);
+const KNOWN = schemaOf(STATISTICS, [SHOP]);
 
 /** Returns what is known of some logs, which are numbered from 7 on. */
-function knowing(statistics: readonly Statistic[], logs: readonly LogKey[]): QueryFacts {
+function schemaOf(statistics: readonly Statistic[], logs: readonly LogKey[]): QuerySchema {
   return {
     statistics: new Set(statistics),
     logs: new Map(logs.map((log, i) => [log, 7 + i])),
-    attributes: { placeOf: () => ({ number: 0, text: 1, others: true }), namesOf: () => [], hasOthers: () => true },
+    attributes: { locationOf: () => ({ number: 0, text: 1, others: true }), namesOf: () => [], hasOthers: () => true },
     blocks: { rangesOf: () => null },
   };
 }
@@ -64,11 +64,11 @@ test("a field without folded forms of its own is not looked up", (t) => {
     compilePage(listPlan(SHOP, { where, sort }), 0, null, KNOWN).sql,
     /coalesce\(folded\."tags", lower\(tags\)\).*coalesce\(folded\."source"/s,
   );
-  t.notRegex(compilePage(listPlan(SHOP, { where, sort }), 0, null, knowing(["text"], [SHOP])).sql, /folded/);
+  t.notRegex(compilePage(listPlan(SHOP, { where, sort }), 0, null, schemaOf(["text"], [SHOP])).sql, /folded/);
   for (const field of ["source", "tags", "class", "user"] as const) {
     const plan = groupPlan(SHOP, { by: [{ kind: "field", field }] });
-    t.regex(compileGroup(plan, knowing([field], [SHOP])).statement.sql, /folded\./);
-    t.notRegex(compileGroup(plan, knowing(["text"], [SHOP])).statement.sql, /folded\./);
+    t.regex(compileGroup(plan, schemaOf([field], [SHOP])).statement.sql, /folded\./);
+    t.notRegex(compileGroup(plan, schemaOf(["text"], [SHOP])).statement.sql, /folded\./);
   }
 });
 
@@ -87,7 +87,7 @@ test("bookmarks and alerts select events; deleted alerts do not", (t) => {
 
 test("only numbers and log keys of a request are written into the SQL", (t) => {
   const logs = ["log-one", "log-two"] as LogKey[];
-  const known = knowing(STATISTICS, logs);
+  const schema = schemaOf(STATISTICS, logs);
   const OTHERS = `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'`;
   const LITERALS = new Set(["''", "'\n'", "'i'", "'0'", "'e'", OTHERS]);
   const words = /^[\w\s$.,()[\]{}<>=+/|%*'":-]*$/;
@@ -95,15 +95,15 @@ test("only numbers and log keys of a request are written into the SQL", (t) => {
     fc.assert(
       fc.property(listPlans(logs), groupPlans(logs), (list, group) => {
         for (const { sql, values, types } of [
-          compilePage(list, 0, null, known),
-          compileNearEnd(list, { from: 0n, to: 1n }, 10, known),
-          compileCount(list, 10, { from: 0n, to: 1n }, known),
-          compileInOnePass(list, 10, known),
-          compileUnsorted(list, 10, known),
-          compileFirstTimes(list, 10, { from: 0n, to: 1n }, known),
-          compileShortPage(list, 3, { from: 0n, to: 1n }, known),
-          compileSlices(list, 3, known),
-          compileGroup(group, known).statement,
+          compilePage(list, 0, null, schema),
+          compileNearEnd(list, { from: 0n, to: 1n }, 10, schema),
+          compileCount(list, 10, { from: 0n, to: 1n }, schema),
+          compileInOnePass(list, 10, schema),
+          compileUnsorted(list, 10, schema),
+          compileFirstTimes(list, 10, { from: 0n, to: 1n }, schema),
+          compileShortPage(list, 3, { from: 0n, to: 1n }, schema),
+          compileSlices(list, 3, schema),
+          compileGroup(group, schema).statement,
         ]) {
           const literals = new Set(sql.match(/'[^']*'/g));
           const named = new Set(Array.from(sql.matchAll(/\$(\d+)/g), ([, number]) => Number(number)));
@@ -135,8 +135,8 @@ test("groups without a limit compile without one", (t) => {
 test("an unvalidated log key is never written into the SQL", (t) => {
   const log = "shop') or true --" as LogKey;
   t.throws(() => compileFind({ kind: "events" }, log, ID), { instanceOf: TypeError, message: /is not a log key/ });
-  for (const known of [KNOWN, knowing(STATISTICS, [log])])
-    t.notRegex(compilePage(listPlan(log), 0, null, known).sql, /shop/);
+  for (const schema of [KNOWN, schemaOf(STATISTICS, [log])])
+    t.notRegex(compilePage(listPlan(log), 0, null, schema).sql, /shop/);
 });
 
 test("logs are selected by number; a log without one has no events", (t) => {
@@ -150,17 +150,17 @@ test("logs are selected by number; a log without one has no events", (t) => {
 
 test("an attribute is read from its column, from the rest of the attributes, or not at all", (t) => {
   const other = "other" as LogKey;
-  const known: QueryFacts = {
-    ...knowing([], [SHOP, other]),
+  const schema: QuerySchema = {
+    ...schemaOf([], [SHOP, other]),
     attributes: {
-      placeOf: (log, name) => ({ number: name === "took" ? log : null, text: null, others: name === "rare" }),
+      locationOf: (log, name) => ({ number: name === "took" ? log : null, text: null, others: name === "rare" }),
       namesOf: () => [],
       hasOthers: () => true,
     },
   };
   const where = (field: "@took" | "@rare" | "@none", logs: LogKey[]): string => {
     const plan = { ...listPlan(logs), where: { kind: "number", field, op: ">", value: 5 } as const };
-    return /and true and (.*) group by/.exec(oneLine(compileSlices(plan, 3, known).sql))![1]!;
+    return /and true and (.*) group by/.exec(oneLine(compileSlices(plan, 3, schema).sql))![1]!;
   };
   t.is(where("@took", [SHOP]), "((attribute_7 is not null and attribute_7 > $1))");
   const both = "case when log_number in (7) then attribute_7 when log_number in (8) then attribute_8 end";
@@ -175,17 +175,17 @@ test("an attribute is read from its column, from the rest of the attributes, or 
 });
 
 test("groups by attributes with columns unpack nothing, and groups by tags are computed from groups", (t) => {
-  const known: QueryFacts = {
-    ...knowing([], [SHOP]),
+  const schema: QuerySchema = {
+    ...schemaOf([], [SHOP]),
     attributes: {
-      placeOf: () => ({ number: null, text: 3, others: false }),
+      locationOf: () => ({ number: null, text: 3, others: false }),
       namesOf: () => [],
       hasOthers: () => false,
     },
   };
   const aggregates = [{ kind: "count", where: null }] as const;
   const sqlOf = (field: "@host" | "tags"): string =>
-    oneLine(compileGroup(groupPlan(SHOP, { by: [{ kind: "field", field }], aggregates }), known).statement.sql);
+    oneLine(compileGroup(groupPlan(SHOP, { by: [{ kind: "field", field }], aggregates }), schema).statement.sql);
   t.is(
     sqlOf("@host"),
     "select k0, a0 from (select k0, count(*) as a0, count(*) as rows_of_group from (select attribute_3 as k0 " +
@@ -196,17 +196,21 @@ test("groups by attributes with columns unpack nothing, and groups by tags are c
 });
 
 test("only numbers that may be among the most frequent values are formatted as text", (t) => {
-  const known: QueryFacts = {
-    ...knowing([], [SHOP]),
+  const schema: QuerySchema = {
+    ...schemaOf([], [SHOP]),
     attributes: {
-      placeOf: (_, name) => ({ number: name === "took" ? 3 : null, text: name === "host" ? 4 : null, others: false }),
+      locationOf: (_, name) => ({
+        number: name === "took" ? 3 : null,
+        text: name === "host" ? 4 : null,
+        others: false,
+      }),
       namesOf: () => [],
       hasOthers: () => false,
     },
   };
   const question = { log: SHOP, from: null, to: null, prefix: "", values: 5 };
   const sqlOf = (field: "@took" | "@host" | "value" | "tags"): string =>
-    oneLine(compileTop(question, field, known).statement.sql);
+    oneLine(compileTop(question, field, schema).statement.sql);
   const candidates = "where a0 >= (select min(a0) from (select a0 from counted order by a0 desc limit 5::bigint))";
   for (const field of ["@took", "value"] as const) t.true(sqlOf(field).includes(candidates), field);
   t.regex(sqlOf("@host"), /^select k0, a0 from .* order by a0 desc, k0 limit 5::bigint$/);
