@@ -38,7 +38,7 @@ import { createIdempotency } from "./ingest/idempotency.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
 import { type Connections, shareConnections } from "./start/connections.ts";
-import { startFirst } from "./start/first-records.ts";
+import { startFirstRecords } from "./start/first-records.ts";
 import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
@@ -111,7 +111,7 @@ export async function startLoggia(
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
     await continuity?.compare();
     await decisions.poll();
-    const first = await startFirst(ports.catalog, settings, { ...watch, continuity, show, log, closing });
+    const first = await startFirstRecords(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;
     const locating = await openGeoipFile(settings, log, closing);

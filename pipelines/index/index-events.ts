@@ -95,8 +95,8 @@ class Origins {
 
   add({ record, line }: Pick<Item, "record" | "line">): void {
     const last = this.#runs.at(-1);
-    const goesOn = last?.record === record && line === lineAt(last, this.#length);
-    if (!goesOn) this.#runs.push({ record, line, place: this.#length });
+    const continues = last?.record === record && line === lineAt(last, this.#length);
+    if (!continues) this.#runs.push({ record, line, place: this.#length });
     this.#length += 1;
   }
 

@@ -18,7 +18,7 @@ import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
 import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
-import { letPostsFirst } from "./priority.ts";
+import { lowerHelperPriority } from "./priority.ts";
 
 /**
  * SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one
@@ -58,7 +58,7 @@ export async function openEmbedded(
       spillLimit_mb: settings.memory.spilled_mb,
     }),
   );
-  letPostsFirst(log);
+  lowerHelperPriority(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
   const reclassifications = closing.use(await open(RECLASSIFICATIONS));

@@ -3,33 +3,34 @@ import { constants, getPriority, setPriority } from "node:os";
 import type { Logger } from "pino";
 
 /**
- * Threads by the names that the system has for them: those of libuv's pool, on which DuckDB works
- * (its own are made by one of them, and have its name) and Node compresses answers, checks
- * passwords and reads files; and those on which V8 compiles, and marks what is garbage.
+ * System names of helper threads: those of libuv's pool, on which DuckDB works (its own threads are
+ * created by one of them and inherit its name) and Node compresses responses, hashes passwords and
+ * reads files; and those on which V8 compiles and marks garbage.
  */
 const HELPERS: ReadonlySet<string> = new Set(["libuv-worker", "node-V8Worker"]);
-/** As `nice` has it: a tenth of the weight. */
+/** As a `nice` value; a tenth of the weight. */
 const STEP = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
- * Has helping threads stand back where others want the processor: those that take posts and commit
- * them come first. When DuckDB folds its log of changes into its file, which it does a second after
- * a burst and amid a longer one, two of its threads are busy for up to half a second; on two cores,
- * posts and their commits took turns with them.
+ * Lowers the priority of helper threads, so that the threads that take posts and commit them run
+ * first. When DuckDB writes its log of changes to its file, a second after a burst and during a
+ * longer one, two of its threads are busy for up to half a second; with two cores, posts and their
+ * commits would share the processor with them.
  *
  * Only Linux has a priority for each thread (setpriority(2), "C library/kernel differences").
- * Elsewhere nothing is done. Never throws: without it posts wait now and then, and no more.
+ * Elsewhere nothing is done. Never throws: without it, posts only wait now and then.
  */
-export function letPostsFirst(log: Logger): void {
+export function lowerHelperPriority(log: Logger): void {
   if (process.platform !== "linux") return;
-  const results = threads().map(standBack);
+  const results = threads().map(lowerPriority);
   const done = results.filter((result) => result === "done").length;
   const fault = results.find((result) => result !== "done" && result !== "none");
-  if (done > 0 && fault === undefined) log.debug({ threads: done }, "helping threads stand back");
-  else log.info({ threads: done, fault }, "helping threads keep their priority: posts may have to wait for them");
+  if (done > 0 && fault === undefined) log.debug({ threads: done }, "lowered the priority of helper threads");
+  else
+    log.info({ threads: done, fault }, "the priority of helper threads could not be lowered; posts may wait for them");
 }
 
-/** The ids of this process's threads, as the system has them. */
+/** Returns the system's ids of this process's threads. */
 function threads(): number[] {
   try {
     return readdirSync(`/proc/${process.pid}/task`).map(Number);
@@ -38,8 +39,8 @@ function threads(): number[] {
   }
 }
 
-/** "none" where it is no helper, or has ended; else what the system had against it. */
-function standBack(thread: number): string {
+/** Returns "done", "none" if the thread is no helper or has ended, or else the system's error. */
+function lowerPriority(thread: number): string {
   try {
     const name = readFileSync(`/proc/${process.pid}/task/${thread}/comm`, "utf8").trim();
     if (!HELPERS.has(name)) return "none";

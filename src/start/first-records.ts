@@ -6,7 +6,7 @@ import type { Holds } from "../monitoring/holds.ts";
 import type { Continuity } from "../operations/continuity.ts";
 import type { Settings } from "../settings.ts";
 
-type FirstParts = {
+type FirstRecordsParts = {
   readonly continuity: Continuity | null;
   readonly holds: Holds;
   readonly show: ShowFirstStart;
@@ -15,13 +15,13 @@ type FirstParts = {
 };
 
 /**
- * Makes the first records once it is known that the catalog has lost nothing, or a person has
- * accepted that it has. A process that only posts does not know, and makes none.
+ * Creates the first records once it is certain that the catalog has lost nothing, or an operator
+ * has accepted the loss. A process that only posts cannot tell, and creates none.
  */
-export async function startFirst(
+export async function startFirstRecords(
   catalog: Catalog,
   settings: Settings,
-  { continuity, holds, show, log, closing }: FirstParts,
+  { continuity, holds, show, log, closing }: FirstRecordsParts,
 ): Promise<FirstStart | null> {
   if (continuity === null) return null;
   const make = () => createFirstRecords(catalog, settings, { show, log });

@@ -39,8 +39,8 @@ export class ExpressionSearch {
 
   /** Returns whether a text should be searched {@link inSteps in steps}. */
   isLong(text: string): boolean {
-    const isHopeless = this.#givenUp > FEW_SEARCHES && this.#givenUp * 2 > this.#searches;
-    return text.length * this.#program.inst.length > (isHopeless ? MOST_WITHOUT_STATES : MOST_AT_ONCE);
+    const givesUpOften = this.#givenUp > FEW_SEARCHES && this.#givenUp * 2 > this.#searches;
+    return text.length * this.#program.inst.length > (givesUpOften ? MOST_WITHOUT_STATES : MOST_AT_ONCE);
   }
 
   /** Returns whether the expression matches in a text. Does not pause. */

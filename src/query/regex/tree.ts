@@ -163,7 +163,7 @@ function assertionOf(op: string): AssertionKind {
  * that the tree neither nests nor grows.
  */
 function convertOptional(node: Re2Node, budget: { nodes: number }, depth: number): Tree {
-  const quest = node.op;
+  const operator = node.op;
   const partsOf = (optional: Re2Node): readonly Re2Node[] => {
     const body = optional.subs[0]!;
     return body.constructor.Op[body.op] === "CONCAT" ? body.subs : [body];
@@ -172,10 +172,10 @@ function convertOptional(node: Re2Node, budget: { nodes: number }, depth: number
   let times = 1;
   for (;;) {
     const inner = parts.at(-1)!;
-    if (inner.op !== quest || parts.length === 1) break;
+    if (inner.op !== operator || parts.length === 1) break;
     const next = partsOf(inner);
     const head = parts.length - 1;
-    const isCopy = next.length === head || (next.length === head + 1 && next[head]!.op === quest);
+    const isCopy = next.length === head || (next.length === head + 1 && next[head]!.op === operator);
     if (!isCopy || !parts.slice(0, head).every((part, i) => part === next[i])) break;
     parts = next;
     times += 1;

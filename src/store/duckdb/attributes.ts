@@ -203,10 +203,10 @@ export class AttributeColumns {
         const column = this.#freeColumn(own, kind);
         if (column === null) continue;
         own.counts.delete(key);
-        const hadNone = !own.locations.has(name);
+        const isFirst = !own.locations.has(name);
         this.#note({ log_number: log, name, column_number: column });
         // Earlier events may have values of this attribute in no column.
-        if (hadNone && own.withOthers.has(null)) this.#noteOthers(log, own, name);
+        if (isFirst && own.withOthers.has(null)) this.#noteOthers(log, own, name);
       }
     }
     if (own.events < this.#countedEvents) return;

@@ -15,7 +15,7 @@ export class ApiFault extends Error {
 }
 
 /** Returns the error message to show, in the service's own words where it has some. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   // Each browser words this error differently and includes the address of a file.
   if (error instanceof TypeError && /\bmodule\b/.test(error.message))
     return "reload the page, its code could not be loaded";

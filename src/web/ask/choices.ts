@@ -142,7 +142,7 @@ export function isSameChoice(field: string, a: Choice, b: Choice): boolean {
 }
 
 /** `10 to 50`, `up to 10` */
-export function bandWords({ from, to }: Band): string {
+export function bandText({ from, to }: Band): string {
   if (from === null) return to === null ? "any number" : `up to ${formatBound(to)}`;
   return to === null ? `from ${formatBound(from)}` : `${formatBound(from)} to ${formatBound(to)}`;
 }

@@ -1,7 +1,7 @@
 import { EVENTS } from "../../query/fields.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Expression } from "../../query/syntax.ts";
-import { bandWords, isBand, writeSelection } from "./choices.ts";
+import { bandText, isBand, writeSelection } from "./choices.ts";
 import type { Choice, Selection } from "./choices.ts";
 import { readAsk, withCondition, withText, withoutFilter } from "./compose.ts";
 import type { Ask, Filter } from "./compose.ts";
@@ -82,13 +82,13 @@ const VERBS = { "=": "is", "!=": "is not", "<": "is below", "<=": "is at most", 
 function chipOfSelection(filter: Filter, { field, isNot, choices }: Selection): Chip {
   const chip = (verb: string, values: readonly string[]): Chip => ({ filter, field, verb, values });
   if (choices.length === 1 && choices[0] === null) return chip(isNot ? "is there" : "is missing", []);
-  const words = choices.map(choiceWords);
+  const words = choices.map(choiceText);
   return chip(isNot ? (words.length === 1 ? "is not" : "is none of") : words.length === 1 ? "is" : "is one of", words);
 }
 
-function choiceWords(choice: Choice): string {
+function choiceText(choice: Choice): string {
   if (choice === null) return "none";
-  return isBand(choice) ? bandWords(choice) : choice;
+  return isBand(choice) ? bandText(choice) : choice;
 }
 
 /** Returns a chip as typed in the box: `source:payments`; "" if it can't be typed. */

@@ -37,7 +37,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
       marked={marked}
       kind="bookmarks"
       name="Bookmarks"
-      countWords={(count) => countOf(count, "bookmark")}
+      countText={(count) => countOf(count, "bookmark")}
       label="Bookmarks, newest first"
       current={current}
       takeOut={{

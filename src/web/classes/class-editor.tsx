@@ -77,7 +77,7 @@ export function ClassEditor(properties: {
         </div>
         <p class="help">
           An event that fits several classes takes the heaviest.{" "}
-          {heavierWords(heavier.map(({ display, key }) => visibleText(display === "" ? key : display)))}
+          {heavierText(heavier.map(({ display, key }) => visibleText(display === "" ? key : display)))}
         </p>
         <ColorField name={draft.value.display} color={draft.value.color} onInput={(color) => change({ color })} />
         <fieldset class="form">
@@ -119,7 +119,7 @@ export function ClassEditor(properties: {
 const MOST_NAMES = 3;
 
 /** Names the classes that outweigh the edited one, or counts them if there are many. */
-function heavierWords(names: readonly string[]): string {
+function heavierText(names: readonly string[]): string {
   if (names.length === 0) return "";
   if (names.length > MOST_NAMES) return `${names.length} classes outweigh this one.`;
   const [last, ...others] = names.toReversed();

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { ClassRecord, EventRecord } from "../api/types.ts";
 import { momentOf } from "../api/types.ts";
 import type { App } from "../app.ts";
@@ -59,7 +59,7 @@ export function ClassPreview(properties: {
         fitting.value = await readFitting(app, log, draft, condition, abort.signal);
         fault.value = null;
       } catch (error) {
-        if (!abort.signal.aborted) fault.value = wordsOf(error);
+        if (!abort.signal.aborted) fault.value = messageOf(error);
       }
     };
     const timer = setTimeout(() => void read(), WAIT_MS);

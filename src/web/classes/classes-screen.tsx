@@ -70,14 +70,14 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
                 <Name text={display === "" ? key : display} />
               </span>
               <span class="num">{weight}</span>
-              <span class="num">{countWords(counts.get(key))}</span>
+              <span class="num">{countText(counts.get(key))}</span>
             </a>
           ))}
           <div class="crow">
             <span class="sw" />
             <span class="n note">No class</span>
             <span class="num">–</span>
-            <span class="num">{countWords(counts.get(""))}</span>
+            <span class="num">{countText(counts.get(""))}</span>
           </div>
         </nav>
       </aside>
@@ -104,7 +104,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
   );
 }
 
-function countWords(count: number | undefined): string {
+function countText(count: number | undefined): string {
   return count === undefined ? "0" : formatNumber(count);
 }
 

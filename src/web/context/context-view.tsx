@@ -2,7 +2,7 @@ import { effect, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { searchActions } from "../event/search-actions.ts";
@@ -199,7 +199,7 @@ function EndOfContext({ rows, order }: { readonly rows: Neighbours; readonly ord
   if (fault !== null) {
     return (
       <span role="alert">
-        {`More events could not be loaded: ${wordsOf(fault)}. `}
+        {`More events could not be loaded: ${messageOf(fault)}. `}
         <button class="link" type="button" onClick={() => rows.retry()}>
           Try again
         </button>

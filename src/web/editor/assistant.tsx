@@ -32,7 +32,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   const isFocused = useSignal(document.activeElement === field);
   /** The texts whose fault was dismissed, and whose unfinished end was run anyway. */
   const dismissed = useSignal<string | null>(null);
-  const insisted = useSignal<string | null>(null);
+  const submitted = useSignal<string | null>(null);
   const spoken = useSignal("");
   const root = useRef<HTMLDivElement>(null);
   const run = search.run.value;
@@ -40,8 +40,8 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   const asked = useRef(0);
 
   const found = fault.value;
-  const isInsisted = insisted.value === search.query.value;
-  const shown = found !== null && isInsisted ? { ...found, isUnfinished: false } : found;
+  const wasSubmitted = submitted.value === search.query.value;
+  const shown = found !== null && wasSubmitted ? { ...found, isUnfinished: false } : found;
   const words = shown === null || shown.isUnfinished ? "" : shown.words;
   useEffect(() => {
     const timer = setTimeout(() => (spoken.value = words), ANNOUNCE_MS);
@@ -133,7 +133,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       event.stopPropagation();
       batch(() => {
         dismissed.value = null;
-        insisted.value = search.query.peek();
+        submitted.value = search.query.peek();
       });
       field.focus();
     };

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { Message } from "../parts/message.tsx";
 import type { OpenEventProperties } from "./event-actions.ts";
 import { foldData, isHtml } from "./data.ts";
@@ -105,7 +105,7 @@ function HtmlData({
         <button class="link" type="button" disabled={kind === "reading"} onClick={show}>
           Show as a page
         </button>
-        {frame.value.kind === "failed" && ` ${wordsOf(frame.value.fault)}`}
+        {frame.value.kind === "failed" && ` ${messageOf(frame.value.fault)}`}
       </p>
       {children}
     </>

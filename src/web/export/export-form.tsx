@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { addressOf, wordsOf } from "../api/client.ts";
+import { addressOf, messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { readAsk, withClause } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
@@ -33,7 +33,7 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
       close();
       app.toaster.show("The export began; the browser shows how far it is.");
     } catch (error) {
-      fault.value = wordsOf(error);
+      fault.value = messageOf(error);
     }
   };
   return (

@@ -7,8 +7,8 @@ import { Message } from "../parts/message.tsx";
 import type { MessageAction } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
-import { wordsForFault } from "./fault-words.ts";
-import type { FaultWords } from "./fault-words.ts";
+import { messageForFault } from "./fault-message.ts";
+import type { FaultMessage } from "./fault-message.ts";
 import { shorterRange } from "./other-ranges.ts";
 import { showInQuery } from "./show-in-query.ts";
 import { useRetry } from "./use-retry.ts";
@@ -32,7 +32,7 @@ export type ListFaultProperties = {
 export function ListFault(properties: ListFaultProperties): JSX.Element {
   const { app, search, fault, isAsking, loaded_ms, what = "events", onRetry } = properties;
   const root = useRef<HTMLDivElement>(null);
-  const words = useMemo(() => wordsForFault(fault, search.log), [fault]);
+  const words = useMemo(() => messageForFault(fault, search.log), [fault]);
   const passes = words.help === "count down" || words.help === "wait";
   const isHeldBack = words.help === "wait";
   const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry, isHeldBack });
@@ -80,14 +80,14 @@ function hasFocus(element: HTMLElement | null): boolean {
 }
 
 /** Retries once there is a session again, which may be before this is drawn. */
-function useAfterSignIn({ session }: App, { help }: FaultWords, onRetry: () => void): void {
+function useAfterSignIn({ session }: App, { help }: FaultMessage, onRetry: () => void): void {
   const isIn = session.state.value === "in";
   useEffect(() => {
     if (help === "sign in" && isIn) onRetry();
   }, [isIn, help]);
 }
 
-function actionsFor({ help, title }: FaultWords, properties: ListFaultProperties): readonly MessageAction[] {
+function actionsFor({ help, title }: FaultMessage, properties: ListFaultProperties): readonly MessageAction[] {
   const { app, search, onRetry, onCancel } = properties;
   switch (help) {
     case "count down":

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { momentOf } from "../api/types.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
@@ -39,7 +39,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
     return (
       <div class="pad">
         <Message kind="warn" title={title} actions={[{ label: "Try again", act: read }]}>
-          {`Whether it is gone is not known: ${wordsOf(fault.value)}.`}
+          {`Whether it is gone is not known: ${messageOf(fault.value)}.`}
         </Message>
       </div>
     );

@@ -11,7 +11,7 @@ import type { MessageAction } from "../parts/message.tsx";
 import { STANDARD_QUERY } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
 import { formatsOf } from "../time/moments.ts";
-import { rangeInWords, valueInWords, wantedInWords } from "./empty-words.ts";
+import { rangeAsText, valueAsText, wantedAsText } from "./empty-text.ts";
 import { textConditions, withValue } from "./near-value.ts";
 import { longerRange } from "./other-ranges.ts";
 import { readNear, readNewest } from "./read-fixes.ts";
@@ -32,17 +32,17 @@ export function NothingFound({ app, search }: Properties): JSX.Element {
   const { near, newest } = fixes;
   const classNameOf = (key: string) => app.classes.nameOf(run.log, key);
   const isOwnRange = ask !== null && hasOwnRange(ask);
-  const range = isOwnRange ? "In the range of the query" : rangeInWords(search.range.value, run.moments, formats);
+  const range = isOwnRange ? "In the range of the query" : rangeAsText(search.range.value, run.moments, formats);
   const texts = ask === null ? [] : textConditions(ask);
   const isWhole = ask === null || ask.filters.length === 0;
-  const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedInWords(ask, texts, classNameOf)}`}.`];
+  const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedAsText(ask, texts, classNameOf)}`}.`];
   const actions: MessageAction[] = [];
   const start = (change: () => void) => () => {
     change();
     search.start();
   };
   if (near) {
-    lines.push(`The log has a ${valueInWords({ ...near.condition, value: near.value }, classNameOf)}.`);
+    lines.push(`The log has a ${valueAsText({ ...near.condition, value: near.value }, classNameOf)}.`);
     const use = () => {
       const typed = readAsk(run.typed);
       const condition = typed === null ? undefined : textConditions(typed).find(isSameCondition(near));

@@ -6,7 +6,7 @@ import { hasOwnRange, rangeName } from "../ask/range.ts";
 import { readAsk } from "../ask/compose.ts";
 import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
-import { lengthWords } from "../time/lengths.ts";
+import { lengthText } from "../time/lengths.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Spoken } from "./list-fault.tsx";
 import { shorterRange } from "./other-ranges.ts";
@@ -52,6 +52,6 @@ function lengthOf(search: Search): string {
   const range = search.range.value;
   const name = rangeName(range, moments, formatsOf(zone));
   const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";
-  if (!isNamed) return `The range is ${lengthWords(moments.to - moments.from)}.`;
+  if (!isNamed) return `The range is ${lengthText(moments.to - moments.from)}.`;
   return `The range is ${name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour"}.`;
 }

@@ -2,9 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
-import { bandWords, isBand } from "../ask/choices.ts";
+import { bandText, isBand } from "../ask/choices.ts";
 import type { Choice } from "../ask/choices.ts";
 import { allBut, choicesOf, groupedBy, hasChoice, only, readAsk, toggle, toggleNot } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
@@ -259,13 +259,13 @@ function Value(properties: {
 /** Hides a class from the reader's lists, or shows it again. */
 function hide(app: App, log: string, key: string, isHidden: boolean): void {
   const set = async (to: boolean) => (await import("../classes/hiding.ts")).setHidden(app, log, key, to);
-  const failed = (fault: unknown) => app.toaster.show(`Not changed: ${wordsOf(fault)}`);
+  const failed = (fault: unknown) => app.toaster.show(`Not changed: ${messageOf(fault)}`);
   const words = `Your lists ${isHidden ? "hide" : "show"} ${app.classes.nameOf(log, key)} from now on`;
   set(isHidden).then(() => app.toaster.show(words, () => void set(!isHidden).catch(failed)), failed);
 }
 
 function nameOf(app: App, log: string, field: string, choice: Choice): string {
-  if (isBand(choice)) return bandWords(choice);
+  if (isBand(choice)) return bandText(choice);
   if (choice === null) return field === "class" ? "No class" : "none";
   return field === "class" ? app.classes.nameOf(log, choice) : choice;
 }

@@ -37,7 +37,7 @@ type FieldsPaneProperties = {
 
 /** Shows the fields of the events found, each with its values over the whole range. */
 export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): JSX.Element {
-  const sought = useSignal<string | null>(null);
+  const searchText = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
   const { value: read, fault } = useRead(run, () => readFields(app, run));
   const statistics = useOrder(read, ({ name }) => name);
@@ -64,7 +64,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
     };
   }, [isOpen.value]);
   const there = useSignal<ReadonlySet<string>>(new Set());
-  const words = sought.value?.toLowerCase() ?? "";
+  const words = searchText.value?.toLowerCase() ?? "";
   // A field of the query stays listed, so that values it excludes can be included again.
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   // So does a field that was shown before, so that fields below it do not move.
@@ -86,20 +86,20 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       }}
     >
       <header>
-        {sought.value === null ? (
+        {searchText.value === null ? (
           <h2>Fields</h2>
         ) : (
           <input
             class="in"
             aria-label="Find a field"
             placeholder="Find a field"
-            value={sought.value}
+            value={searchText.value}
             ref={(input) => input?.focus()}
-            onInput={(event) => (sought.value = event.currentTarget.value)}
+            onInput={(event) => (searchText.value = event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key !== "Escape") return;
               event.stopPropagation();
-              sought.value = null;
+              searchText.value = null;
             }}
           />
         )}
@@ -108,8 +108,8 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
           class="quiet icon"
           type="button"
           aria-label="Find a field"
-          aria-pressed={sought.value !== null}
-          onClick={() => (sought.value = sought.value === null ? "" : null)}
+          aria-pressed={searchText.value !== null}
+          onClick={() => (searchText.value = searchText.value === null ? "" : null)}
         >
           <Icon name="find" />
         </button>

@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { readEvents } from "../api/stream.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
@@ -32,7 +32,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   useEffect(() => {
     readPostingUrl(app).then(
       (url) => (post.value = url),
-      (error: unknown) => (fault.value = wordsOf(error)),
+      (error: unknown) => (fault.value = messageOf(error)),
     );
   }, []);
   useEffect(() => {
@@ -49,7 +49,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
       .ask<{ key: string }>(`/manage/1/logs/${log}/apiKeys`, { method: "POST", json: { scope: "read-write" } })
       .then(
         ({ body }) => (key.value = body.key),
-        (error: unknown) => (fault.value = wordsOf(error)),
+        (error: unknown) => (fault.value = messageOf(error)),
       );
   };
   return (
@@ -101,7 +101,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
               <span class="dot wait" aria-hidden="true" />
               {lost.value === null
                 ? "Waiting for the first event. It appears here by itself."
-                : `${wordsOf(lost.value)}. It is tried again by itself.`}
+                : `${messageOf(lost.value)}. It is tried again by itself.`}
             </>
           ) : (
             <>

@@ -27,7 +27,7 @@ export function Axis({ high }: { readonly high: number }): JSX.Element {
         <>
           <line class="grid" x1={LEFT} x2="100%" y1={yOf(high * part, high)} y2={yOf(high * part, high)} />
           <text x={LEFT - 8} y={yOf(high * part, high) + 4} text-anchor="end">
-            {axisWords(high * part)}
+            {axisText(high * part)}
           </text>
         </>
       ))}
@@ -36,7 +36,7 @@ export function Axis({ high }: { readonly high: number }): JSX.Element {
 }
 
 /** Formats an axis label, which has room for about five characters. */
-function axisWords(number: number): string {
+function axisText(number: number): string {
   return number < 1e15 && (number === 0 || number >= 0.05)
     ? number.toLocaleString("en", { maximumFractionDigits: 1, notation: "compact" })
     : formatBound(number);

@@ -7,7 +7,7 @@ import { visibleText } from "../list/visible-text.ts";
 import { formatMeasure, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { Spark } from "./lines.tsx";
-import { changeWords, columnWords, peakOf } from "./model.ts";
+import { changeText, columnText, peakOf } from "./model.ts";
 import type { GroupRow, Groups } from "./model.ts";
 import type { Order } from "./sort-rows.ts";
 
@@ -46,7 +46,7 @@ export function GroupTable(properties: {
             ))}
             {groups.columns.map((name) => (
               <Head
-                label={visibleText(columnWords(name, hasCourse))}
+                label={visibleText(columnText(name, hasCourse))}
                 order={order}
                 onOrder={onOrder}
                 column={name}
@@ -54,7 +54,7 @@ export function GroupTable(properties: {
               />
             ))}
             <th scope="col" class="w-bar">
-              <span class="sr">{visibleText(columnWords(column, hasCourse))} as a bar</span>
+              <span class="sr">{visibleText(columnText(column, hasCourse))} as a bar</span>
             </th>
             {hasPrevious && (
               <>
@@ -165,7 +165,7 @@ function Before({ row, column }: { row: GroupRow; column: string }): JSX.Element
   return (
     <>
       <Figure text={before} isNote />
-      <td class="num">{changeWords(Number(row.values[column]), Number(before))}</td>
+      <td class="num">{changeText(Number(row.values[column]), Number(before))}</td>
     </>
   );
 }
@@ -185,14 +185,14 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
 }
 
 /** Formats a number with thousands separators; other text stays as it is. */
-function figureWords(text: string): string {
+function figureText(text: string): string {
   const number = Number(text);
   return text === "" || Number.isNaN(number) ? visibleText(text) : formatMeasure(number);
 }
 
 /** A cell of a value. Its title has the full value if the cell shows less. */
 function Figure({ text, isNote = false }: { readonly text: string; readonly isNote?: boolean }): JSX.Element {
-  const words = figureWords(text);
+  const words = figureText(text);
   const isWhole = words.replaceAll(",", "") === text && text.length < LONGEST_FIGURE;
   return (
     <td class={isNote ? "num note" : "num"} title={isWhole ? undefined : visibleText(text) || undefined}>

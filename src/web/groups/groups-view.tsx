@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
-import { bandWords } from "../ask/choices.ts";
+import { bandText } from "../ask/choices.ts";
 import { readAsk } from "../ask/compose.ts";
 import { withRange } from "../ask/range.ts";
 import { bandOfKey, withKey } from "../ask/groups.ts";
@@ -12,7 +12,7 @@ import { visibleText } from "../list/visible-text.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../faults/reading-state.tsx";
 import { lazy } from "../shell/lazy.tsx";
-import { HiddenClasses, rangeWords } from "../search/found-line.tsx";
+import { HiddenClasses, rangeText } from "../search/found-line.tsx";
 import { useTitle } from "../shell/title.ts";
 import { ResultActions } from "../search/result-actions.tsx";
 import { askRun } from "../state/ask-run.ts";
@@ -26,7 +26,7 @@ import { GroupTable } from "./group-table.tsx";
 import { momentsOfKey } from "./key-moments.ts";
 import { Lines, MOST_LINES } from "./lines.tsx";
 import {
-  columnWords,
+  columnText,
   eventsOfGroup,
   groupsOf,
   isAddedUp,
@@ -91,9 +91,9 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const { groups, column } = measured.value;
   const nameOfKey = (index: number, value: string) => {
     const key = groups.keys[index];
-    if (key?.kind === "time") return timeWords(key, value, run.zone, formats);
+    if (key?.kind === "time") return timeText(key, value, run.zone, formats);
     if (value === "") return key?.name === "class" ? "No class" : "none";
-    if (key?.kind === "bands") return bandWords(bandOfKey(value)!);
+    if (key?.kind === "bands") return bandText(bandOfKey(value)!);
     if (key?.kind === "place") return value.replace(",", ", ");
     return key?.name === "class" ? app.classes.nameOf(search.log, value) : visibleText(value);
   };
@@ -125,14 +125,14 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
   const by = groups.keys.map(({ name }) => visibleText(name)).join(" and ");
   const label = `${visibleText(column)} by ${by}. The table below holds the numbers.`;
   // A line shows all values of its column, a bar the one of its row.
-  const what = `${visibleText(columnWords(column, hasCourse && shown !== "Lines"))} by ${by}`;
+  const what = `${visibleText(columnText(column, hasCourse && shown !== "Lines"))} by ${by}`;
   return (
     <>
       <div class="found">
         <h1 id="found">{head}</h1>
         <span class="note">
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
-          {rangeWords(run.moments, formats)} {placeOf(run.zone)}, {found.took_ms.toFixed(0)} ms
+          {rangeText(run.moments, formats)} {placeOf(run.zone)}, {found.took_ms.toFixed(0)} ms
         </span>
         <HiddenClasses app={app} search={search} />
         <span class="space" />
@@ -240,7 +240,7 @@ function headOf({ rows, columns, keys }: Groups): string {
 }
 
 /** Formats the time of a group as the rest of the page does. */
-function timeWords({ step }: GroupKey & { kind: "time" }, value: string, zone: string, formats: Formats): string {
+function timeText({ step }: GroupKey & { kind: "time" }, value: string, zone: string, formats: Formats): string {
   const moments = momentsOfKey(value, step, zone);
   if (moments === null) return value;
   const isOfDays = ["days", "weeks", "months"].includes(step.unit);

@@ -131,7 +131,7 @@ export function sortColumnOf({ query }: Ask): string | null {
 }
 
 /** Returns a column's heading. Columns that are not added up show the last value of a series. */
-export function columnWords(column: string, hasCourse: boolean): string {
+export function columnText(column: string, hasCourse: boolean): string {
   if (column === "count") return "Events";
   return hasCourse && !isAddedUp(column) ? `last ${column}` : column;
 }
@@ -171,7 +171,7 @@ export function peakOf(series: readonly Point[]): Point | null {
 }
 
 /** Describes the change of a value in percent; `new` if it was 0 before. */
-export function changeWords(now: number, before: number): string {
+export function changeText(now: number, before: number): string {
   if (before === 0) return now === 0 ? "0 %" : "new";
   const percent = Math.round(((now - before) / before) * 100);
   return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${formatNumber(Math.abs(percent))} %`;

@@ -55,7 +55,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
     event.preventDefault();
     event.stopPropagation();
   };
-  const wordsOf = ({ row, value }: Place) => `${nameOf(rows[row]!)}: ${measureWords(value, column)}`;
+  const textOfPlace = ({ row, value }: Place) => `${nameOf(rows[row]!)}: ${measureText(value, column)}`;
   // Memoized while the pointer moves, since there may be a thousand.
   const options = useMemo(
     () =>
@@ -65,7 +65,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
           id={`place-${index}`}
           role="option"
           aria-selected={false}
-          aria-label={wordsOf(place)}
+          aria-label={textOfPlace(place)}
           cx={x.toFixed(1)}
           cy={y.toFixed(1)}
           r={radius.toFixed(1)}
@@ -110,7 +110,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
       </svg>
       {shown !== undefined && size !== null && (
         <div class={shown.x > size.width / 2 ? "pop tip left" : "pop tip"} aria-hidden="true">
-          {wordsOf(shown.place)}
+          {textOfPlace(shown.place)}
         </div>
       )}
       <figcaption class="note">{noteOf(places, rows, column)}</figcaption>
@@ -164,7 +164,7 @@ function nextIndex(key: string, from: number, count: number): number | null {
   return step === undefined || count === 0 ? null : Math.min(count - 1, Math.max(0, step));
 }
 
-function measureWords(value: number, column: string): string {
+function measureText(value: number, column: string): string {
   return column === "count" ? countOf(value, "event") : `${column} ${formatNumber(value)}`;
 }
 

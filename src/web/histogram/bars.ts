@@ -113,7 +113,7 @@ export function labelled(columns: readonly Column[], clock: (moment: number) => 
  * Formats a bar's span: `24 Nov 13:45 to 14:00`, or `24 Nov 2026 to 25 Nov 2026` for days and more.
  * At a clock change the end has its offset, and so does the start of a repeated time.
  */
-export function spanWords({ key, from, to }: Bar, { day, date, short, clock, whole }: Formats): string {
+export function spanText({ key, from, to }: Bar, { day, date, short, clock, whole }: Formats): string {
   if (to - from >= DAY_MS) return `${date(from)} to ${date(to)}`;
   const [before, after] = [from, to].map((moment) => whole(moment).slice(-7));
   const end = (day(from) === day(to) ? clock : short)(to);

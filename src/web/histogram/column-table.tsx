@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { Moments } from "../ask/range.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { spanWords } from "./bars.ts";
+import { spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import "../css/tables.css";
 
@@ -47,7 +47,7 @@ export function ColumnTable({
             <tr key={column.key}>
               <td>
                 <button class="link" type="button" onClick={() => narrow({ from: column.from, to: column.to })}>
-                  {spanWords(column, formats)}
+                  {spanText(column, formats)}
                 </button>
               </td>
               <td class="num">{column.height === null ? "none" : formatNumber(column.height)}</td>

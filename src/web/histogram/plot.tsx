@@ -6,7 +6,7 @@ import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { labelled, scaleOf, spanWords } from "./bars.ts";
+import { labelled, scaleOf, spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
@@ -198,7 +198,7 @@ function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): 
     isCount ? countOf(height ?? 0, "event") : height === null ? "none" : formatNumber(height),
     ...named.map((part) => `${formatNumber(part.count)} ${nameOf(part.class)}`),
   ];
-  return `${spanWords(column, formats)}: ${words.join(", ")}`;
+  return `${spanText(column, formats)}: ${words.join(", ")}`;
 }
 
 function ColumnBars(properties: {

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { spanWords } from "./bars.ts";
+import { spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 
 /** Tooltip with the values of a column. Screen readers hear the column's label instead. */
@@ -19,7 +19,7 @@ export function Tip(properties: {
   const { height, parts } = column;
   return (
     <div class={isLate ? "pop tip start" : "pop tip"} aria-hidden="true">
-      <p>{spanWords(column, formats)}</p>
+      <p>{spanText(column, formats)}</p>
       <dl>
         {parts.map((part) => (
           <div data-class={part.class === "" ? undefined : part.class}>

@@ -68,7 +68,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
       marked={marked}
       kind="alerts"
       name="Inbox"
-      countWords={(count) => countOf(count, "unread alert")}
+      countText={(count) => countOf(count, "unread alert")}
       label="Alerts, newest first"
       current={current}
       takeOut={{

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { Name } from "../event/pieces.tsx";
 import type { FieldRecord } from "../fields/facets.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -33,7 +33,7 @@ export function ColumnChooser({ columns, readFields, onColumns }: ColumnsPropert
   useEffect(() => {
     readFields().then(
       (read) => (fields.value = read),
-      (error: unknown) => (fault.value = wordsOf(error)),
+      (error: unknown) => (fault.value = messageOf(error)),
     );
   }, []);
   const counts = new Map(fields.value?.map(({ name, count }) => [name, Number(count)]));

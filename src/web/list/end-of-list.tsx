@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Order } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
@@ -18,7 +18,7 @@ export function EndOfList(properties: {
   if (fault !== null) {
     return (
       <span role="alert">
-        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded: ${wordsOf(fault)}. `}
+        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded: ${messageOf(fault)}. `}
         <button class="link" type="button" onClick={() => source.retry()}>
           Try again
         </button>

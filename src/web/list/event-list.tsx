@@ -106,7 +106,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
           made.takeFocus(results.contextOf);
           results.contextOf = results.contextTop = null;
         }}
-        onPartEnd={() => app.toaster.show(partEndWords(source, isSorted ? null : run.order))}
+        onPartEnd={() => app.toaster.show(partEndText(source, isSorted ? null : run.order))}
         onMenu={menu.show}
         onHold={(reason) => {
           if (reason === "scrolled") scrolled();
@@ -146,7 +146,7 @@ export function Opened({ id, results, source, actions, formats }: OpenedProperti
 }
 
 /** Returns the message at the last loaded row. @param order null if it can't be reversed */
-function partEndWords({ length }: RowSource, order: Run["order"] | null): string {
+function partEndText({ length }: RowSource, order: Run["order"] | null): string {
   const further = "more follow as you go on";
   const formats = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
   if (order === null) return formats;

@@ -5,7 +5,7 @@ import type { Run } from "../state/search.ts";
 import type { ListControl } from "./control.ts";
 import type { Results } from "./results.ts";
 import type { RowSource } from "./row-source.ts";
-import type { Sought } from "./seek-event.ts";
+import type { SeekResult } from "./seek-event.ts";
 
 type OpenRowOptions = {
   readonly app: App;
@@ -73,7 +73,7 @@ async function openNamed(id: string, { app, results, run, source, control }: Ope
 }
 
 /** Locates the event. On failure it counts as near, so that the list is read on. */
-async function seek(app: App, run: Run, id: string): Promise<Sought> {
+async function seek(app: App, run: Run, id: string): Promise<SeekResult> {
   try {
     return await (await import("./seek-event.ts")).seekEvent(app, run, id);
   } catch {

@@ -8,13 +8,13 @@ import type { Run } from "../state/search.ts";
 import { listQuestion } from "./question.ts";
 
 /** Where an unread event is: deleted, outside the range, or near or far in the list. */
-export type Sought = "gone" | "outside" | "near" | "far";
+export type SeekResult = "gone" | "outside" | "near" | "far";
 
 /** Most rows read page by page to reach an event. */
 const NEAR = 10_000;
 
 /** Locates an event in the list of a run with two requests. @throws ApiFault */
-export async function seekEvent({ client }: App, run: Run, id: string): Promise<Sought> {
+export async function seekEvent({ client }: App, run: Run, id: string): Promise<SeekResult> {
   const created = await momentOfEvent(client, run, id);
   if (created === null) return "gone";
   const { from, to } = run.moments;

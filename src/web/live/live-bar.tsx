@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { Live } from "./live.ts";
-import { liveWords } from "./words.ts";
+import { liveText } from "./text.ts";
 
 type LiveBarProperties = { readonly live: Live; readonly onStop: () => void };
 
@@ -18,12 +18,12 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
   const now_ms = useSeconds(tail.connection.value.kind === "waiting");
   const pause = tail.pause.value;
   const connection = tail.connection.value;
-  const { dot, title, note } = liveWords({
+  const { dot, title, note } = liveText({
     connection,
     pause,
     waiting: rows.waiting.value,
     now_ms,
-    explain: (fault) => `${wordsOf(fault)}.`,
+    explain: (fault) => `${messageOf(fault)}.`,
   });
   return (
     <div class="live">

@@ -71,7 +71,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
           <span class="sr">{takeOut.label}</span>
         </span>
       </div>
-      {byDay(events, dayWords(moments.day)).map(({ day, events: ofDay }) => (
+      {byDay(events, dayText(moments.day)).map(({ day, events: ofDay }) => (
         <div key={day} role="rowgroup">
           <div class="day" role="row">
             <span role="gridcell" aria-colspan={6}>
@@ -96,7 +96,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
                   row={event}
                   state={states.of(event)}
                   actions={actionsOf(event)}
-                  formats={wordsOf(app, event, moments.whole, bookmarks(event.log).version)}
+                  formats={formatsFor(app, event, moments.whole, bookmarks(event.log).version)}
                 />
               )}
             </Row>
@@ -108,7 +108,7 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
 }
 
 /** Formats days, with today and yesterday by name. */
-function dayWords(dayOf: (ms: number) => string): (ms: number) => string {
+function dayText(dayOf: (ms: number) => string): (ms: number) => string {
   const today = dayOf(Date.now());
   const yesterday = dayOf(Date.now() - 86_400_000);
   return (ms) => {
@@ -117,7 +117,7 @@ function dayWords(dayOf: (ms: number) => string): (ms: number) => string {
   };
 }
 
-function wordsOf(
+function formatsFor(
   app: App,
   { log }: MarkedEvent,
   moment: EventFormats["moment"],

@@ -24,7 +24,7 @@ type MarksScreenProperties = {
   /** Name in the page's title, such as Inbox. */
   readonly name: string;
   /** Formats the number of events: 12 unread alerts. */
-  readonly countWords: (count: number) => string;
+  readonly countText: (count: number) => string;
   readonly label: string;
   readonly current: Signal<string | null>;
   readonly takeOut: TakeOut;
@@ -35,7 +35,7 @@ type MarksScreenProperties = {
 
 /** A screen with events of all logs: narrowing, count and list. */
 export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
-  const { app, marked, name, countWords, label, current, takeOut, actions, empty } = properties;
+  const { app, marked, name, countText, label, current, takeOut, actions, empty } = properties;
   const by = narrowingOf(app);
   const events = marked.events.value;
   const shown = narrowed(events ?? [], by);
@@ -52,7 +52,7 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         <div class="found">
           <h1 id="found" aria-live="polite">
-            {events === null || count === null ? name : countWords(count)}
+            {events === null || count === null ? name : countText(count)}
           </h1>
           <span class="note hide-small">{events !== null && shown.length > 0 && placesOf(shown)}</span>
           <span class="space" />

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
 
@@ -30,13 +30,13 @@ export function useUndo({ shortcuts, toaster }: App, place: "inbox" | "bookmarks
       const { words, undo: takeBack } = await work();
       const back = (): void => {
         takeBack()
-          .catch((fault: unknown) => toaster.show(`Not taken back: ${wordsOf(fault)}`))
+          .catch((fault: unknown) => toaster.show(`Not taken back: ${messageOf(fault)}`))
           .finally(changed);
       };
       if (isUnwanted) back();
       else toaster.show(words, back);
     } catch (fault) {
-      toaster.show(`${failed}: ${wordsOf(fault)}`);
+      toaster.show(`${failed}: ${messageOf(fault)}`);
     }
     if (undo.current === whileWorking) undo.current = () => toaster.now.peek()?.undo?.();
     changed();

@@ -16,7 +16,7 @@ import { askRun } from "../state/ask-run.ts";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { classWords, courseQuery, MOST_PATTERNS, patternQueries, patternRowOf, piecesOfPattern } from "./patterns.ts";
+import { classText, courseQuery, MOST_PATTERNS, patternQueries, patternRowOf, piecesOfPattern } from "./patterns.ts";
 import type { PatternRow } from "./patterns.ts";
 import "../css/groups.css";
 import "../css/tables.css";
@@ -114,7 +114,7 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
 function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => string }): JSX.Element {
   const { count, classed, classes } = row;
   const isOfAll = classes === 1 && classed === count;
-  const words = classWords(row, nameOf);
+  const words = classText(row, nameOf);
   const title = `${formatNumber(classed)} of ${countOf(count, "event")} ${classed === 1 ? "has" : "have"} a class`;
   return (
     <td

@@ -57,7 +57,7 @@ export function patternRowOf(record: GroupRecord): PatternRow {
 }
 
 /** Describes the classes of a pattern, with the share of classified events; "" without any. */
-export function classWords(row: PatternRow, nameOf: (key: string) => string): string {
+export function classText(row: PatternRow, nameOf: (key: string) => string): string {
   if (row.classed === 0) return "";
   const name = row.classes > 1 ? countOf(row.classes, "class", "classes") : nameOf(row.class);
   if (row.classed >= row.count) return name;

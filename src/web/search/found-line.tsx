@@ -18,8 +18,8 @@ import { placeOf } from "../time/zones.ts";
 import { eventsOf, within } from "../ask/groups.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import { lazy } from "../shell/lazy.tsx";
-import { foundWords, partOf, shownOf } from "./found-words.ts";
-import type { Found } from "./found-words.ts";
+import { foundText, partOf, shownOf } from "./found-text.ts";
+import type { Found } from "./found-text.ts";
 import { ResultActions } from "./result-actions.tsx";
 import { useTitle } from "../shell/title.ts";
 import { viewOf, ViewTabs } from "./view-tabs.tsx";
@@ -48,7 +48,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
     !isOfThisRun && hasFailed && found.value !== null && !isListed && !search.isCancelled.value && isBelow(found.value);
   const text =
     isOfThisRun || isOfLast
-      ? foundWords(found.value!)
+      ? foundText(found.value!)
       : search.isCancelled.value
         ? "Cancelled"
         : hasFailed
@@ -56,7 +56,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
             ? "Not counted"
             : "No result"
           : "Searching…";
-  useTitle(app, pausedWords(results.live.value) ?? text, search.log);
+  useTitle(app, pausedText(results.live.value) ?? text, search.log);
   const isEmpty = isOfThisRun && found.value?.all === 0;
   useEffect(() => {
     if (!isEmpty) return;
@@ -73,7 +73,7 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       {/* Not shown before the count, which would push it aside. */}
       {(found.value !== null || error.value !== null) && (
         <span class="note">
-          {rangeWords(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
+          {rangeText(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
           {isOfLast && ", as the last query found them"}
           {isOfThisRun && !isFollowing && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
           {isOfThisRun && isFollowing && `, counted at ${formats.time(at_ms.value).slice(0, 8)}`}
@@ -100,7 +100,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
 /** Formats a range: from 15 minutes on to the minute, from one minute on to the second. */
-export function rangeWords({ from, to }: Moments, formats: Formats): string {
+export function rangeText({ from, to }: Moments, formats: Formats): string {
   const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
   const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
   return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
@@ -120,7 +120,7 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
 }
 
 /** Returns the events held back by a paused tail, in words for the title; null without pause. */
-function pausedWords(live: Live | null): string | null {
+function pausedText(live: Live | null): string | null {
   if (live === null || live.tail.pause.value === null) return null;
   return `Paused, ${formatNumber(live.rows.waiting.value)} new`;
 }

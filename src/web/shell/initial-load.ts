@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault, wordsOf } from "../api/client.ts";
+import { ApiFault, messageOf } from "../api/client.ts";
 import type { LogRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { SearchPrefetch } from "../search/prefetch.ts";
@@ -69,7 +69,7 @@ async function readAll(app: App): Promise<void> {
   const found = client.ask<readonly LogRecord[]>("/manage/1/logs");
   classes.read().catch((error: unknown) => {
     if (isOfStranger(app, error)) return;
-    toaster.show(`Classes are shown by their keys, without colours: ${wordsOf(error)}`);
+    toaster.show(`Classes are shown by their keys, without colours: ${messageOf(error)}`);
   });
   const { body } = await found;
   const { log: last } = preferences.now.peek();

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { ApiFault, wordsOf } from "../api/client.ts";
+import { ApiFault, messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Arches } from "../parts/icons.tsx";
@@ -95,8 +95,8 @@ function textOf(fields: FormData, name: string): string {
 }
 
 function faultOf(error: unknown): string {
-  if (!(error instanceof ApiFault)) return wordsOf(error);
+  if (!(error instanceof ApiFault)) return messageOf(error);
   if (error.status === 401) return "E-mail and password do not match.";
   if (error.status === 429) return `Too many attempts. Try again in ${error.retryAfter_s ?? 60} s.`;
-  return wordsOf(error);
+  return messageOf(error);
 }

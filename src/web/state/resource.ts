@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 
 export type Resource<Body> = {
@@ -23,7 +23,7 @@ export function useResource<Body>({ client }: App, path: string): Resource<Body>
       value.value = (await client.ask<Body>(path)).body;
       fault.value = null;
     } catch (error) {
-      fault.value = wordsOf(error);
+      fault.value = messageOf(error);
     }
   };
   useEffect(() => void reload(), [path]);
@@ -43,7 +43,7 @@ export function useAction(): {
     isBusy.value = true;
     fault.value = null;
     change()
-      .catch((error: unknown) => (fault.value = wordsOf(error)))
+      .catch((error: unknown) => (fault.value = messageOf(error)))
       .finally(() => (isBusy.value = false));
   };
   return { fault, isBusy, act };

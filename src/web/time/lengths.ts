@@ -8,7 +8,7 @@ const LENGTHS = [
 ] as const;
 
 /** Formats a duration by its two largest units: `45 minutes`, `24 hours`, `2 days 3 hours`. */
-export function lengthWords(length_ms: number): string {
+export function lengthText(length_ms: number): string {
   const words: string[] = [];
   let rest = Math.round(length_ms / 1000) * 1000;
   // Less than two days are given in hours, which is clearer.

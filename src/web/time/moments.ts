@@ -96,7 +96,7 @@ function partsOf(zone: string): (moment: number) => Parts {
       minute: twoDigits(local.getUTCMinutes()),
       second: twoDigits(local.getUTCSeconds()),
       milliseconds: String(local.getUTCMilliseconds()).padStart(3, "0"),
-      offset: offsetWords(offset),
+      offset: offsetText(offset),
     };
   };
 }
@@ -106,7 +106,7 @@ function twoDigits(number: number): string {
 }
 
 /** Formats an offset as `+01:00`; historic offsets have seconds. */
-function offsetWords(offset_ms: number): string {
+function offsetText(offset_ms: number): string {
   const size = Math.abs(offset_ms);
   const [hours, minutes, seconds] = [size / HOUR_MS, (size % HOUR_MS) / MINUTE_MS, (size % MINUTE_MS) / 1000];
   const words = `${offset_ms < 0 ? "-" : "+"}${twoDigits(Math.floor(hours))}:${twoDigits(Math.floor(minutes))}`;

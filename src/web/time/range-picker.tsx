@@ -15,7 +15,7 @@ import { dayOf, plusDays } from "./calendar.ts";
 import type { Day } from "./calendar.ts";
 import { MonthCalendar } from "./month-calendar.tsx";
 import { readEnd, writeEnd } from "./ends.ts";
-import { lengthWords } from "./lengths.ts";
+import { lengthText } from "./lengths.ts";
 import { formatsOf } from "./moments.ts";
 import { PresetList } from "./preset-list.tsx";
 import { ZoneField } from "./zone-field.tsx";
@@ -117,7 +117,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
       <div class="when">
         <MonthCalendar chosen={daysOf(moments, clock)} today={dayAt(now, clock)} onChoose={chooseDays} />
         <p class="note" role="status">
-          {moments === null ? reasonOf(ends) : rangeWords(moments)}
+          {moments === null ? reasonOf(ends) : rangeText(moments)}
         </p>
       </div>
     </>
@@ -171,10 +171,10 @@ function reasonOf({ from, to }: { readonly from: string | null; readonly to: str
   return from === null || to === null ? "" : "The end must be later than the start.";
 }
 
-function rangeWords(moments: Moments): string {
+function rangeText(moments: Moments): string {
   // The length of all events is unknown until they are requested.
   const { from, to } = moments;
-  return from === BEGINNING ? "From the first event on" : `${lengthWords(to - from)}, in ${stepOf(moments).name}`;
+  return from === BEGINNING ? "From the first event on" : `${lengthText(to - from)}, in ${stepOf(moments).name}`;
 }
 
 /** Returns the stored recent ranges; stored data may be invalid. */

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { HookKind, HookRecord, PreviewedEvent } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Name, Pieces } from "../event/pieces.tsx";
@@ -52,7 +52,7 @@ export function WebhookPreview(properties: {
         onTemplateFault(null);
       } catch (error) {
         if (abort.signal.aborted) return;
-        const placed = placeFault(error) ?? { field: "", words: wordsOf(error) };
+        const placed = placeFault(error) ?? { field: "", words: messageOf(error) };
         preview.value = null;
         fault.value = placed.field.startsWith("template") ? null : placed;
         onTemplateFault(placed.field.startsWith("template") ? placed : null);

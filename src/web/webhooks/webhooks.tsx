@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { wordsOf } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { HookRecord } from "../api/types.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -31,7 +31,7 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
   useEffect(() => {
     readPostingUrl(app).then(
       (url) => (post.value = url),
-      (error: unknown) => (unknownPost.value = wordsOf(error)),
+      (error: unknown) => (unknownPost.value = messageOf(error)),
     );
   }, []);
   const close = (opener: string) => {

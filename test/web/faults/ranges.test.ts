@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { resolveRange } from "../../../src/web/ask/range.ts";
-import { rangeInWords } from "../../../src/web/faults/empty-words.ts";
+import { rangeAsText } from "../../../src/web/faults/empty-text.ts";
 import { longerRange, shorterRange } from "../../../src/web/faults/other-ranges.ts";
 import { formatsOf } from "../../../src/web/time/moments.ts";
 
@@ -44,7 +44,7 @@ test("a longer range is the shortest named one that contains the event", (t) => 
 test("the description of a range can start a sentence", (t) => {
   const words = (from: string, to?: string) => {
     const { range: chosen, moments } = range(from, to);
-    return rangeInWords(chosen, moments, formatsOf("UTC"));
+    return rangeAsText(chosen, moments, formatsOf("UTC"));
   };
   t.is(words("-24h"), "In the last 24 hours");
   t.is(words("-1h"), "In the last hour");

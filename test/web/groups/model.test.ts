@@ -2,7 +2,7 @@ import test from "ava";
 
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import {
-  changeWords,
+  changeText,
   eventsOfGroup,
   groupsOf,
   keysOf,
@@ -96,10 +96,10 @@ test("a place leads to the events at its coordinates, and the group without one 
 });
 
 test("changes are shown in whole per cent", (t) => {
-  t.is(changeWords(612, 201), "+204 %");
-  t.is(changeWords(96, 141), "−32 %");
-  t.is(changeWords(5, 0), "new");
-  t.is(changeWords(0, 0), "0 %");
+  t.is(changeText(612, 201), "+204 %");
+  t.is(changeText(96, 141), "−32 %");
+  t.is(changeText(5, 0), "new");
+  t.is(changeText(0, 0), "0 %");
 });
 
 test("the chart shows the column that rows are sorted by, or else the first one of numbers", (t) => {

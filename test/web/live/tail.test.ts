@@ -3,7 +3,7 @@ import test from "ava";
 import { LiveRows } from "../../../src/web/live/live-rows.ts";
 import { Tail } from "../../../src/web/live/tail.ts";
 import type { StreamEvents, StreamStart } from "../../../src/web/live/tail.ts";
-import { liveWords } from "../../../src/web/live/words.ts";
+import { liveText } from "../../../src/web/live/text.ts";
 import type { RowSource } from "../../../src/web/list/row-source.ts";
 import { rowOf, rowsOf } from "../support/rows.ts";
 
@@ -132,15 +132,15 @@ test("a stopped tail opens no more streams", (t) => {
 
 test("the bar shows the state of the tail and of new events", (t) => {
   const said = { connection: { kind: "open" } as const, pause: null, waiting: 0, now_ms: 0, explain: String };
-  t.is(liveWords(said).title, "Live");
-  t.deepEqual(liveWords({ ...said, pause: "selected", waiting: 1_251 }), {
+  t.is(liveText(said).title, "Live");
+  t.deepEqual(liveText({ ...said, pause: "selected", waiting: 1_251 }), {
     dot: "paused",
     title: "Paused, 1,251 new",
     note: "You selected text. Nothing moves until you resume, and nothing is lost.",
   });
   const waiting = { kind: "waiting", at_ms: 7_500, fault: null } as const;
   t.is(
-    liveWords({ ...said, connection: waiting, now_ms: 100 }).note,
+    liveText({ ...said, connection: waiting, now_ms: 100 }).note,
     "The connection ended. Trying again in 8 s; nothing is lost.",
   );
 });

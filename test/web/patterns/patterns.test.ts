@@ -3,7 +3,7 @@ import test from "ava";
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import { stepOf } from "../../../src/web/ask/steps.ts";
 import {
-  classWords,
+  classText,
   courseQuery,
   patternQueries,
   patternRowOf,
@@ -43,7 +43,7 @@ test("a pattern has a class if all of its events have it, otherwise the share is
   const words = (count: number, classed: number, classes: number) => {
     const record = { key: "p", class: classed > 0 ? "slow" : "" };
     const numbers = { count: String(count), classed: String(classed), classes: String(classes) };
-    return classWords(patternRowOf({ ...record, ...numbers }), (key) => `Class ${key}`);
+    return classText(patternRowOf({ ...record, ...numbers }), (key) => `Class ${key}`);
   };
   t.is(words(100, 0, 0), "");
   t.is(words(100, 100, 1), "Class slow");

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { lengthWords } from "../../../src/web/time/lengths.ts";
+import { lengthText } from "../../../src/web/time/lengths.ts";
 import { formatsOf } from "../../../src/web/time/moments.ts";
 import { isSameDay, isoDay, plusDays, plusMonths, weeksOf } from "../../../src/web/time/calendar.ts";
 
@@ -22,13 +22,13 @@ test("moments are formatted in the time zone", (t) => {
 });
 
 test("durations are formatted in their two largest units", (t) => {
-  t.is(lengthWords(45 * 60_000), "45 minutes");
-  t.is(lengthWords(86_400_000), "24 hours");
-  t.is(lengthWords(2.5 * 86_400_000), "2 days 12 hours");
-  t.is(lengthWords(3_600_000), "1 hour");
-  t.is(lengthWords(3_601_000), "1 hour");
-  t.is(lengthWords(90_000), "1 minute 30 seconds");
-  t.is(lengthWords(7), "7 ms");
+  t.is(lengthText(45 * 60_000), "45 minutes");
+  t.is(lengthText(86_400_000), "24 hours");
+  t.is(lengthText(2.5 * 86_400_000), "2 days 12 hours");
+  t.is(lengthText(3_600_000), "1 hour");
+  t.is(lengthText(3_601_000), "1 hour");
+  t.is(lengthText(90_000), "1 minute 30 seconds");
+  t.is(lengthText(7), "7 ms");
 });
 
 test("a month's page starts on a Monday and shows every day of it once", (t) => {

@@ -82,13 +82,13 @@ async function send(client: Client, operations: BulkOperations): Promise<Answer>
       { maxRetries: 0, requestTimeout: REQUEST_TIMEOUT_MS },
     );
   } catch (error) {
-    return judgeFailure(client, operations, error);
+    return handleFailure(client, operations, error);
   }
   if (!response.errors) return { outcomes: repeated(DONE, operations.length), unavailable: null };
-  return { outcomes: response.items.map((item) => judgeItem(Object.values(item)[0])), unavailable: null };
+  return { outcomes: response.items.map((item) => outcomeOfItem(Object.values(item)[0])), unavailable: null };
 }
 
-async function judgeFailure(client: Client, operations: BulkOperations, error: unknown): Promise<Answer> {
+async function handleFailure(client: Client, operations: BulkOperations, error: unknown): Promise<Answer> {
   const isRefused = error instanceof errors.ResponseError && (error.statusCode === 413 || error.statusCode === 400);
   if (!isRefused) {
     const { code, message } = translateElasticsearchError(error);
@@ -120,7 +120,7 @@ const REJECTED_TYPES: ReadonlySet<string> = new Set([
   "parsing_exception",
 ]);
 
-function judgeItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
+function outcomeOfItem(item: estypes.BulkResponseItem | undefined): WriteOutcome {
   const status = item?.status ?? 500;
   if (status < 300 || status === 409) return DONE;
   // A delete of a missing document returns 404 without an error.

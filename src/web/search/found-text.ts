@@ -18,7 +18,7 @@ export function shownOf({ all, take, skip }: Found): number {
 }
 
 /** Formats `12,480 events`, or `First 50 of 12,480 events` if the query limits them. */
-export function foundWords(found: Found): string {
+export function foundText(found: Found): string {
   const { all, skip } = found;
   const shown = shownOf(found);
   if (shown === all) return countOf(all, "event");

@@ -1,8 +1,8 @@
 import test from "ava";
 
-import { foundWords, shownOf } from "../../../src/web/search/found-words.ts";
+import { foundText, shownOf } from "../../../src/web/search/found-text.ts";
 
-const words = (all: number, take: number | null = null, skip = 0) => foundWords({ all, take, skip });
+const words = (all: number, take: number | null = null, skip = 0) => foundText({ all, take, skip });
 
 test("a heading shows the number of events, and which of them the query takes", (t) => {
   t.is(words(12_480), "12,480 events");

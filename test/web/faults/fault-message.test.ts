@@ -3,7 +3,7 @@ import test from "ava";
 import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { ApiFault } from "../../../src/web/api/client.ts";
-import { wordsForFault } from "../../../src/web/faults/fault-words.ts";
+import { messageForFault } from "../../../src/web/faults/fault-message.ts";
 import { wordAt } from "../../../src/web/faults/word-at.ts";
 import { parseQuery } from "../../../src/query/parser.ts";
 
@@ -15,7 +15,7 @@ const answered = ({ status, code, message, retryAfter_s }: LoggiaError): ApiFaul
   faultOf(status, code, message, retryAfter_s);
 
 test("a temporary fault is retried automatically, and a permanent one is not", (t) => {
-  const helps = (fault: ApiFault) => wordsForFault(fault, "shop").help;
+  const helps = (fault: ApiFault) => messageForFault(fault, "shop").help;
   t.is(helps(faultOf(0, "unreachable", "")), "count down");
   t.is(helps(faultOf(502, "unknown", "")), "count down");
   t.is(helps(faultOf(500, "internal_error", "")), "count down");
@@ -42,20 +42,20 @@ test("the number of running queries is read from the service's own message", asy
   );
   running.resolve();
   await first;
-  const words = wordsForFault(answered(refusal), "shop");
+  const words = messageForFault(answered(refusal), "shop");
   t.is(words.title, "One query is running for your account");
   t.is(words.help, "wait");
   const eight = faultOf(429, refusal.code, refusal.message.replace("1 queries", "8 queries"), 1);
-  t.is(wordsForFault(eight, "shop").title, "Eight queries are running for your account");
+  t.is(messageForFault(eight, "shop").title, "Eight queries are running for your account");
 });
 
 test("a refused query is described by its place and reason, without the query itself", (t) => {
   const refusal = t.throws(() => parseQuery("GET events TKAE 5"), { instanceOf: LoggiaError });
-  const words = wordsForFault(answered(refusal), "shop");
+  const words = messageForFault(answered(refusal), "shop");
   t.regex(words.title, /^Line 1, column 12: expected WHERE, TAKE, .*, found "TKAE"$/);
   t.is(words.text, "Did you mean TAKE?");
   // As the page's own parser throws it, before any request.
-  t.deepEqual(wordsForFault(refusal, "shop"), words);
+  t.deepEqual(messageForFault(refusal, "shop"), words);
 });
 
 test("the word at a fault is found by its line and column", (t) => {

@@ -12,14 +12,14 @@ export type LiveState = {
   readonly explain: (fault: unknown) => string;
 };
 
-export type LiveWords = {
+export type LiveText = {
   readonly dot: "on" | "paused" | "wait";
   readonly title: string;
   readonly note: string;
 };
 
 /** Returns the texts of the tail's bar. */
-export function liveWords({ connection, pause, waiting, now_ms, explain }: LiveState): LiveWords {
+export function liveText({ connection, pause, waiting, now_ms, explain }: LiveState): LiveText {
   if (connection.kind === "refused") return { dot: "wait", title: "The tail ended", note: explain(connection.fault) };
   if (connection.kind === "waiting") {
     const seconds = Math.max(1, Math.ceil((connection.at_ms - now_ms) / 1_000));

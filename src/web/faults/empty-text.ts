@@ -6,7 +6,7 @@ import type { Formats } from "../time/moments.ts";
 import type { TextCondition } from "./near-value.ts";
 
 /** `In the last 24 hours`, `Yesterday`, `Between 24 Nov 14:00 and 24 Nov 15:00`. */
-export function rangeInWords(range: Range, moments: Moments, formats: Formats): string {
+export function rangeAsText(range: Range, moments: Moments, formats: Formats): string {
   const name = rangeName(range, moments, formats);
   if (name.startsWith("Last ")) return `In the ${name.toLowerCase()}`;
   if (name === "This week") return "In this week";
@@ -16,16 +16,16 @@ export function rangeInWords(range: Range, moments: Moments, formats: Formats): 
 }
 
 /** Returns `source “payment”`. @param classNameOf returns the name of a class by its key */
-export function valueInWords({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
+export function valueAsText({ field, value }: TextCondition, classNameOf: (key: string) => string): string {
   const name = field === "tags" ? "tag" : visibleText(field);
   return `${name} “${field === "class" ? classNameOf(value) : visibleText(value)}”`;
 }
 
 /** Describes what no event does: `has the source “payment”`, or the number of conditions. */
-export function wantedInWords(ask: Ask, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
+export function wantedAsText(ask: Ask, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
   const [first] = texts;
   const count = ask.filters.length;
-  if (count === 1 && first !== undefined) return `has the ${valueInWords(first, classNameOf)}`;
+  if (count === 1 && first !== undefined) return `has the ${valueAsText(first, classNameOf)}`;
   const tree = ask.filters[0]?.tree;
   if (count === 1 && tree?.kind === "contains") return `contains “${visibleText(tree.value.value)}”`;
   return count === 1 ? "meets the condition" : `meets all ${count} conditions`;

@@ -1,7 +1,7 @@
-import { ApiFault, wordsOf } from "../api/client.ts";
+import { ApiFault, messageOf } from "../api/client.ts";
 
 /** What to tell the reader about a failed read, and what helps. */
-export type FaultWords = {
+export type FaultMessage = {
   readonly kind: "bad" | "warn" | "plain";
   readonly icon?: "clock";
   readonly title: string;
@@ -21,8 +21,8 @@ export type FaultWords = {
 };
 
 /** Returns the words for a fault. @param log the requested log */
-export function wordsForFault(fault: unknown, log: string): FaultWords {
-  if (!(fault instanceof ApiFault)) return refused(wordsOf(fault));
+export function messageForFault(fault: unknown, log: string): FaultMessage {
+  if (!(fault instanceof ApiFault)) return refused(messageOf(fault));
   const { status, code, message, retryAfter_s } = fault;
   if (code === "bad_query") return refused(message);
   const queries = QUERIES_RUNNING.exec(message)?.groups?.["count"];
@@ -56,12 +56,12 @@ export function wordsForFault(fault: unknown, log: string): FaultWords {
 const QUERIES_RUNNING = /^You have (?<count>\d+) queries running/;
 const TOO_LONG = /took longer than [\d.]+ s/;
 
-function passing(title: string): FaultWords {
+function passing(title: string): FaultMessage {
   return { kind: "warn", title, text: "", help: "count down" };
 }
 
 /** Uses the place and the error as title; only the first line, since the query is visible. */
-function refused(message: string): FaultWords {
+function refused(message: string): FaultMessage {
   const [line = ""] = message.split("\n", 1);
   const [, title, text = ""] = /^(.*?[^.])(?:\. (.*))?\.?$/.exec(line) ?? [];
   return { kind: "bad", title: title ?? "This query cannot be answered", text, help: "show query" };
