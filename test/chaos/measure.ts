@@ -54,7 +54,7 @@ export function answerFigures(load: Load): Figures {
  * Returns how long `next` took, in milliseconds.
  * @throws AssertionError if that exceeds the time in which the service must recover
  */
-export async function backAgain(next: Promise<number>, what: string): Promise<number> {
+export async function measureRecovery_ms(next: Promise<number>, what: string): Promise<number> {
   const late = Symbol();
   const { promise, resolve } = Promise.withResolvers<typeof late>();
   const timer = setTimeout(() => resolve(late), BACK_LIMIT_MS);
@@ -68,7 +68,7 @@ export async function backAgain(next: Promise<number>, what: string): Promise<nu
  * Returns how far the pipeline has acknowledged, once that is stable for a second: batches in
  * flight may still be acknowledged.
  */
-export async function standstill(scene: Pick<Scene, "covered">): Promise<readonly number[]> {
+export async function settledOffsets(scene: Pick<Scene, "covered">): Promise<readonly number[]> {
   let covered = await scene.covered();
   const isStill = async (): Promise<boolean> => {
     const before = covered;

@@ -8,9 +8,9 @@ import { openOrders } from "../pipelines/reclassify/orders.ts";
 const log = "shop" as LogKey;
 const other = "other" as LogKey;
 
-for (const place of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
-  test(`${place}: a running order is returned again, and no other is accepted`, async (t) => {
-    const documents = await openOrders(t, place);
+for (const kind of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
+  test(`${kind}: a running order is returned again, and no other is accepted`, async (t) => {
+    const documents = await openOrders(t, kind);
     let now = 1;
     const orders = createReclassifications(documents, () => now++);
     t.is(await orders.last(log), null);
@@ -28,8 +28,8 @@ for (const place of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
     t.like(await orders.order(log, null), { state: "waiting", from: null, done: 0, changed: 0, total: null });
   });
 
-  test(`${place}: of concurrent orders one is started`, async (t) => {
-    const documents = await openOrders(t, place);
+  test(`${kind}: of concurrent orders one is started`, async (t) => {
+    const documents = await openOrders(t, kind);
     const orders = createReclassifications(documents, Date.now);
     const all = await Promise.allSettled([1, 2, 1, 2].map((from) => orders.order(log, from)));
     const { from } = (await orders.last(log))!;

@@ -30,7 +30,7 @@ const APPLICATION = `
   else setTimeout(gc, 1);
 `;
 
-type Place = {
+type Installation = {
   readonly folder: string;
   readonly buffer: string;
   readonly script: string;
@@ -38,7 +38,7 @@ type Place = {
   readonly children: ChildProcess[];
 };
 
-function install(t: ExecutionContext): Place {
+function install(t: ExecutionContext): Installation {
   const folder = temporaryFolder(t);
   const modules = join(folder, "node_modules");
   mkdirSync(join(modules, "loggia", "src"), { recursive: true });
@@ -55,7 +55,7 @@ function install(t: ExecutionContext): Place {
 
 type Work = { readonly from: number; readonly count: number; readonly stay?: boolean; readonly more?: object };
 
-function start({ script, buffer, children }: Place, url: string, { more, ...work }: Work) {
+function start({ script, buffer, children }: Installation, url: string, { more, ...work }: Work) {
   const options = { url, log: LOG, key: KEY, folder: buffer, interval: 50, ...more };
   const child: ChildProcess = spawn(process.execPath, ["--expose-gc", script, JSON.stringify({ options, ...work })]);
   children.push(child);
@@ -72,10 +72,10 @@ const NO_TIME =
   /^\(node:\d+\) LoggiaPino: \d+ lines stay in \S+, and the next process sends them: the exit timeout passed\n/;
 
 /** Runs an application to its end; if it had no time to send its lines, the next one does. */
-async function runToEnd(place: Place, url: string, work: Work) {
-  let { code, err } = await start(place, url, work).ended;
+async function runToEnd(installation: Installation, url: string, work: Work) {
+  let { code, err } = await start(installation, url, work).ended;
   for (let again = 0; again < 5 && code === 0 && NO_TIME.test(err); again++) {
-    ({ code, err } = await start(place, url, { ...work, count: 0 }).ended);
+    ({ code, err } = await start(installation, url, { ...work, count: 0 }).ended);
   }
   return { code, err };
 }
@@ -103,24 +103,24 @@ async function numbers(service: Service, count: number): Promise<number[]> {
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 test("all lines of an application that exits at once are stored, with their fields", async (t) => {
-  const place = install(t);
+  const installation = install(t);
   const target = await serviceAt(t);
   const service = await target.start();
-  const { code, err } = await runToEnd(place, target.url, { from: 0, count: 5_000, more: { tags: "eu web" } });
+  const { code, err } = await runToEnd(installation, target.url, { from: 0, count: 5_000, more: { tags: "eu web" } });
   t.is(err, "");
   t.is(code, 0);
   t.deepEqual(await numbers(service, 5_000), upTo(5_000));
   const event = (await eventsOf(service, 5_000)).find(({ text }) => text === "order 17");
   t.like(event, { text: "order 17", source: "shop", tags: ["warn", "eu", "web"] });
   t.like(event?.attributes, { n: 17, "req.id": "r17", level: 40 });
-  t.deepEqual(readdirSync(place.buffer), []);
+  t.deepEqual(readdirSync(installation.buffer), []);
 });
 
 test("lines written while the service was unreachable are stored once when it is back", async (t) => {
-  const place = install(t);
+  const installation = install(t);
   const target = await serviceAt(t);
-  const { child, ended } = start(place, target.url, { from: 0, count: 3_000, stay: true });
-  await filled(place, 'order 2999"');
+  const { child, ended } = start(installation, target.url, { from: 0, count: 3_000, stay: true });
+  await filled(installation, 'order 2999"');
   const service = await target.start();
   t.deepEqual(await numbers(service, 3_000), upTo(3_000));
   child.kill("SIGKILL");
@@ -130,48 +130,48 @@ test("lines written while the service was unreachable are stored once when it is
 });
 
 test("lines left by a killed application are sent by the next one, once", async (t) => {
-  const place = install(t);
+  const installation = install(t);
   const target = await serviceAt(t);
-  const first = start(place, target.url, { from: 0, count: 2_500, stay: true });
-  await filled(place, 'order 2499"');
+  const first = start(installation, target.url, { from: 0, count: 2_500, stay: true });
+  await filled(installation, 'order 2499"');
   first.child.kill("SIGKILL");
   await first.ended;
   // Another one, which exits while the service is unreachable.
-  const second = start(place, target.url, { from: 2_500, count: 10, more: { exitTimeout: 3_000 } });
+  const second = start(installation, target.url, { from: 2_500, count: 10, more: { exitTimeout: 3_000 } });
   const { code, err } = await second.ended;
   t.is(code, 0);
   t.regex(err, /LoggiaPino: 2510 lines stay in .*, and the next process sends them: .*ECONNREFUSED/);
-  t.true(readTree(place.buffer).includes('order 2509"'));
+  t.true(readTree(installation.buffer).includes('order 2509"'));
   const service = await target.start();
-  const third = start(place, target.url, { from: 2_510, count: 1, stay: true });
+  const third = start(installation, target.url, { from: 2_510, count: 1, stay: true });
   t.deepEqual(await numbers(service, 2_511), upTo(2_511));
-  await until(() => Promise.resolve(readTree(place.buffer) === "" || null), { what: "an empty buffer" });
+  await until(() => Promise.resolve(readTree(installation.buffer) === "" || null), { what: "an empty buffer" });
   third.child.kill("SIGKILL");
   await third.ended;
 });
 
 test("a line is on disk within its interval, so that a killed application leaves it there", async (t) => {
-  const place = install(t);
+  const installation = install(t);
   const target = await serviceAt(t);
-  const first = start(place, target.url, { from: 0, count: 10, stay: true, more: { interval: 3_600_000 } });
-  await filled(place, 'order 9"');
+  const first = start(installation, target.url, { from: 0, count: 10, stay: true, more: { interval: 3_600_000 } });
+  await filled(installation, 'order 9"');
   first.child.kill("SIGKILL");
   await first.ended;
   const service = await target.start();
-  t.deepEqual(await runToEnd(place, target.url, { from: 10, count: 1 }), { code: 0, err: "" });
+  t.deepEqual(await runToEnd(installation, target.url, { from: 10, count: 1 }), { code: 0, err: "" });
   t.deepEqual(await numbers(service, 11), upTo(11));
 });
 
 test("above its limit the buffer drops the oldest lines and says so in the log", async (t) => {
-  const place = install(t);
+  const installation = install(t);
   const target = await serviceAt(t);
-  const { child, ended } = start(place, target.url, {
+  const { child, ended } = start(installation, target.url, {
     from: 0,
     count: 30_000,
     stay: true,
     more: { maxBytes: 400_000 },
   });
-  await filled(place, 'order 29999"');
+  await filled(installation, 'order 29999"');
   const service = await target.start();
   const events = await until(
     async () => {
@@ -189,7 +189,7 @@ test("above its limit the buffer drops the oldest lines and says so in the log",
 });
 
 /** Waits until the buffer of an application contains a line. */
-async function filled({ buffer }: Place, last: string): Promise<void> {
+async function filled({ buffer }: Installation, last: string): Promise<void> {
   await until(() => Promise.resolve(readTree(buffer).includes(last) || null), { what: last, timeout_ms: 60_000 });
 }
 

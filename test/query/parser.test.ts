@@ -8,13 +8,13 @@ import { parseQuery } from "../../src/query/parser.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { fixedZone } from "../../src/query/zone.ts";
-import { printQuery, queries, tastes, withoutPositions } from "./trees.ts";
+import { printQuery, queries, printStyles, withoutPositions } from "./trees.ts";
 
 const CONTEXT = { logs: ["shop" as LogKey], now_ms: Date.UTC(2011, 8, 19, 13), zone: fixedZone(0) };
 
 test("parsing a printed query gives the same tree, with any order, case, blanks and quotes", (t) => {
-  const property = fc.property(queries, tastes, (query, taste) => {
-    const text = printQuery(query, taste);
+  const property = fc.property(queries, printStyles, (query, style) => {
+    const text = printQuery(query, style);
     fc.pre(Array.from(text).length <= QUERY_LIMIT);
     t.deepEqual(withoutPositions(parseQuery(text)), withoutPositions(query));
   });

@@ -221,7 +221,7 @@ export const queries: fc.Arbitrary<Query> = fc.record({
 });
 
 /** Choices that the grammar leaves open: order of clauses, case, blanks, kind of quote. */
-export type Taste = {
+export type PrintStyle = {
   readonly order: readonly (keyof Clauses)[];
   readonly upper: boolean;
   readonly blank: string;
@@ -241,7 +241,7 @@ const CLAUSES: readonly (keyof Clauses)[] = [
   "fill",
 ];
 
-export const tastes: fc.Arbitrary<Taste> = fc.record({
+export const printStyles: fc.Arbitrary<PrintStyle> = fc.record({
   order: fc.shuffledSubarray([...CLAUSES], { minLength: CLAUSES.length }),
   upper: fc.boolean(),
   blank: fc.constantFrom(" ", "\n", "\t ", " // comment 'x' (\r\n", "\u00a0"),
@@ -249,118 +249,118 @@ export const tastes: fc.Arbitrary<Taste> = fc.record({
 });
 
 /** Returns a text that parses to this tree. */
-export function printQuery(query: Query, taste: Taste): string {
+export function printQuery(query: Query, style: PrintStyle): string {
   const print = new Map<keyof Clauses, string>();
   const { where, take, skip, sort, groupBy, occurs, columns, having, compare, fill } = query.clauses;
-  const word = (text: string): string => (taste.upper ? text : text.toLowerCase());
-  if (where !== null) print.set("where", `${word("WHERE")} ${printExpression(where, taste)}`);
+  const word = (text: string): string => (style.upper ? text : text.toLowerCase());
+  if (where !== null) print.set("where", `${word("WHERE")} ${printExpression(where, style)}`);
   if (take !== null) print.set("take", `${word("TAKE")} ${take.value}`);
   if (skip !== null) print.set("skip", `${word("SKIP")} ${skip.value}`);
   if (sort !== null)
-    print.set("sort", `${word("SORT")} ${printTerm(sort.key, taste)} ${word(sort.direction.toUpperCase())}`);
+    print.set("sort", `${word("SORT")} ${printTerm(sort.key, style)} ${word(sort.direction.toUpperCase())}`);
   if (groupBy !== null) {
-    const list = groupBy.map((key) => printKey(key, taste)).join(`${taste.blank},`);
-    print.set("groupBy", `${word(taste.upper ? "GROUPBY" : "GROUP BY")} ${list}`);
+    const list = groupBy.map((key) => printKey(key, style)).join(`${style.blank},`);
+    print.set("groupBy", `${word(style.upper ? "GROUPBY" : "GROUP BY")} ${list}`);
   }
-  if (having !== null) print.set("having", `${word("HAVING")} ${printHaving(having, taste)}`);
+  if (having !== null) print.set("having", `${word("HAVING")} ${printHaving(having, style)}`);
   if (compare !== null) print.set("compare", `${word("COMPARE")} (${compare.step.unit}(${compare.step.count}))`);
   if (fill !== null) print.set("fill", word("FILL"));
-  if (occurs !== null) print.set("occurs", printOccurs(occurs, taste));
+  if (occurs !== null) print.set("occurs", printOccurs(occurs, style));
   if (columns !== null)
-    print.set("columns", `${word("COLUMNS")}(${columns.map((column) => printColumn(column, taste)).join(",")})`);
+    print.set("columns", `${word("COLUMNS")}(${columns.map((column) => printColumn(column, style)).join(",")})`);
   const table = query.table.name + (query.class === null ? "" : `.${query.class.text}`);
-  return [word("GET"), table, ...taste.order.flatMap((key) => print.get(key) ?? [])].join(taste.blank);
+  return [word("GET"), table, ...style.order.flatMap((key) => print.get(key) ?? [])].join(style.blank);
 }
 
-function printName({ text }: Name, { quote }: Taste): string {
+function printName({ text }: Name, { quote }: PrintStyle): string {
   const isPlain = !text.startsWith("@") || /^@[\p{L}\p{N}_$]([\p{L}\p{N}_$.-]*[\p{L}\p{N}_$])?$/u.test(text);
   return isPlain ? text : `@${printString(text.slice(1), quote)}`;
 }
 
-function printColumn({ of, as }: Column, taste: Taste): string {
-  return printTerm(of, taste) + (as === null ? "" : `${taste.blank}AS ${as.text}`);
+function printColumn({ of, as }: Column, style: PrintStyle): string {
+  return printTerm(of, style) + (as === null ? "" : `${style.blank}AS ${as.text}`);
 }
 
-function printTerm(term: Term, taste: Taste): string {
+function printTerm(term: Term, style: PrintStyle): string {
   switch (term.kind) {
     case "name":
-      return printName(term.name, taste);
+      return printName(term.name, style);
     case "call":
-      return `${term.function.text}${taste.blank}(${printName(term.of, taste)})`;
+      return `${term.function.text}${style.blank}(${printName(term.of, style)})`;
     case "count":
-      return `COUNT(${printExpression(term.where, taste)}${taste.blank})`;
+      return `COUNT(${printExpression(term.where, style)}${style.blank})`;
     case "rate":
       return `RATE(${term.step.unit}(${term.step.count}))`;
   }
   throw term satisfies never;
 }
 
-function printKey(key: Key, taste: Taste): string {
-  if (key.kind === "name") return printName(key.name, taste);
+function printKey(key: Key, style: PrintStyle): string {
+  if (key.kind === "name") return printName(key.name, style);
   if (key.kind === "period") return `${key.unit}(${key.count.value})`;
-  return `BANDS(${printName(key.of, taste)}, ${key.bounds.map(({ value }) => String(value)).join(taste.blank + ",")})`;
+  return `BANDS(${printName(key.of, style)}, ${key.bounds.map(({ value }) => String(value)).join(style.blank + ",")})`;
 }
 
-function printHaving(having: Logic<HavingTest>, taste: Taste): string {
+function printHaving(having: Logic<HavingTest>, style: PrintStyle): string {
   switch (having.kind) {
     case "and":
     case "or":
-      return having.parts.map((part) => printHaving(part, taste)).join(` ${having.kind} `);
+      return having.parts.map((part) => printHaving(part, style)).join(` ${having.kind} `);
     case "not":
-      return `not ${printHaving(having.part, taste)}`;
+      return `not ${printHaving(having.part, style)}`;
     case "null":
-      return `${printTerm(having.of, taste)} is null`;
+      return `${printTerm(having.of, style)} is null`;
     case "compare":
-      return `${printTerm(having.of, taste)} ${having.op} ${printLiteral(having.value, taste)}`;
+      return `${printTerm(having.of, style)} ${having.op} ${printLiteral(having.value, style)}`;
   }
   throw having satisfies never;
 }
 
-function printOccurs(occurs: Occurs, taste: Taste): string {
-  const whens = [occurs.from, ...(occurs.to === null ? [] : [occurs.to])].map((when) => printWhen(when, taste));
-  return `${occurs.field === null ? "" : `${printName(occurs.field, taste)} `}OCCURS(${whens.join(", ")})`;
+function printOccurs(occurs: Occurs, style: PrintStyle): string {
+  const whens = [occurs.from, ...(occurs.to === null ? [] : [occurs.to])].map((when) => printWhen(when, style));
+  return `${occurs.field === null ? "" : `${printName(occurs.field, style)} `}OCCURS(${whens.join(", ")})`;
 }
 
-function printExpression(expression: Expression, taste: Taste): string {
+function printExpression(expression: Expression, style: PrintStyle): string {
   switch (expression.kind) {
     case "and":
     case "or":
-      return expression.parts.map((part) => inParentheses(part, taste)).join(` ${expression.kind} `);
+      return expression.parts.map((part) => inParentheses(part, style)).join(` ${expression.kind} `);
     case "not":
-      return `NOT ${inParentheses(expression.part, taste)}`;
+      return `NOT ${inParentheses(expression.part, style)}`;
     case "compare":
-      return `${printName(expression.field, taste)}${taste.blank}${expression.op}${taste.blank}${printLiteral(expression.value, taste)}`;
+      return `${printName(expression.field, style)}${style.blank}${expression.op}${style.blank}${printLiteral(expression.value, style)}`;
     case "contains":
     case "matches":
-      return `${printName(expression.field, taste)} ${expression.kind} ${printLiteral(expression.value, taste)}`;
+      return `${printName(expression.field, style)} ${expression.kind} ${printLiteral(expression.value, style)}`;
     case "in":
-      return `${printName(expression.field, taste)} In(${expression.values.map((value) => printLiteral(value, taste)).join(" , ")})`;
+      return `${printName(expression.field, style)} In(${expression.values.map((value) => printLiteral(value, style)).join(" , ")})`;
     case "null":
-      return `${printName(expression.field, taste)} is null`;
+      return `${printName(expression.field, style)} is null`;
     case "within":
-      return `${printName(expression.field, taste)} Within(${expression.edges.map(({ value }) => value).join(", ")})`;
+      return `${printName(expression.field, style)} Within(${expression.edges.map(({ value }) => value).join(", ")})`;
     case "near":
-      return `${printName(expression.field, taste)} near (${expression.circle.map(({ value }) => value).join(",")})`;
+      return `${printName(expression.field, style)} near (${expression.circle.map(({ value }) => value).join(",")})`;
   }
   throw expression satisfies never;
 }
 
-function inParentheses(expression: Expression, taste: Taste): string {
-  const text = printExpression(expression, taste);
+function inParentheses(expression: Expression, style: PrintStyle): string {
+  const text = printExpression(expression, style);
   return expression.kind === "and" || expression.kind === "or" ? `(${text})` : text;
 }
 
-function printLiteral(literal: Literal, taste: Taste): string {
-  if (literal.kind === "string") return printString(literal.value, taste.quote);
-  return literal.kind === "number" ? String(literal.value) : printWhen(literal, taste);
+function printLiteral(literal: Literal, style: PrintStyle): string {
+  if (literal.kind === "string") return printString(literal.value, style.quote);
+  return literal.kind === "number" ? String(literal.value) : printWhen(literal, style);
 }
 
-function printWhen({ base, steps }: When, taste: Taste): string {
+function printWhen({ base, steps }: When, style: PrintStyle): string {
   const isBare = base.kind === "date" && /^[\d/]+$|^\d+-\d+-\d+(T\S*)?$/.test(base.text);
-  const start = base.kind !== "date" ? base.kind : isBare ? base.text : printString(base.text, taste.quote);
+  const start = base.kind !== "date" ? base.kind : isBare ? base.text : printString(base.text, style.quote);
   return (
     start +
-    steps.map(({ unit, count }) => `${taste.blank}${count < 0 ? "-" : "+"} ${unit}(${Math.abs(count)})`).join("")
+    steps.map(({ unit, count }) => `${style.blank}${count < 0 ? "-" : "+"} ${unit}(${Math.abs(count)})`).join("")
   );
 }
 

@@ -137,13 +137,13 @@ function valuesOf(field: string, event: StoredEvent): readonly (string | number)
   return field === "created" || field === "value" ? numbers(field, event) : texts(field, event);
 }
 
-type OfNumbers = Exclude<Aggregate, { kind: "count" | "distinct" | "first" | "last" }>;
+type NumericAggregate = Exclude<Aggregate, { kind: "count" | "distinct" | "first" | "last" }>;
 
 /**
  * Computes an aggregate of numbers.
  * @param values at least one, in ascending order
  */
-function computeNumber(aggregate: OfNumbers, values: readonly number[]): number {
+function computeNumber(aggregate: NumericAggregate, values: readonly number[]): number {
   switch (aggregate.kind) {
     case "min":
       return values[0]!;

@@ -20,7 +20,7 @@ export type FaultMessage = {
     | "try";
 };
 
-/** Returns the words for a fault. @param log the requested log */
+/** Returns the message for a fault. @param log the requested log */
 export function messageForFault(fault: unknown, log: string): FaultMessage {
   if (!(fault instanceof ApiFault)) return refused(messageOf(fault));
   const { status, code, message, retryAfter_s } = fault;

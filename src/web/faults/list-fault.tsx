@@ -32,42 +32,42 @@ export type ListFaultProperties = {
 export function ListFault(properties: ListFaultProperties): JSX.Element {
   const { app, search, fault, isAsking, loaded_ms, what = "events", onRetry } = properties;
   const root = useRef<HTMLDivElement>(null);
-  const words = useMemo(() => messageForFault(fault, search.log), [fault]);
-  const passes = words.help === "count down" || words.help === "wait";
-  const isHeldBack = words.help === "wait";
+  const message = useMemo(() => messageForFault(fault, search.log), [fault]);
+  const passes = message.help === "count down" || message.help === "wait";
+  const isHeldBack = message.help === "wait";
   const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry, isHeldBack });
   const { zone } = search.run.value;
   const clock = useMemo(() => formatsOf(zone).time, [zone]);
-  useAfterSignIn(app, words, onRetry);
+  useAfterSignIn(app, message, onRetry);
   useLayoutEffect(() => () => void (hasFocus(root.current) && document.getElementById("main")?.focus()), []);
   const lines: string[] = [];
-  if (words.help === "count down") lines.push(left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`);
-  if (words.text !== "") lines.push(words.text);
+  if (message.help === "count down") lines.push(left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`);
+  if (message.text !== "") lines.push(message.text);
   if (passes && !isHeldBack && loaded_ms !== null)
     lines.push(`The ${what} shown were loaded at ${clock(loaded_ms).slice(0, 8)}.`);
   return (
     <div ref={root} class="pad">
       <Message
-        kind={words.kind}
+        kind={message.kind}
         isQuiet={passes}
-        {...(words.icon !== undefined && { icon: words.icon })}
-        title={words.title}
-        actions={actionsFor(words, properties)}
+        {...(message.icon !== undefined && { icon: message.icon })}
+        title={message.title}
+        actions={actionsFor(message, properties)}
       >
         {lines.length === 0 ? undefined : lines.join(" ")}
       </Message>
-      {passes && <Spoken words={`${words.title}. It is tried again by itself.`} />}
+      {passes && <Announcement text={`${message.title}. It is tried again by itself.`} />}
     </div>
   );
 }
 
 /** Announces something to screen readers once, not at each second of a countdown. */
-export function Spoken({ words }: { readonly words: string }): JSX.Element {
+export function Announcement({ text }: { readonly text: string }): JSX.Element {
   const said = useSignal("");
   // Text that is present from the start is not announced.
   useEffect(() => {
-    said.value = words;
-  }, [words]);
+    said.value = text;
+  }, [text]);
   return (
     <p class="sr" role="status">
       {said.value}

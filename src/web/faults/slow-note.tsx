@@ -8,7 +8,7 @@ import { Message } from "../parts/message.tsx";
 import type { Search } from "../state/search.ts";
 import { lengthText } from "../time/lengths.ts";
 import { formatsOf } from "../time/moments.ts";
-import { Spoken } from "./list-fault.tsx";
+import { Announcement } from "./list-fault.tsx";
 import { shorterRange } from "./other-ranges.ts";
 import { SLOW_MS } from "./use-wait.ts";
 
@@ -40,7 +40,7 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
         {lengthOf(search)}
         {shorter !== null && " A shorter one is faster."}
       </Message>
-      <Spoken words="Still searching" />
+      <Announcement text="Still searching" />
     </div>
   );
 }

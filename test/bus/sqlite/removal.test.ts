@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 
 const log = pino({ level: "silent" });
 
-function place(t: ExecutionContext): string {
+function busFile(t: ExecutionContext): string {
   return join(temporaryFolder(t), "bus.sqlite");
 }
 
@@ -31,7 +31,7 @@ async function oldest(bus: Bus): Promise<number> {
 }
 
 test("old alerts are removed whether or not they were read", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   const texts = Array.from({ length: 30 }, (_, i) => `${i}`);
   await using bus = await openSqliteBus({ file, log, keep_ms: 0 });
   const stuck = await bus.subscribe({ topic: "alerts", group: "g", maxRecords: 5, maxBytes: 1e6 }, async (batch) => {
@@ -56,7 +56,7 @@ test("old alerts are removed whether or not they were read", async (t) => {
 });
 
 test("removed records cannot be read from the file or its write-ahead log", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   const has = (bytes: string | Buffer) =>
     ["", "-wal"].some((ending) => existsSync(file + ending) && readFileSync(file + ending).includes(bytes));
   const [first, last] = [`first ${"text ".repeat(4_000)}`, "the last one"];
@@ -75,7 +75,7 @@ test("removed records cannot be read from the file or its write-ahead log", asyn
 });
 
 test("records that every group has acknowledged are removed after the retention, except the last one", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   {
     // Kept for a day, so records that only the fast group has read stay for the slow one.
     await using bus = await openSqliteBus({ file, log });

@@ -18,7 +18,7 @@ const BOUND_BYTES = 16 * MB;
 const ONE_BY_ONE = { topic: "events", maxRecords: 1, maxBytes: 2 * MB } as const;
 
 /** A file of a test's own, a way to open it, and what the bus has warned of. */
-function place(t: ExecutionContext) {
+function busOf(t: ExecutionContext) {
   const file = join(temporaryFolder(t), "bus.sqlite");
   const warnings: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void warnings.push(line) });
@@ -39,7 +39,7 @@ async function oldest(bus: Bus): Promise<number> {
 
 /** Leaves a file of 40 MB that one group has read. */
 async function loaded(t: ExecutionContext) {
-  const found = place(t);
+  const found = busOf(t);
   await using bus = await found.open({ keep_bytes: Infinity });
   await load(bus, 40);
   const { records } = await collect(bus, { group: "g" });
@@ -48,7 +48,7 @@ async function loaded(t: ExecutionContext) {
 }
 
 test("after a load, records take no more than their size, and the newest of them are there", async (t) => {
-  const { file, open } = place(t);
+  const { file, open } = busOf(t);
   await using bus = await open();
   const { records } = await collect(bus, { group: "g", transient: true });
   await load(bus, 60);
@@ -67,7 +67,7 @@ test("after a load, records take no more than their size, and the newest of them
 });
 
 test("what a group has not acknowledged stays, whatever the size, and the log says why", async (t) => {
-  const { open, warnings } = place(t);
+  const { open, warnings } = busOf(t);
   await using bus = await open();
   let isStuck = true;
   const seen = new Set<number>();
@@ -141,7 +141,7 @@ test("a read that is under way finds all that lay ahead of it", async (t) => {
 });
 
 test("with a size alone events stay however old they are, and alerts go after a day", async (t) => {
-  const { open } = place(t);
+  const { open } = busOf(t);
   {
     await using bus = await open({ keep_ms: Infinity });
     await bus.append("events", [record("k", "a"), record("k", "b")]);
@@ -156,7 +156,7 @@ test("with a size alone events stay however old they are, and alerts go after a 
 });
 
 test("the bus reports its size on disk and the moment of its oldest event", async (t) => {
-  const { file, open } = place(t);
+  const { file, open } = busOf(t);
   await using bus = await open();
   const empty = await bus.disk();
   t.is(empty.oldest, null);

@@ -14,7 +14,7 @@ const log = pino({ level: "silent" });
 const LINE = JSON.stringify({ id: "66361c9c000001b53f928e6e", text: "GET /orders answered 200", tags: ["http"] });
 const MB = 1024 * 1024;
 
-function place(t: ExecutionContext): string {
+function busFile(t: ExecutionContext): string {
   return join(temporaryFolder(t), "bus.sqlite");
 }
 
@@ -28,7 +28,7 @@ function runSql(file: string, sql: string): void {
 const BEFORE = `PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA user_version = 2`;
 
 test("records of many events take a fraction of their size and are delivered unchanged", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   const values = Array.from({ length: 40 }, (_, i) => `${i} ${LINE.repeat(500)}`);
   {
     await using bus = await openSqliteBus({ file, log });
@@ -45,7 +45,7 @@ test("records of many events take a fraction of their size and are delivered unc
 });
 
 test("uncompressed records of an earlier release are delivered among others", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   await (await openSqliteBus({ file, log }))[Symbol.asyncDispose]();
   const old = `old ${LINE.repeat(100)}`;
   runSql(file, `${BEFORE}; INSERT INTO events (key, value, appended) VALUES ('k', CAST('${old}' AS BLOB), 1)`);
@@ -59,7 +59,7 @@ test("uncompressed records of an earlier release are delivered among others", as
 for (const isOld of [false, true]) {
   const release = isOld ? "an earlier release" : "this release";
   test(`a file of ${release} shrinks once its records are removed`, async (t) => {
-    const file = place(t);
+    const file = busFile(t);
     {
       await using bus = await openSqliteBus({ file, log });
       for (let i = 0; i < 40; i++) await bus.append("events", [{ key: "k", value: randomBytes(MB) }]);

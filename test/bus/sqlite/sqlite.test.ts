@@ -16,7 +16,7 @@ import { until } from "../../support/until.ts";
 
 const log = pino({ level: "silent" });
 
-function place(t: ExecutionContext): string {
+function busFile(t: ExecutionContext): string {
   return join(temporaryFolder(t), "bus.sqlite");
 }
 
@@ -37,7 +37,7 @@ function startAppender(t: ExecutionContext, file: string): { lines: string[]; ki
 }
 
 test("a killed process leaves every record that it acknowledged, once and in order", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   const appender = startAppender(t, file);
   await until(() => appender.lines.length > 2000, { what: "a few thousand acknowledged appends" });
   await appender.kill();
@@ -55,7 +55,7 @@ test("a killed process leaves every record that it acknowledged, once and in ord
 });
 
 test("a file open in another process or bus is refused, and usable once that has closed it", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   const appender = startAppender(t, file);
   await until(() => appender.lines.includes("open"), { what: "the other process" });
   const refused = await t.throwsAsync(openSqliteBus({ file, log }), { instanceOf: StartError });
@@ -93,7 +93,7 @@ test("files that are not a bus of this version are refused in one line and left 
 });
 
 test("a file of the first version gets the missing topic and keeps its records", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   {
     await using bus = await openSqliteBus({ file, log });
     await bus.append("events", [record("k", "old")]);
@@ -108,7 +108,7 @@ test("a file of the first version gets the missing topic and keeps its records",
 });
 
 test("on a full disk appends fail as a whole, readers continue, and appends work again with space", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log, keep_ms: 0, maxFile_bytes: 1024 * 1024 });
+  await using bus = await openSqliteBus({ file: busFile(t), log, keep_ms: 0, maxFile_bytes: 1024 * 1024 });
   const block = { key: "k", value: randomBytes(50_000) };
   let stored = 0;
   const full = await t.throwsAsync(
@@ -150,7 +150,7 @@ test("on a full disk appends fail as a whole, readers continue, and appends work
 });
 
 test("the last record survives restarts, and no offset is assigned twice", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   let offset = 0;
   {
     await using bus = await openSqliteBus({ file, log });
@@ -168,7 +168,7 @@ test("the last record survives restarts, and no offset is assigned twice", async
 });
 
 test("a store whose position is ahead of a new bus file misses no record", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   await bus.append("events", [record("k", "before the store asked")]);
   const { records } = await collect(bus, { group: "g", from: async () => 5000 });
   await until(() => records.length === 1, { what: "what the new file holds" });
@@ -181,7 +181,7 @@ test("a store whose position is ahead of a new bus file misses no record", async
 });
 
 test("a subscription to a damaged file rejects `done`", async (t) => {
-  const file = place(t);
+  const file = busFile(t);
   {
     await using bus = await openSqliteBus({ file, log });
     await bus.append(
@@ -198,7 +198,7 @@ test("a subscription to a damaged file rejects `done`", async (t) => {
 });
 
 test("a full queue refuses appends and accepts later ones", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   const many = Array.from({ length: 50_000 }, () => record("k", "x"));
   const first = bus.append("events", many);
   const error = await t.throwsAsync(bus.append("events", [record("k", "y")]), { instanceOf: LoggiaError });
@@ -210,7 +210,7 @@ test("a full queue refuses appends and accepts later ones", async (t) => {
 });
 
 test("an append whose deadline has passed before its turn is not stored", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   const error = await t.throwsAsync(bus.append("events", [record("k", "late")], { deadline_ms: 0 }), {
     instanceOf: LoggiaError,
   });
@@ -219,7 +219,7 @@ test("an append whose deadline has passed before its turn is not stored", async 
 });
 
 test("appends made during a commit are stored after it, in order", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   const { records } = await collect(bus, { group: "g" });
   const large = bus.append("events", [record("k", "x".repeat(8_000_000))]);
   await new Promise((resolve) => setImmediate(resolve));
@@ -261,7 +261,7 @@ test("a copy requested during a commit waits for its end and contains the earlie
 });
 
 test("transient values are complete at each delivery and empty once the handler has settled", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   await bus.append("events", [record("a", "first"), record("b", "second")]);
   const seen: string[][] = [];
   const kept: BusRecord[] = [];
@@ -287,7 +287,7 @@ test("transient values are complete at each delivery and empty once the handler 
 });
 
 test("records read ahead are discarded when a batch is redelivered, and none is lost", async (t) => {
-  await using bus = await openSqliteBus({ file: place(t), log });
+  await using bus = await openSqliteBus({ file: busFile(t), log });
   const all = Array.from({ length: 40 }, (_, i) => `${i} ${"x".repeat(1_000)}`);
   await bus.append(
     "events",

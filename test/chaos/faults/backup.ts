@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { until } from "../../support/until.ts";
 import type { Fault } from "../chaos.ts";
-import { assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { assertAnswers, measureRecovery_ms, keptFigures, seconds } from "../measure.ts";
 import { LAUNCHER } from "../program.ts";
 import { ADMIN, openScene } from "../scene.ts";
 
@@ -29,7 +29,7 @@ export const backup: Fault = {
       const copy = join(chaos.folder, `copy-${round}`);
       await loggia(["backup", copy, "--api", scene.readers[0].url], { LOGGIA_AS: `${ADMIN.email}:${ADMIN.password}` });
       slowest_ms = Math.max(slowest_ms, performance.now() - start_ms);
-      await backAgain(load.nextAccepted(), "a backup");
+      await measureRecovery_ms(load.nextAccepted(), "a backup");
       await load.stop();
       assertAnswers(load, { unanswered: false });
       assert.ok(ledger.issued > before, "nothing was posted during the backup");

@@ -14,10 +14,10 @@ import {
   answerFigures,
   assertAnswers,
   BACK_LIMIT_MS,
-  backAgain,
+  measureRecovery_ms,
   keptFigures,
   seconds,
-  standstill,
+  settledOffsets,
 } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 
@@ -88,7 +88,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
   const back_ms: number[] = [];
   let message = "";
   for (let round = 0; round < rounds; round++) {
-    await backAgain(load.nextAccepted(), "a start");
+    await measureRecovery_ms(load.nextAccepted(), "a start");
     await start();
     const before = load.failures.get(503) ?? 0;
     await until(() => (load.failures.get(503) ?? 0) > before + 20, { what: "503s on a full disk", timeout_ms: 20_000 });
@@ -99,7 +99,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
     await untilReadiness(postUrl!, 503, ["bus"]);
     await untilReadiness(reader.url, 200, ["bus"]);
     await end();
-    back_ms.push(await backAgain(load.nextAccepted(), "there was room again"));
+    back_ms.push(await measureRecovery_ms(load.nextAccepted(), "there was room again"));
     await scene.fresh();
     for (const url of [postUrl!, reader.url]) await untilReadiness(url, 200, []);
   }
@@ -153,9 +153,9 @@ export const diskElasticsearch: Fault = {
     const block = (flooded: boolean) => flood(url, scene, flooded);
     chaos.stack.defer(() => block(false));
     const load = scene.load({ producers: 16, rate: chaos.full ? 1_000 : 300 });
-    await backAgain(load.nextAccepted(), "the start");
+    await measureRecovery_ms(load.nextAccepted(), "the start");
     await block(true);
-    const covered = await standstill(scene);
+    const covered = await settledOffsets(scene);
     await sleep(chaos.full ? 20_000 : 2_000);
     assert.deepEqual(await scene.covered(), covered, "offsets moved although nothing may be written");
     const lag = await scene.lag();

@@ -5,7 +5,7 @@ import { startBulkProxy, type Pushback } from "../bulk-proxy.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { deadLetters } from "../dead-letters.ts";
 import { send } from "../http.ts";
-import { answerFigures, assertAnswers, backAgain, keptFigures, seconds, standstill } from "../measure.ts";
+import { answerFigures, assertAnswers, measureRecovery_ms, keptFigures, seconds, settledOffsets } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 import { type Flow, startTcpProxy, type TcpProxy } from "../tcp-proxy.ts";
 
@@ -43,7 +43,7 @@ export const pushback: Fault = {
     });
     const pipeline = scene.program("pipeline");
     const load = scene.load({ producers: 16, rate });
-    await backAgain(load.nextAccepted(), "the start");
+    await measureRecovery_ms(load.nextAccepted(), "the start");
     const before = pipeline.usage();
     const lags: number[] = [];
     let most_mb = 0;
@@ -53,7 +53,7 @@ export const pushback: Fault = {
       const waiting = (): number => Math.round(((scene.ledger.accepted - accepted) * DATA_CHARACTERS) / 1_000_000);
       await proxy.set(mode);
       await until(() => (proxy.struck.get(mode) ?? 0) > 0, { what: `a bulk request that meets ${mode}` });
-      const covered = mode === "429-items" ? null : await standstill(scene);
+      const covered = mode === "429-items" ? null : await settledOffsets(scene);
       await sleep(time_ms - 1_000);
       if (lags.length === 0) {
         await until(() => waiting() >= waiting_mb, { what: `${waiting_mb} MB on the bus`, timeout_ms: 240_000 });
@@ -138,14 +138,14 @@ async function strain(
   const load = scene.load({ producers: 32, rate: 200 });
   const back: string[] = [];
   for (const flow of flows) {
-    await backAgain(load.nextAccepted(), "a start");
+    await measureRecovery_ms(load.nextAccepted(), "a start");
     proxy.set(flow);
     const end_ms = performance.now() + time_ms;
     const reads = await readUntil(scene, end_ms);
     assert.deepEqual(reads.wrong, [], `the API answered otherwise than 200 or 503 while the network was ${flow}`);
     proxy.set("open");
     const open_ms = performance.now();
-    const taken_ms = await backAgain(load.nextAccepted(), `the network was ${flow}`);
+    const taken_ms = await measureRecovery_ms(load.nextAccepted(), `the network was ${flow}`);
     back.push(`${flow} ${seconds(taken_ms)}`);
     if (chaos.full) {
       await scene.fresh();

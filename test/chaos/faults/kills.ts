@@ -4,7 +4,7 @@ import { until } from "../../support/until.ts";
 import { between, type Fault } from "../chaos.ts";
 import { untilReadiness } from "../health.ts";
 import { send } from "../http.ts";
-import { answerFigures, assertAnswers, BACK_LIMIT_MS, backAgain, keptFigures, seconds } from "../measure.ts";
+import { answerFigures, assertAnswers, BACK_LIMIT_MS, measureRecovery_ms, keptFigures, seconds } from "../measure.ts";
 import type { Program } from "../program.ts";
 import { openScene, type Scene } from "../scene.ts";
 
@@ -37,7 +37,7 @@ export const killKafka: Fault = {
       if (i === 1) await Promise.all(addresses(scene).map((url) => untilReadiness(url, 503, ["bus"])));
       await sleep(between(500, chaos.full ? 3_000 : 1_000));
       await kafka.restart();
-      backs_ms.push(await backAgain(load.nextAccepted(), "the broker was back"));
+      backs_ms.push(await measureRecovery_ms(load.nextAccepted(), "the broker was back"));
       outages_ms.push(performance.now() - killed_ms);
       chaos.say(`kill ${i}: taken again ${seconds(outages_ms.at(-1)!)} after the kill`);
     }
@@ -202,7 +202,7 @@ export const killEmbedded: Fault = {
     const load = scene.load({ producers: 32, rate: 1_000 });
     const starts_ms: number[] = [];
     for (let i = 0; i < kills; i++) {
-      await backAgain(load.nextAccepted(), "a start");
+      await measureRecovery_ms(load.nextAccepted(), "a start");
       await sleep(between(100, 1_500));
       await program.kill();
       const start_ms = performance.now();
@@ -231,7 +231,7 @@ function terminate(kind: "embedded" | "cluster"): Fault {
       const load = scene.load({ producers: 64 });
       let slowest_ms = 0;
       for (let i = 0; i < times; i++) {
-        await backAgain(load.nextAccepted(), "a start");
+        await measureRecovery_ms(load.nextAccepted(), "a start");
         await sleep(between(300, 1_000));
         const { code, took_ms } = await program.terminate();
         assert.equal(code, 0, `the exit code is ${code}:\n${program.tail()}`);

@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
 import { lettersOf, recordsOf } from "../dead-letters.ts";
 import { send } from "../http.ts";
-import { assertAnswers, backAgain, keptFigures } from "../measure.ts";
+import { assertAnswers, measureRecovery_ms, keptFigures } from "../measure.ts";
 import { PROBE } from "../oracle.ts";
 import { openScene, type Scene } from "../scene.ts";
 
@@ -37,7 +37,7 @@ async function feed(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figures
   const rounds = chaos.full ? 50 : 2;
   const scene = await openScene(chaos, { kind, environment: { LOGGIA_LOG_LEVEL: "fatal" } });
   const load = scene.load({ producers: 8, rate: chaos.full ? 1_000 : 300 });
-  await backAgain(load.nextAccepted(), "the start");
+  await measureRecovery_ms(load.nextAccepted(), "the start");
   const poisons: Poison[] = [];
   await onTopic(scene, kind, async (bus) => {
     for (let i = 0; i < rounds; i++) {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault } from "../chaos.ts";
 import { send } from "../http.ts";
-import { assertAnswers, backAgain, keptFigures, percentile } from "../measure.ts";
+import { assertAnswers, measureRecovery_ms, keptFigures, percentile } from "../measure.ts";
 import { openScene, type Scene } from "../scene.ts";
 
 /** Measurements of one window of time. */
@@ -38,7 +38,7 @@ export const soak: Fault = {
     await scene.fresh();
     await using idle = await startIdleServer();
     const load = scene.load({ producers: 64, rate });
-    await backAgain(load.nextAccepted(), "the start");
+    await measureRecovery_ms(load.nextAccepted(), "the start");
     const windows: Window[] = [];
     const window_ms = (chaos.soak_s * 1000) / WINDOWS;
     for (let i = 0; i < WINDOWS; i++) {

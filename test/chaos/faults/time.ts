@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chaos, Fault, Figures } from "../chaos.ts";
-import { assertAnswers, backAgain, keptFigures, seconds } from "../measure.ts";
+import { assertAnswers, measureRecovery_ms, keptFigures, seconds } from "../measure.ts";
 import { readAll } from "../oracle.ts";
 import { Poller } from "../poller.ts";
 import { send } from "../http.ts";
@@ -184,7 +184,7 @@ async function walk(scene: Scene, { posts, rate }: { posts: number; rate?: numbe
   const { log } = scene.targets[0]!;
   await using poller = new Poller(scene.readers[0], log);
   const load = scene.load({ producers: 64, limit: posts, ...(rate !== undefined && { rate }) });
-  await backAgain(load.nextAccepted(), "the start");
+  await measureRecovery_ms(load.nextAccepted(), "the start");
   await load.done;
   assertAnswers(load, { unanswered: false });
   const verdict = await scene.settle();

@@ -106,7 +106,7 @@ if (realEngines) {
   });
 
   test("words: events written by an earlier release are found beside those of this one", async (t) => {
-    const { old, names } = place(t);
+    const { old, names } = newNamespace(t);
     await putTemplates(client, names, {});
     const own = newLog();
     const [before, after] = [Date.UTC(2031, 4, 1), Date.UTC(2031, 5, 1)].map((moment) =>
@@ -119,7 +119,7 @@ if (realEngines) {
   });
 
   test("words: events that an earlier release wrote into an index of this one are found after a rebuild", async (t) => {
-    const { old, names } = place(t);
+    const { old, names } = newNamespace(t);
     const own = newLog();
     const some = events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: MORNING + i }));
     const upgraded = await openElasticsearchStore({ client, namespace: old, log });
@@ -139,7 +139,7 @@ if (realEngines) {
   });
 
   /** Returns a namespace for a store of the test's own. */
-  function place(t: ExecutionContext) {
+  function newNamespace(t: ExecutionContext) {
     const old = uniqueName("old");
     t.teardown(async () => {
       await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${old}-*` })) });

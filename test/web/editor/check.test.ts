@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { checkQuery } from "../../../src/web/editor/check.ts";
 import { shadesOf } from "../../../src/web/editor/highlight.ts";
 import { blocksOf, examples, readPage } from "../../query/examples.ts";
-import { printQuery, queries, tastes } from "../../query/trees.ts";
+import { printQuery, queries, printStyles } from "../../query/trees.ts";
 
 test("every example of the language's pages is accepted", (t) => {
   t.true(examples().length >= 60);
@@ -53,7 +53,7 @@ test("a fault before an incomplete end is found", (t) => {
 
 test("the rendered text is the typed one, with only the fault marked", (t) => {
   const texts = fc.oneof(
-    fc.tuple(queries, tastes).map(([query, taste]) => printQuery(query, taste)),
+    fc.tuple(queries, printStyles).map(([query, style]) => printQuery(query, style)),
     fc.string(),
   );
   const property = fc.property(texts, fc.nat(), fc.nat(), (text, a, b) => {

@@ -21,17 +21,17 @@ const BY_USER: GroupPlan["by"] = [{ kind: "field", field: "user" }];
 
 if (realEngines) {
   /** One month, and three: each an index with one shard. */
-  const PLACES = [
+  const STORES = [
     { name: "of one shard", months: 1 },
     { name: "of several shards", months: 3 },
-  ].map((place) => ({ ...place, namespace: uniqueName("top"), key: newLog() }));
+  ].map((each) => ({ ...each, namespace: uniqueName("top"), key: newLog() }));
   const events = new Map<LogKey, readonly StoredEvent[]>();
   const stores = new Map<LogKey, Store>();
   let client: Client;
 
   test.before(async (t) => {
     client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
-    for (const { namespace, key, months } of PLACES) {
+    for (const { namespace, key, months } of STORES) {
       const store = await openElasticsearchStore({ client, namespace, log });
       stores.set(key, store);
       const some = Array.from({ length: 5_000 }, (_, i) => eventOf(key, i, months));
@@ -42,7 +42,7 @@ if (realEngines) {
 
   test.after.always(async () => {
     for (const store of stores.values()) await store[Symbol.asyncDispose]();
-    for (const { namespace } of PLACES) {
+    for (const { namespace } of STORES) {
       await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
       await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
     }
@@ -61,7 +61,7 @@ if (realEngines) {
     });
   };
 
-  for (const { name, key, namespace } of PLACES) {
+  for (const { name, key, namespace } of STORES) {
     const plans: Record<string, Partial<GroupPlan>> = {
       "the greatest sums": { aggregates: [SUM], take: 10 },
       "a page of them": { aggregates: [SUM, COUNT], skip: 20, take: 30 },
