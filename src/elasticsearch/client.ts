@@ -4,7 +4,7 @@ import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
 import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
-import { watchSilence } from "./silence.ts";
+import { monitorNodes } from "./node-monitor.ts";
 
 export type ElasticsearchOptions = {
   /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
@@ -19,10 +19,10 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 3000;
 
 /**
- * A client with explicit limits. Once no node has answered for 2 s, reads fail at once until one
- * answers again. Reads go to another node, at most twice, where a connection fails or a node
- * answers 502 to 504; the transport never repeats a 429. Bulk writes are sent once: their sender
- * judges each item and backs off by itself.
+ * Creates a client with explicit limits. Once no node has responded for 2 s, reads fail at once
+ * until one responds again. If a connection fails or a node returns 502 to 504, a read is retried
+ * on another node, at most twice; the transport never retries a 429. Bulk writes are sent once:
+ * the caller handles the result of each item and its own back-off.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
   const { nodes, auth, ca, log } = options;
@@ -32,23 +32,25 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     ...(ca && { tls: { ca } }),
     maxRetries: 2,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // A node that failed is tried again after a while by a real request: the client's own ping asks
-    // for `/`, which not every node has.
+    // A failed node is retried after a delay with a regular request: the client's own ping requests
+    // `/`, which not every node serves.
     resurrectStrategy: "optimistic",
   });
-  const isPatient = (path: string): boolean => path.endsWith("/_bulk") || context.getStore()?.isPatient === true;
-  const silence = watchSilence(client, isPatient);
-  // The one place that all requests pass, whichever method sends them.
+  const failsFast = (path: string): boolean => !path.endsWith("/_bulk") && context.getStore()?.failsFast !== false;
+  const nodeMonitor = monitorNodes(client, failsFast);
+  // All requests of the client pass through this function, whichever method sends them.
   const send = client.transport.request.bind(client.transport) as unknown as Send;
   (client.transport as unknown as { request: Send }).request = async (params, options) => {
-    if (!isPatient(params.path)) silence.requireAnswers();
+    if (failsFast(params.path)) nodeMonitor.requireResponsiveNode();
     const signal = context.getStore()?.signal;
-    // What cleans up behind a question has its own time.
+    // The deadline of a query does not apply to the requests that clean up after it.
     const timed = signal === undefined || params.method === "DELETE" ? options : { ...options, signal };
     try {
       return await send(params, timed);
     } catch (error) {
-      if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) silence.requireAnswers();
+      if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) {
+        nodeMonitor.requireResponsiveNode();
+      }
       throw error;
     }
   };
@@ -64,68 +66,76 @@ type Send = (
   options?: { readonly signal?: AbortSignal },
 ) => Promise<unknown>;
 
-/** The work that a request belongs to. */
-type Work = {
-  /** Fires when it has had its time. */
+/** Context of the operation that a request belongs to. */
+type RequestContext = {
+  /** Fires when the operation's deadline has passed or its client has disconnected. */
   readonly signal?: AbortSignal;
-  /** Whether it rather waits for nodes that do not answer. */
-  readonly isPatient?: boolean;
+  /** False: requests wait for unresponsive nodes until their own timeouts. Default: true */
+  readonly failsFast?: boolean;
 };
 
-const context = new AsyncLocalStorage<Work>();
+const context = new AsyncLocalStorage<RequestContext>();
 
 /**
- * Does long work, which nobody waits for: nodes that do not answer for a while do not end it, but
- * the time-outs of its requests.
+ * Runs a background operation whose requests wait for unresponsive nodes until their own timeouts,
+ * instead of failing after 2 s.
  */
-export function outlastSilence<T>(work: () => Promise<T>): Promise<T> {
-  return context.run({ isPatient: true }, work);
+export function withoutFailFast<T>(work: () => Promise<T>): Promise<T> {
+  return context.run({ failsFast: false }, work);
 }
 
 /**
- * Gives all requests of `work` this much time together: one question may take many, and each begins
- * with a time of its own. The cluster gives up what nobody waits for any more.
- * @param gone fires when the client has left: it ends the work as well
- * @throws LoggiaError where that was not enough: `store_unavailable`, or `overloaded` where it was
- * not the cluster; {@link ClientGone}
+ * Runs `work` with one timeout for all its requests together: a query may send many requests, and
+ * each alone has only the client's timeout. Elasticsearch cancels the requests that are aborted.
+ * @param gone fires when the client has disconnected, which aborts the work as well
+ * @throws LoggiaError after the timeout: `store_unavailable` if a request was pending, otherwise
+ * `overloaded`; {@link ClientGone}
  */
-export async function inTime<T>(time_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
-  const hasLeft = (): boolean => gone?.aborted === true;
-  if (hasLeft()) throw new ClientGone();
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(tookTooLong(time_ms)), time_ms);
-  const signal = gone === undefined ? late.signal : AbortSignal.any([late.signal, gone]);
+export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+  const isGone = (): boolean => gone?.aborted === true;
+  if (isGone()) throw new ClientGone();
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(tookTooLong(timeout_ms)), timeout_ms);
+  const signal = gone === undefined ? timeout.signal : AbortSignal.any([timeout.signal, gone]);
   try {
     return await context.run({ signal }, work);
   } catch (error) {
-    if (hasLeft()) throw new ClientGone();
-    if (!late.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
-    throw new LoggiaError("store_unavailable", "Elasticsearch did not answer in time", { cause: error });
+    if (isGone()) throw new ClientGone();
+    if (!timeout.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
+    throw new LoggiaError("store_unavailable", "Elasticsearch did not respond in time", { cause: error });
   } finally {
     clearTimeout(timer);
   }
 }
 
-function tookTooLong(time_ms: number): LoggiaError {
+function tookTooLong(timeout_ms: number): LoggiaError {
   return new LoggiaError(
     "overloaded",
-    `The query took longer than ${time_ms / 1000} s: narrow it, for example by time`,
+    `The query took longer than ${timeout_ms / 1000} s: narrow it, for example by time`,
   );
 }
 
 /**
- * Ends work of our own that {@link inTime} gave up, as it ends requests. @throws LoggiaError, or
- * what {@link inTime} makes {@link ClientGone} of
+ * Throws if {@link withTimeout} has aborted the current operation: ends computation in this
+ * process as the signal ends requests.
+ * @throws LoggiaError after the timeout; the signal's reason if the client has disconnected, which
+ * {@link withTimeout} turns into {@link ClientGone}
  */
-export function throwIfGivenUp(): void {
+export function throwIfAborted(): void {
   context.getStore()?.signal?.throwIfAborted();
 }
 
-/** Every answer of Elasticsearch names the product in a header; a proxy that answers for it, with 5xx, does not. */
-const FOREIGN = "gave an answer that is not Elasticsearch's: check the address";
-const REFUSED_401 = "refused the configured credentials (401)";
+/**
+ * Every response of Elasticsearch names the product in a header. The 5xx of a proxy in front of it
+ * do not.
+ */
+const FOREIGN = "returned a response that is not Elasticsearch's: check the address";
+const REFUSED_401 = "rejected the configured credentials (401)";
 
-/** @throws LoggiaError `store_unavailable` where no node answers within 3 s, or none accepts the credentials */
+/**
+ * Checks that the cluster can be used.
+ * @throws LoggiaError `store_unavailable` if no node responds within 3 s or accepts the credentials
+ */
 export async function pingElasticsearch(client: Client): Promise<void> {
   try {
     await client.cluster.health(
@@ -133,29 +143,31 @@ export async function pingElasticsearch(client: Client): Promise<void> {
       { requestTimeout: PING_TIMEOUT_MS, maxRetries: 1 },
     );
   } catch (error) {
-    // Credentials that are limited to our indices may not ask for the cluster's health; the node is there all the same.
+    // Credentials that are limited to the service's indices may not read the cluster's health, but
+    // the response shows that the node is reachable.
     if (error instanceof errors.ResponseError && error.statusCode === 403) return;
     throw translateElasticsearchError(error);
   }
 }
 
 /**
- * What a failed request means to a caller: `store_unavailable` where the cluster is away, busy or
- * refuses our credentials, with the node's address. A request that the cluster finds wrong is a
- * fault of ours: `internal_error`.
+ * Translates a client error into a {@link LoggiaError}: `store_unavailable`, with the node's
+ * address, if the cluster is unreachable, overloaded or rejects the credentials; `internal_error`
+ * for a request that the cluster rejects as invalid, which is a bug of this service.
  */
 export function translateElasticsearchError(error: unknown): LoggiaError {
   if (error instanceof LoggiaError) return error;
   if (!(error instanceof errors.ElasticsearchClientError)) {
-    return new LoggiaError("internal_error", `Talking to Elasticsearch failed: ${messageOf(error)}`, { cause: error });
+    const message = `The request to Elasticsearch failed: ${messageOf(error)}`;
+    return new LoggiaError("internal_error", message, { cause: error });
   }
   const where = `Elasticsearch at ${nodeOf(error) ?? "its configured address"}`;
   const unavailable = (what: string) => new LoggiaError("store_unavailable", `${where} ${what}`, { cause: error });
-  if (error instanceof errors.TimeoutError) return unavailable("did not answer in time");
+  if (error instanceof errors.TimeoutError) return unavailable("did not respond in time");
   if (error instanceof errors.ConnectionError || error instanceof errors.NoLivingConnectionsError) {
     return unavailable(`cannot be reached: ${connectionFault(error)}`);
   }
-  if (error instanceof errors.RequestAbortedError) return unavailable("was not waited for");
+  if (error instanceof errors.RequestAbortedError) return unavailable("did not respond before the request was aborted");
   if (error instanceof errors.ProductNotSupportedError || error instanceof errors.DeserializationError) {
     return unavailable(FOREIGN);
   }
@@ -163,16 +175,16 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
     return new LoggiaError("internal_error", `${where}: ${error.message}`, { cause: error });
   }
   const status = error.statusCode ?? 0;
-  // Whatever asks for credentials in front of a cluster, its own security or a proxy, need not name the product.
-  if (status === 401) return unavailable(isAnonymous(error) ? "asks for credentials (401)" : REFUSED_401);
-  // An index that is being replaced and a disk past its flood stage answer so: without the
-  // product's name, and with a status that means something else everywhere else.
-  if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`takes no writes: ${reasonOf(error)}`);
+  // A 401, from Elasticsearch's security or from a proxy, need not name the product.
+  if (status === 401) return unavailable(isAnonymous(error) ? "requires credentials (401)" : REFUSED_401);
+  // Returned for an index that is being replaced and a disk past its flood stage: without the
+  // product's name, and with a status that otherwise means something else.
+  if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`rejects writes: ${reasonOf(error)}`);
   if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
-  if (status === 403) return unavailable("refused the configured credentials (403)");
+  if (status === 403) return unavailable("rejected the configured credentials (403)");
   if (status === 429) return unavailable("is overloaded (429)");
-  if (status === 408 || status >= 500) return unavailable(`answered ${status}: ${reasonOf(error)}`);
-  return new LoggiaError("internal_error", `${where} answered ${status}: ${reasonOf(error)}`, { cause: error });
+  if (status === 408 || status >= 500) return unavailable(`returned ${status}: ${reasonOf(error)}`);
+  return new LoggiaError("internal_error", `${where} returned ${status}: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Runs a request and translates its error. */
@@ -184,7 +196,7 @@ export async function translated<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The first reason in an error's answer that says more than that all shards failed. */
+/** Returns the first reason in an error response that is more specific than "all shards failed". */
 export function reasonOf(error: InstanceType<typeof errors.ResponseError>): string {
   const cause = (error.body as { error?: ErrorCause } | undefined)?.error;
   if (cause === undefined || typeof cause !== "object") return error.message.replaceAll(/\s+/g, " ").slice(0, 200);
@@ -199,7 +211,7 @@ function isBlocked(error: InstanceType<typeof errors.ResponseError>): boolean {
 
 type ErrorCause = { type?: string; reason?: string; root_cause?: ErrorCause[] };
 
-/** The address of the node that an error came from, without credentials. */
+/** Returns the address, without credentials, of the node that an error came from. */
 function nodeOf(error: Error): string | null {
   const { meta } = error as { meta?: { meta?: { connection?: { url?: URL | string } | null } } };
   const url = meta?.meta?.connection?.url;
@@ -207,20 +219,22 @@ function nodeOf(error: Error): string | null {
 }
 
 /**
- * Whether the request that failed went without credentials; the client tells that they went along,
- * never what they are.
+ * Whether the failed request was sent without credentials. The client's error shows that the header
+ * was set, never its value.
  */
 function isAnonymous(error: InstanceType<typeof errors.ResponseError>): boolean {
   const { headers } = error.meta.meta.request.params as { headers?: Record<string, unknown> };
   return headers?.["authorization"] === undefined;
 }
 
-/** Why a connection failed, in one line. */
+/** Returns the reason for a failed connection, in one line. */
 function connectionFault(error: Error): string {
   const reason = error.message.replaceAll(/\s+/g, " ").trim();
   const isTls = nodeOf(error)?.startsWith("https:") === true;
-  if (isTls && reason.includes("wrong version number")) return "it speaks no TLS; http:// is without";
-  if (!isTls && reason.startsWith("other side closed")) return "it closed the connection; it may require https://";
+  if (isTls && reason.includes("wrong version number")) return "the node does not use TLS; use http://";
+  if (!isTls && reason.startsWith("other side closed")) {
+    return "the node closed the connection; it may require https://";
+  }
   return certificateFault(reason, "ELASTICSEARCH_CA_FILE") ?? reason;
 }
 

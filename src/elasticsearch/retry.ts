@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Delays until an index that was made a moment ago can be read, in milliseconds: 3 s in all. A
- * cluster that has much to do takes more than one of them to make its shard ready.
+ * Delays of retries while a new index cannot be read yet, in milliseconds: 3 s in total. A cluster
+ * under load needs more than one of them to allocate the shard.
  */
 export const NEW_INDEX_DELAYS_MS = [50, 100, 200, 400, 750, 1500] as const;
 
 /**
- * Repeats a request that fails for a reason that passes by itself, after each of the delays.
- * @throws what the request throws for another reason, or after the last delay
+ * Retries a request after each of the delays while it fails with a transient error.
+ * @throws the request's error if it is not transient, or after the last delay
  */
 export async function retryWhile<T>(
-  isPassing: (error: unknown) => boolean,
+  isTransient: (error: unknown) => boolean,
   delays_ms: readonly number[],
   request: () => Promise<T>,
 ): Promise<T> {
@@ -19,7 +19,7 @@ export async function retryWhile<T>(
     try {
       return await request();
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       await sleep(delay_ms);
     }
   }

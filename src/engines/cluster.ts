@@ -6,7 +6,7 @@ import { sharedMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
-import { readTime } from "../elasticsearch/time.ts";
+import { readClusterTime } from "../elasticsearch/time.ts";
 import { quotaOwnerOf } from "../ratelimit/quota-owner.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
@@ -32,7 +32,7 @@ export async function openCluster(
   const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(
-    await openClock({ marks: clockMarks, shared: true, holds, log, witness: () => readTime(client) }),
+    await openClock({ marks: clockMarks, shared: true, holds, log, witness: () => readClusterTime(client) }),
   );
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(

@@ -157,5 +157,8 @@ test("a server other than Elasticsearch is reported in one line", async (t) => {
     KAFKA_BROKERS: "127.0.0.1:1",
   });
   t.is(await ended, 1);
-  t.is(seen.err, `loggia: Elasticsearch at ${url} gave an answer that is not Elasticsearch's: check the address\n`);
+  t.is(
+    seen.err,
+    `loggia: Elasticsearch at ${url} returned a response that is not Elasticsearch's: check the address\n`,
+  );
 });

@@ -7,7 +7,7 @@ import { pino } from "pino";
 
 import {
   createElasticsearchClient,
-  inTime,
+  withTimeout,
   pingElasticsearch,
   translated,
   translateElasticsearchError,
@@ -67,14 +67,14 @@ test("many requests share one time limit, and clean-up requests after it are sti
     }
   };
   const error = await t.throwsAsync(
-    translated(() => inTime(350, pages)),
+    translated(() => withTimeout(350, pages)),
     { instanceOf: LoggiaError },
   );
-  t.like(error, { code: "store_unavailable", message: "Elasticsearch did not answer in time" });
+  t.like(error, { code: "store_unavailable", message: "Elasticsearch did not respond in time" });
   t.true(asked.length < 10, `${asked.length} requests`);
   t.is(asked.at(-1), "DELETE");
   await client.search({ index: "any" });
-  t.deepEqual(await inTime(10_000, async () => client.search({ index: "any" })), {});
+  t.deepEqual(await withTimeout(10_000, async () => client.search({ index: "any" })), {});
 });
 
 test("an unreachable node is reported with its address and the error", async (t) => {
@@ -96,13 +96,13 @@ test("credentials never occur in a message", async (t) => {
 
 const elastic = { "x-elastic-product": "Elasticsearch" };
 const answers: readonly [status: number, headers: Record<string, string>, code: string, message: RegExp][] = [
-  [400, elastic, "internal_error", /answered 400: some_exception: no reason/],
-  [401, elastic, "store_unavailable", /asks for credentials \(401\)/],
-  [401, {}, "store_unavailable", /asks for credentials \(401\)/],
+  [400, elastic, "internal_error", /returned 400: some_exception: no reason/],
+  [401, elastic, "store_unavailable", /requires credentials \(401\)/],
+  [401, {}, "store_unavailable", /requires credentials \(401\)/],
   [429, elastic, "store_unavailable", /is overloaded \(429\)/],
-  [500, elastic, "store_unavailable", /answered 500: some_exception: no reason/],
-  [503, elastic, "store_unavailable", /answered 503: some_exception: no reason/],
-  [200, {}, "store_unavailable", /gave an answer that is not Elasticsearch's/],
+  [500, elastic, "store_unavailable", /returned 500: some_exception: no reason/],
+  [503, elastic, "store_unavailable", /returned 503: some_exception: no reason/],
+  [200, {}, "store_unavailable", /returned a response that is not Elasticsearch's/],
 ];
 
 for (const [status, headers, code, message] of answers) {
@@ -126,7 +126,7 @@ for (const status of [403, 429]) {
     const client = createElasticsearchClient({ nodes: [await serverOf(t, status, elastic, error)], log });
     await t.throwsAsync(
       translated(() => client.index({ index: "any", document: {} })),
-      { code: "store_unavailable", message: /takes no writes: .*flood-stage watermark$/ },
+      { code: "store_unavailable", message: /rejects writes: .*flood-stage watermark$/ },
     );
   });
 }
@@ -143,7 +143,7 @@ test("a request that waits too long is unavailable, not internal", async (t) => 
   const client = createElasticsearchClient({ nodes: [url], log });
   await t.throwsAsync(
     translated(() => client.search({ index: "any" }, { requestTimeout: 50 })),
-    { code: "store_unavailable", message: `Elasticsearch at ${url} did not answer in time` },
+    { code: "store_unavailable", message: `Elasticsearch at ${url} did not respond in time` },
   );
 });
 

@@ -89,10 +89,10 @@ real("password and API key are read from files, or an API key from its variable"
 
 real("wrong and missing credentials are reported in one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
-  const wrong = "refused the configured credentials (401)";
+  const wrong = "rejected the configured credentials (401)";
   await refuses(t, url, { ...trusted(), ...user, ELASTICSEARCH_PASSWORD: "Wr0ng-Se3ret" }, wrong);
   await refuses(t, url, { ...trusted(), ELASTICSEARCH_API_KEY: "Wr0ng-Se3ret" }, wrong);
-  await refuses(t, url, trusted(), "asks for credentials (401)");
+  await refuses(t, url, trusted(), "requires credentials (401)");
 });
 
 real("a certificate of an untrusted authority is reported in one line", async (t) => {
@@ -105,8 +105,8 @@ real("a certificate of an untrusted authority is reported in one line", async (t
 
 real("http to a node with TLS, and https to one without, are reported in one line", async (t) => {
   const { url } = await guardElasticsearch(t, certificate);
-  const closed = "cannot be reached: it closed the connection; it may require https://";
+  const closed = "cannot be reached: the node closed the connection; it may require https://";
   await refuses(t, url.replace("https:", "http:"), user, closed);
   const bare = elasticsearchUrl().replace("http:", "https:");
-  await refuses(t, bare, { ...trusted(), ...user }, "cannot be reached: it speaks no TLS; http:// is without");
+  await refuses(t, bare, { ...trusted(), ...user }, "cannot be reached: the node does not use TLS; use http://");
 });

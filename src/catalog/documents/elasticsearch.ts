@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
 
-import { outlastSilence, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { withoutFailFast, translateElasticsearchError } from "../../elasticsearch/client.ts";
 import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
@@ -65,7 +65,7 @@ export async function openElasticsearchDocuments(options: {
 }): Promise<ElasticsearchDocuments> {
   const { client, name = "catalog", overlap_ms = OVERLAP_MS, lost } = options;
   const index = `${options.namespace}-${name}`;
-  const prepare = (): Promise<string> => translated(index, () => outlastSilence(() => prepareIndex(client, index)));
+  const prepare = (): Promise<string> => translated(index, () => withoutFailFast(() => prepareIndex(client, index)));
   let alias = await prepare();
   const run = async <T>(work: (alias: string) => Promise<T>): Promise<T> => {
     const used = alias;

@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { inTime } from "../../elasticsearch/client.ts";
+import { withTimeout } from "../../elasticsearch/client.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow, LogKey, UserId } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
@@ -134,7 +134,7 @@ export async function marksAmong(
 ): Promise<ReadonlyMap<EventId, Annotations> | null> {
   try {
     const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
-    const answer = await inTime(LOOKUP_TIMEOUT_MS, () =>
+    const answer = await withTimeout(LOOKUP_TIMEOUT_MS, () =>
       search({
         query,
         size: MAX_ANNOTATIONS,

@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 
 import { callerGone } from "../../caller-context.ts";
 import {
-  inTime,
-  outlastSilence,
+  withTimeout,
+  withoutFailFast,
   pingElasticsearch,
   translated,
   translateElasticsearchError,
@@ -78,7 +78,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   }
   let names = namesIn(namespace);
   try {
-    await outlastSilence(async () => {
+    await withoutFailFast(async () => {
       await putTemplates(client, names, options);
       names = { ...names, wordless: await wordlessIndices(client, names) };
       names = { ...names, earlier: await earlierIndices(client, names) };
@@ -128,11 +128,11 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
     deleteExpired: (expiry, signal) => {
       recovery.check();
-      return translated(() => outlastSilence(() => deleteExpired({ client, names, beforeRemoval }, expiry, signal)));
+      return translated(() => withoutFailFast(() => deleteExpired({ client, names, beforeRemoval }, expiry, signal)));
     },
-    reclassify: (piece) => changed(() => outlastSilence(() => reclassify(client, names, piece))),
+    reclassify: (piece) => changed(() => withoutFailFast(() => reclassify(client, names, piece))),
     rebuild: (options) =>
-      translated(() => outlastSilence(() => rebuild({ client, names, columns, log }, options))).catch(
+      translated(() => withoutFailFast(() => rebuild({ client, names, columns, log }, options))).catch(
         (error: unknown) => {
           recovery.check();
           throw options.signal.aborted ? options.signal.reason : error;
@@ -149,7 +149,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
 
 /** Runs a query of a caller within the time limit, however many requests it takes. */
 function question<T>(ask: () => Promise<T>): Promise<T> {
-  return translated(() => inTime(QUESTION_MS, ask, callerGone()));
+  return translated(() => withTimeout(QUESTION_MS, ask, callerGone()));
 }
 
 /** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */

@@ -1,11 +1,11 @@
-import { throwIfGivenUp } from "../../../elasticsearch/client.ts";
+import { throwIfAborted } from "../../../elasticsearch/client.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
 
 /** Tests records one by one, and yields the thread in between. */
 export class YieldingTest<Row> {
   readonly #test: RecordTest<Row>;
-  readonly #yielder = new Yielder(throwIfGivenUp);
+  readonly #yielder = new Yielder(throwIfAborted);
 
   constructor(test: RecordTest<Row>) {
     this.#test = test;
@@ -13,7 +13,7 @@ export class YieldingTest<Row> {
 
   /**
    * Returns whether a record meets the condition.
-   * @throws LoggiaError `overloaded` if the query's time is up; also if its client has disconnected
+   * @throws LoggiaError `overloaded` after the query's timeout; also throws if its client has disconnected
    */
   holds(row: Row): boolean | Promise<boolean> {
     const steps = this.#test.prepare(row);

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 
-import { createElasticsearchClient, outlastSilence, translated } from "../../src/elasticsearch/client.ts";
+import { createElasticsearchClient, withoutFailFast, translated } from "../../src/elasticsearch/client.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
 import { elasticsearchUrl, realEngines } from "../support/engines.ts";
 import { environmentOf, get, LOG, post, startService } from "../support/service.ts";
@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
 
 const log = pino({ level: "silent" });
 const real = realEngines ? test : test.skip;
-const SILENT = { code: "store_unavailable", message: /has not answered for 2 s$/ };
+const UNRESPONSIVE = { code: "store_unavailable", message: /has not responded for 2 s$/ };
 
 async function proxyOf(t: ExecutionContext) {
   const proxy = await startTcpProxy(elasticsearchUrl().replace("http://", ""));
@@ -35,32 +35,32 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start_ms;
 }
 
-real("once no node answers, reads fail at once until one answers again", async (t) => {
+real("once no node responds, reads fail at once until one responds again", async (t) => {
   const proxy = await proxyOf(t);
   const { client, read } = clientOf(t, [proxy.url]);
   await read();
   proxy.set("stalled");
-  const first_ms = await timeOf(() => t.throwsAsync(read(), SILENT));
+  const first_ms = await timeOf(() => t.throwsAsync(read(), UNRESPONSIVE));
   const next_ms = await timeOf(async () => {
-    for (let i = 0; i < 20; i++) await t.throwsAsync(read(), SILENT);
+    for (let i = 0; i < 20; i++) await t.throwsAsync(read(), UNRESPONSIVE);
   });
   t.true(next_ms < first_ms / 2, `20 took ${next_ms} ms, the first ${first_ms} ms`);
   const written = client.bulk({ operations: [{ delete: { _index: "none-0", _id: "none" } }] });
-  const patient = outlastSilence(read);
-  await t.throwsAsync(read(), SILENT);
+  const waiting = withoutFailFast(read);
+  await t.throwsAsync(read(), UNRESPONSIVE);
   proxy.set("open");
-  await t.notThrowsAsync(() => Promise.all([written, patient]), "they waited for the node");
+  await t.notThrowsAsync(() => Promise.all([written, waiting]), "they waited for the node");
   await until(
     () =>
       read().then(
         () => true,
         () => false,
       ),
-    { what: "a read to be answered" },
+    { what: "a read to succeed" },
   );
 });
 
-real("while another node answers, one that does not fails no read and gets none", async (t) => {
+real("while another node responds, an unresponsive one fails no read and gets none", async (t) => {
   let asked = 0;
   // Checks whether the node is back are not reads.
   const frozen = createServer(({ method }) => void (asked += method === "HEAD" ? 0 : 1)).listen(0, "127.0.0.1");
@@ -72,13 +72,13 @@ real("while another node answers, one that does not fails no read and gets none"
   const well = await proxyOf(t);
   const { read } = clientOf(t, [`http://127.0.0.1:${(frozen.address() as AddressInfo).port}`, well.url]);
   await Promise.all([read(), read(), read(), read()]);
-  t.true(asked > 0, "it was asked before it was known to be silent");
+  t.true(asked > 0, "it got requests before it was known to be unresponsive");
   const before = asked;
   await Promise.all(Array.from({ length: 20 }, read));
   t.is(asked, before);
 });
 
-real("a node that takes long over one query is not given up", async (t) => {
+real("a node that is slow to respond to one query stays in use", async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let probes = 0;
   const pass = async (incoming: IncomingMessage, response: ServerResponse) => {

@@ -1,0 +1,159 @@
+import { errors } from "@elastic/elasticsearch";
+import type { Client } from "@elastic/elasticsearch";
+
+import { LoggiaError } from "../errors.ts";
+
+const TICK_MS = 500;
+/** The first tick may follow a request immediately, so five ticks are between 2 and 2.5 s. */
+const UNRESPONSIVE_TICKS = 5;
+const PROBE_TIMEOUT_MS = 2_000;
+const NO_RESPONSE = "has not responded for 2 s";
+
+type Pool = Client["connectionPool"];
+type Connection = Pool["connections"][number];
+type Options = { readonly signal?: AbortSignal; readonly timeout?: number };
+type Send = (params: object, options: Options) => Promise<unknown>;
+
+/** A node and its pending requests. */
+type Node = {
+  readonly connection: Connection;
+  readonly send: Send;
+  /** Aborts a pending request that fails fast, so that it can go to another node. */
+  readonly aborts: Set<() => void>;
+  /** Number of pending requests that wait until their own timeouts. */
+  waiting: number;
+  /** Whether the node has responded since the last tick. */
+  hasResponded: boolean;
+  /** Ticks in a row without a response. */
+  ticks: number;
+  isProbed: boolean;
+};
+
+export type NodeMonitor = {
+  /** @throws LoggiaError `store_unavailable` if no node has responded for 2 s */
+  requireResponsiveNode(): void;
+};
+
+/**
+ * Distinguishes nodes that respond slowly from nodes that do not respond at all. While requests are
+ * pending, all nodes are probed. A node that responds to nothing for 2 s, probes included, gets no
+ * further requests until it responds to a probe: its reads go to another node, or fail.
+ *
+ * The time without a response is counted in ticks of a timer, so that a delay of this process's
+ * own event loop does not count.
+ *
+ * @param failsFast whether a request sent now fails on an unresponsive node; otherwise it waits
+ * until its own timeout
+ */
+export function monitorNodes({ connectionPool: pool }: Client, failsFast: (path: string) => boolean): NodeMonitor {
+  const nodes: Node[] = pool.connections.map((connection) => {
+    const send = connection.request.bind(connection) as unknown as Send;
+    return { connection, send, aborts: new Set(), waiting: 0, hasResponded: false, ticks: 0, isProbed: false };
+  });
+  let timer: NodeJS.Timeout | null = null;
+
+  function recordResponse(node: Node): void {
+    if (isUnresponsive(node)) pool.markAlive(node.connection);
+    node.hasResponded = true;
+    node.ticks = 0;
+  }
+
+  async function probe(node: Node): Promise<void> {
+    if (node.isProbed) return;
+    node.isProbed = true;
+    try {
+      await node.send(...PROBE);
+      recordResponse(node);
+    } catch {
+      // The next tick counts the missing response.
+    } finally {
+      node.isProbed = false;
+    }
+  }
+
+  function tick(): void {
+    const isSuspect = nodes.some((node) => node.ticks > 0 || (!node.hasResponded && hasPending(node)));
+    if (!isSuspect && !nodes.some(hasPending)) {
+      clearInterval(timer!);
+      timer = null;
+    }
+    for (const node of nodes) {
+      if (isSuspect && !node.hasResponded) {
+        node.ticks += 1;
+        void probe(node);
+      }
+      node.hasResponded = false;
+    }
+    for (const { aborts } of nodes.filter(isUnresponsive)) for (const abort of aborts) abort();
+  }
+
+  /**
+   * A ConnectionError makes the client retry on another node. If no node responds, a retry would
+   * only add a delay.
+   */
+  const noResponse = (): Error =>
+    nodes.every(isUnresponsive) ? new errors.RequestAbortedError(NO_RESPONSE) : new errors.ConnectionError(NO_RESPONSE);
+
+  async function sendAndWait(node: Node, params: object, options: Options): Promise<unknown> {
+    node.waiting += 1;
+    try {
+      return await node.send(params, options);
+    } finally {
+      node.waiting -= 1;
+    }
+  }
+
+  async function sendFailFast(node: Node, params: object, options: Options): Promise<unknown> {
+    if (isUnresponsive(node)) throw noResponse();
+    const controller = new AbortController();
+    let isNodeUnresponsive = false;
+    const abort = (): void => {
+      isNodeUnresponsive = true;
+      controller.abort();
+    };
+    const forwardAbort = (): void => controller.abort();
+    options.signal?.addEventListener("abort", forwardAbort, { once: true });
+    node.aborts.add(abort);
+    try {
+      return await node.send(params, { ...options, signal: controller.signal });
+    } catch (error) {
+      throw isNodeUnresponsive ? noResponse() : error;
+    } finally {
+      node.aborts.delete(abort);
+      options.signal?.removeEventListener("abort", forwardAbort);
+    }
+  }
+
+  for (const node of nodes) {
+    const request = async (params: { readonly path: string }, options: Options): Promise<unknown> => {
+      timer ??= setInterval(tick, TICK_MS).unref();
+      const send = failsFast(params.path) ? sendFailFast : sendAndWait;
+      const response = await send(node, params, options);
+      recordResponse(node);
+      return response;
+    };
+    (node.connection as unknown as { request: typeof request }).request = request;
+  }
+
+  return {
+    requireResponsiveNode() {
+      if (!nodes.every(isUnresponsive)) return;
+      const names = nodes.map(({ connection }) => connection.url.origin).join(", ");
+      throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${NO_RESPONSE}`);
+    },
+  };
+}
+
+/** The request of a probe. Any response counts: not every node serves this path. */
+const PROBE = [
+  { method: "HEAD", path: "/" },
+  { timeout: PROBE_TIMEOUT_MS, requestId: "probe", name: "probe", context: null },
+] as const;
+
+function isUnresponsive({ ticks }: Node): boolean {
+  return ticks >= UNRESPONSIVE_TICKS;
+}
+
+function hasPending({ aborts, waiting }: Node): boolean {
+  return aborts.size > 0 || waiting > 0;
+}
