@@ -9,7 +9,7 @@ import { type BusKeep, readBusKeep } from "./settings/bus-keep.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
-import { defaultMemory, LEAST_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
+import { defaultMemory, MIN_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
 import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
 
@@ -123,7 +123,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
 function readMemory(value: string): MemoryShares {
   const bytes = value === "" ? defaultMemory() : parseMemory(value);
   if (bytes === null) {
-    throw wrong("LOGGIA_MEMORY", value, `a number and MB or GB, such as 512MB, from ${LEAST_MEMORY / 2 ** 20}MB on`);
+    throw wrong("LOGGIA_MEMORY", value, `a number and MB or GB, such as 512MB, from ${MIN_MEMORY / 2 ** 20}MB on`);
   }
   return shareMemory(bytes);
 }

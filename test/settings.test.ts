@@ -5,7 +5,7 @@ import test from "ava";
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/ratelimit/rate-limiter.ts";
 import { readSettings } from "../src/settings.ts";
-import { defaultMemory, LEAST_MEMORY, shareMemory } from "../src/settings/memory.ts";
+import { defaultMemory, MIN_MEMORY, shareMemory } from "../src/settings/memory.ts";
 import { SETTINGS } from "../src/settings/table.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
@@ -33,7 +33,7 @@ test("brokers and nodes select a cluster, with several addresses each", (t) => {
 test("memory defaults to a third of the machine and at most 1 GB, and its shares fit into it", (t) => {
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
-  for (const bytes of [LEAST_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
+  for (const bytes of [MIN_MEMORY, defaultMemory(), 2 ** 30, 2 ** 34]) {
     const { store_mb, heapLimit_mb, waiting_mb, filters_mb, answers_mb } = shareMemory(bytes);
     // Objects get 64 MB and a fifth of the memory above 240 MB.
     const heap_mb = 64 + Math.floor((bytes / 2 ** 20 - 240) * 0.2);
@@ -41,7 +41,7 @@ test("memory defaults to a third of the machine and at most 1 GB, and its shares
     t.true(Math.min(store_mb, heap_mb, waiting_mb, filters_mb, answers_mb) >= 16);
     t.true(store_mb + heap_mb + waiting_mb + filters_mb < bytes / 2 ** 20);
   }
-  t.true(defaultMemory() >= LEAST_MEMORY && defaultMemory() <= 2 ** 30);
+  t.true(defaultMemory() >= MIN_MEMORY && defaultMemory() <= 2 ** 30);
   t.deepEqual(readSettings({}).memory, shareMemory(defaultMemory()));
   for (const wrong of ["512", "0GB", "1.5GB", "447MB", "many", "-1GB"]) {
     t.throws(() => readSettings({ LOGGIA_MEMORY: wrong }), {
@@ -219,14 +219,14 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_SMTP: "smtp://h" }, /^LOGGIA_SMTP \(or LOGGIA_SMTP_FILE\) is set and LOGGIA_MAIL_FROM is not/],
   [{ LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_MAIL_FROM is set and LOGGIA_SMTP is not/],
   [{ LOGGIA_SMTP: "smtp://h", LOGGIA_MAIL_FROM: "a@b, c@d" }, /^LOGGIA_MAIL_FROM is "a@b, c@d"; allowed: loggia@/],
-  [{ LOGGIA_SMTP: "smtp://u@h", LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_SMTP gives one of user and password/],
+  [{ LOGGIA_SMTP: "smtp://u@h", LOGGIA_MAIL_FROM: "l@example.org" }, /^LOGGIA_SMTP has a user or a password only/],
   [{ KAFKA_BROKERS: "k:9092" }, /^KAFKA_BROKERS is set and ELASTICSEARCH_URL is not/],
   [{ ELASTICSEARCH_URL: "http://e:9200" }, /^ELASTICSEARCH_URL is set and KAFKA_BROKERS is not/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "e:9200" }, /^ELASTICSEARCH_URL is "e:9200"; allowed: addresses such as http/],
-  [{ ...CLUSTER, ELASTICSEARCH_URL: "http://u:p@e:9200" }, /^ELASTICSEARCH_URL holds credentials/],
+  [{ ...CLUSTER, ELASTICSEARCH_URL: "http://u:p@e:9200" }, /^ELASTICSEARCH_URL contains credentials/],
   [{ ...CLUSTER, KAFKA_SASL: "plain" }, /^KAFKA_SASL is set, so KAFKA_USERNAME and KAFKA_PASSWORD/],
   [{ ...CLUSTER, KAFKA_USERNAME: "x" }, /KAFKA_SASL is not; set it/],
-  [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /go together/],
+  [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /must both be set/],
   [
     { ...CLUSTER, ELASTICSEARCH_CA_FILE: import.meta.filename },
     /^ELASTICSEARCH_CA_FILE is "[^"]+settings.test.ts"; allowed: a file of certificates in PEM, which this one is not$/,

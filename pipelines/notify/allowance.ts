@@ -28,7 +28,7 @@ export function take(allowance: Allowance, now_ms: number, limit: number): { ver
   return today.told ? { verdict: "spent", after: today } : { verdict: "limit", after: { ...today, told: true } };
 }
 
-/** Returns what was taken on a day for a mail that did not go out. */
+/** Undoes {@link take} for a mail that was not sent, unless a new day has begun. */
 export function giveBack(allowance: Allowance, verdict: Verdict, taken_ms: number): Allowance {
   if (allowance.day !== dayOf(taken_ms)) return allowance;
   if (verdict === "limit") return { ...allowance, told: false };

@@ -106,7 +106,7 @@ function advance(mark: Mark | undefined, { id, origin: { offset, line } }: Notic
   if (mark === undefined) return { offset, line, id };
   const isAhead = offset > mark.offset || (offset === mark.offset && line > mark.line);
   if (isAhead) return { offset, line, id: id > mark.id ? id : mark.id };
-  // Behind the mark, but accepted after everything before it: the topic was lost and started again.
+  // Behind the mark, but accepted later than all before it: the topic was lost and recreated.
   return acceptedAt(id) > acceptedAt(mark.id) + CLOCKS_DIFFER_MS ? { offset, line, id } : mark;
 }
 
@@ -152,7 +152,7 @@ export function doubt(digest: Digest, now_ms: number): Digest {
   return { ...digest, pending: { ...pending, doubtful }, sent_ms: now_ms, sending: null };
 }
 
-/** Drops pending events that nobody subscribes to any more, but keeps the marks. */
+/** Drops pending events without subscribers, but keeps the marks. */
 export function drop(digest: Digest): Digest {
   return { ...digest, pending: NOTHING };
 }

@@ -127,7 +127,7 @@ export class Dispatcher {
     this.#wake();
   }
 
-  /** Does what is due for a digest. Returns when to check it again. */
+  /** Performs the step that is due for a digest. Returns when to check it again. */
   async #attempt(id: DigestId): Promise<number | null> {
     const { state, timing, now } = this.#options;
     const now_ms = now();
@@ -208,7 +208,7 @@ export class Dispatcher {
     return this.#report(id, outcome, readyAt(after, timing));
   }
 
-  /** Sends the mail that says that no more follow on this day. */
+  /** Sends the notice that the daily limit is reached. */
   async #sendLimitNotice(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
     const { state, mailer, dailyLimit } = this.#options;
     const { user, day } = allowance;
@@ -244,7 +244,7 @@ export class Dispatcher {
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
       this.#prolong();
       const what =
-        outcome.kind === "unknown" ? "no answer to a mail that was handed over; it counts as sent" : "unavailable";
+        outcome.kind === "unknown" ? "no reply to a mail that was handed over; it counts as sent" : "unavailable";
       log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${what}`);
       return ready_ms;
     }

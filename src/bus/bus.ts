@@ -35,14 +35,14 @@ export type BusRecord = NewRecord & {
 export type Batch = {
   readonly topic: Topic;
   readonly partition: number;
-  /** Never empty. Within `maxRecords` and `maxBytes`; a larger record comes alone. */
+  /** Never empty. Within `maxRecords` and `maxBytes`; a larger record is a batch of its own. */
   readonly records: readonly BusRecord[];
   /**
    * Fires when the partition is revoked or the subscription closes. The handler must then stop
    * without `ack`.
    */
   readonly signal: AbortSignal;
-  /** Tells the bus that the handler is still working. Call it at least every 3 s while retrying. */
+  /** Reports that the handler is still working. Call it at least every 3 s while retrying. */
   heartbeat(): Promise<void>;
   /** Moves the group's offset past this batch. */
   ack(): Promise<void>;
@@ -84,7 +84,7 @@ export type Subscription = {
 
 export type ReadOptions = {
   readonly topic: Topic;
-  /** Bounds of one batch. A larger record comes alone. */
+  /** Bounds of one batch. A larger record is a batch of its own. */
   readonly maxRecords: number;
   readonly maxBytes: number;
   /** Skips records appended earlier: milliseconds since the Unix epoch. */
@@ -105,13 +105,13 @@ export type PartitionLag = {
   readonly next: number;
 };
 
-/** What the embedded bus takes on disk. */
+/** Disk usage of the embedded bus. */
 export type BusDisk = {
-  /** The pages of its file that are in use: all records, and a few kilobytes beside them. */
+  /** Pages of its file in use: all records and a few kilobytes of overhead. */
   readonly used_bytes: number;
-  /** The pages that are free, which new records use. */
+  /** Free pages of its file, which new records use. */
   readonly free_bytes: number;
-  /** When the oldest record of `events` was appended, in milliseconds since the Unix epoch; null: there is none. */
+  /** Append time of the oldest record of `events`, in ms since the Unix epoch; null: none. */
   readonly oldest: number | null;
 };
 

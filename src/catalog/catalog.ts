@@ -43,7 +43,7 @@ export type Catalog = AsyncDisposable & {
   roleOf(user: UserId, log: LogKey): Role | null;
   /**
    * Returns the account that created a log; null if there is no such log. It remains the owner
-   * after its share or the account is removed. An in-memory look-up. Limits per user go by the
+   * after its share or the account is removed. An in-memory look-up. Limits per user apply to the
    * owner, also for requests with an API key.
    */
   ownerOf(log: LogKey): UserId | null;
@@ -156,8 +156,8 @@ export type Catalog = AsyncDisposable & {
    */
   createHook(log: LogKey, hook: GivenHook & Pick<Hook, "name">): Promise<NewHook>;
   /**
-   * Replaces all settings except the name. The stored secret stays if none is given, is generated
-   * anew for null, and is removed if there is no signature.
+   * Replaces all settings except the name. The stored secret stays if none is given, is replaced by
+   * a generated one for null, and is removed if there is no signature.
    * @throws LoggiaError `bad_parameter`, `hook_not_found`
    */
   updateHook(log: LogKey, name: string, hook: GivenHook): Promise<NewHook>;
@@ -185,7 +185,7 @@ export type Catalog = AsyncDisposable & {
   session(secret: string): Promise<{ readonly account: Account; readonly session: Session } | null>;
   /** Whether a session exists and has not ended, as far as this process knows. */
   hasSession(session: Pick<Session, "id" | "user">): boolean;
-  /** Records a use of a session. It is stored now and then, in the background. */
+  /** Records a use of a session. It is stored in the background, not at every use. */
   useSession(session: Session): void;
   /** The active sessions of an account, oldest first. */
   sessionsOf(user: UserId): readonly Session[];

@@ -4,18 +4,19 @@ import { uptime } from "node:os";
 import type { Elapsed } from "./trusted-clock.ts";
 
 /**
- * A moment by the clock of the running system, which starts at its boot, runs on while it sleeps,
- * and which nobody can set.
+ * A time by the system's boot clock, which starts at boot, advances during suspend and cannot be
+ * set.
  */
-export type BootMoment = { readonly boot: string; readonly uptime_ms: number };
+export type BootTime = { readonly boot: string; readonly uptime_ms: number };
 
-const LOOK_EVERY_MS = 1_000;
+/** Interval of checks for a suspend, and the shortest suspend that is noticed. */
+const SUSPEND_CHECK_MS = 1_000;
 
 /**
- * null where the system names no boot: elsewhere than on Linux, that clock may be derived from the
- * time of day.
+ * Returns the time by the boot clock, or null on systems without a boot id. On systems other than
+ * Linux the boot clock may be derived from the time of day.
  */
-export function bootMoment(): BootMoment | null {
+export function readBootTime(): BootTime | null {
   if (process.platform !== "linux") return null;
   try {
     return { boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(), uptime_ms: uptime() * 1000 };
@@ -24,21 +25,21 @@ export function bootMoment(): BootMoment | null {
   }
 }
 
-/** `performance.now()`, with the time added that the machine has slept since. */
+/** Creates a clock of `performance.now()` plus the time the machine was suspended since. */
 export function createElapsed(): Elapsed {
-  const knowsSleep = bootMoment() !== null;
+  const hasBootClock = readBootTime() !== null;
   const start_ms = performance.now();
   const startUptime_ms = uptime() * 1000;
-  let looked_ms = start_ms;
-  let slept_ms = 0;
+  let checked_ms = start_ms;
+  let suspended_ms = 0;
   return (exactly = false) => {
     const now_ms = performance.now();
-    if (knowsSleep && (exactly || now_ms - looked_ms >= LOOK_EVERY_MS)) {
-      looked_ms = now_ms;
-      const over_ms = uptime() * 1000 - startUptime_ms - (now_ms - start_ms);
-      // Both clocks are read one after the other, and one of them in hundredths of a second.
-      if (over_ms - slept_ms > LOOK_EVERY_MS) slept_ms = over_ms;
+    if (hasBootClock && (exactly || now_ms - checked_ms >= SUSPEND_CHECK_MS)) {
+      checked_ms = now_ms;
+      const difference_ms = uptime() * 1000 - startUptime_ms - (now_ms - start_ms);
+      // The clocks are not read at the same time, and `uptime` has a resolution of 10 ms.
+      if (difference_ms - suspended_ms > SUSPEND_CHECK_MS) suspended_ms = difference_ms;
     }
-    return now_ms + slept_ms;
+    return now_ms + suspended_ms;
   };
 }

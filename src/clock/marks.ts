@@ -2,28 +2,25 @@ import { open, readFile, rename } from "node:fs/promises";
 import { z } from "zod";
 
 const Mark = z.object({
-  /** The time that was believed, in milliseconds since the Unix epoch. */
+  /** The trusted time, in milliseconds since the Unix epoch. */
   time_ms: z.number(),
-  /** How often a person has said that the host's clock is right. */
+  /** Number of times an operator has accepted the host's clock. */
   accepted: z.number(),
-  /**
-   * The same moment by the clock of the system's boot; null where there is none, or where several
-   * machines share the mark.
-   */
+  /** The same time by the boot clock; null if there is none, or if several machines share the mark. */
   boot: z.object({ boot: z.string(), uptime_ms: z.number() }).nullable(),
 });
 
-/** What the last life of the service, or another process of a cluster, knew about the time. */
+/** Trusted time stored by an earlier run of the service, or by another process of a cluster. */
 export type ClockMark = z.infer<typeof Mark>;
 
 export type ClockMarks = {
-  /** The last mark, or null where there is none that can be read. */
+  /** Returns the last mark, or null if it is missing or malformed. */
   read(): Promise<ClockMark | null>;
-  /** Another process may write at the same moment: then one of both marks stays. */
+  /** Writes a mark. If another process writes at the same time, either mark remains. */
   write(mark: ClockMark): Promise<void>;
 };
 
-/** A mark in a file of its own, for a service that has its files to itself. */
+/** Stores the mark in a file of its own, for a service on embedded engines. */
 export function fileMarks(file: string): ClockMarks {
   return {
     async read() {
@@ -55,7 +52,7 @@ type Documents = {
 
 const ID = "clock";
 
-/** A mark that the processes of a cluster share. */
+/** Stores the mark in a document that the processes of a cluster share. */
 export function sharedMarks(documents: Documents): ClockMarks {
   return {
     async read() {

@@ -1,19 +1,18 @@
 import type { PostClock, RemovalClock } from "../events/clock.ts";
 
 /**
- * The time that the service believes. It advances no faster than the monotonic clock since it was
- * last known, and is never ahead of the host's clock: so a host's clock that jumps forward removes
- * nothing before its time.
+ * The trusted time of the service. It advances no faster than the monotonic clock and is never ahead
+ * of the host's clock, so a host's clock that jumps forward removes no data early.
  */
 export type TrustedClock = RemovalClock &
   PostClock & {
-    /** What the host's clock shows, right or wrong. */
+    /** The time of the host's clock, which may be wrong. */
     readonly host: () => number;
   };
 
 /**
- * Monotonic milliseconds, also while the machine sleeps. Where somebody wants it exactly, it looks
- * whether the machine has slept just now.
+ * Monotonic clock in milliseconds that advances while the machine is suspended. With `exactly` it
+ * checks for a suspend now, otherwise at intervals.
  */
 export type Elapsed = (exactly?: boolean) => number;
 
@@ -21,28 +20,28 @@ export type TrustedClockOptions = {
   readonly host?: () => number;
   /** See {@link Elapsed}. */
   readonly elapsed?: Elapsed;
-  /** What is believed to be the time as this is called. Default: the host's */
+  /** The trusted time at the start. Default: the host's */
   readonly start?: number;
-  /** Called when the host's clock is found to contradict what is believed, or to agree again. */
+  /** Called when the host's clock starts to contradict the trusted time, or agrees again. */
   readonly changed?: (ahead_ms: number) => void;
 };
 
-/** The fastest that a host's clock is slewed by NTP, as a share of the time. */
+/** Highest rate at which NTP slews a host's clock. */
 const SLEW = 0.0005;
-/** A host's clock that is so far ahead was set, or the machine has slept. */
-export const NOTABLE_MS = 60_000;
-/** A host's clock that is farther off contradicts what is believed. */
-export const DOUBT_MS = 3_600_000;
+/** A host's clock that is farther ahead was set, or the machine was suspended. */
+export const STEP_MS = 60_000;
+/** A host's clock that differs by more contradicts the trusted time. */
+export const MISMATCH_MS = 3_600_000;
 
 /** See {@link TrustedClock}. */
-export class BelievedTime implements TrustedClock {
+export class TrustedTime implements TrustedClock {
   readonly #host: () => number;
   readonly #elapsed: Elapsed;
   readonly #changed: (ahead_ms: number) => void;
-  /** The time that was believed when {@link #elapsed} showed `#since_ms`. */
+  /** The trusted time when {@link #elapsed} returned `#since_ms`. */
   #base_ms: number;
   #since_ms: number;
-  #isDoubtful = false;
+  #isMismatch = false;
 
   constructor({
     host = () => Date.now(),
@@ -68,23 +67,23 @@ export class BelievedTime implements TrustedClock {
 
   readonly mayRemove = (): boolean => {
     this.check();
-    return !this.#isDoubtful;
+    return !this.#isMismatch;
   };
 
   /**
-   * How far the host's clock is ahead of the latest time that is possible, in milliseconds;
+   * Returns how far the host's clock is ahead of the latest possible time, in milliseconds;
    * negative: behind.
    */
   ahead(): number {
     return this.#host() - this.#latest();
   }
 
-  /** The time as it is without the host's clock: what another life of the service goes on from. */
-  believed(): number {
+  /** Returns the trusted time, whatever the host's clock shows: the time that marks store. */
+  trusted(): number {
     return Math.floor(this.#base_ms + this.#elapsed() - this.#since_ms);
   }
 
-  /** From now on the time is `ms`. */
+  /** Sets the trusted time to `ms`. */
   trust(ms: number): void {
     this.#base_ms = ms;
     this.#since_ms = this.#elapsed();
@@ -92,19 +91,19 @@ export class BelievedTime implements TrustedClock {
   }
 
   /**
-   * Holds both clocks against each other. The base follows a host's clock that is behind, within
-   * bounds, and none that is ahead.
+   * Compares both clocks. The trusted time follows a host's clock that is behind by less than
+   * {@link MISMATCH_MS}, and never one that is ahead.
    */
   check(): void {
     let ahead_ms = this.ahead();
-    if (ahead_ms > NOTABLE_MS) {
+    if (ahead_ms > STEP_MS) {
       this.#elapsed(true);
       ahead_ms = this.ahead();
     }
-    if (ahead_ms <= 0 && ahead_ms >= -DOUBT_MS) this.#follow();
-    const isDoubtful = Math.abs(ahead_ms) > DOUBT_MS;
-    if (isDoubtful === this.#isDoubtful) return;
-    this.#isDoubtful = isDoubtful;
+    if (ahead_ms <= 0 && ahead_ms >= -MISMATCH_MS) this.#follow();
+    const isMismatch = Math.abs(ahead_ms) > MISMATCH_MS;
+    if (isMismatch === this.#isMismatch) return;
+    this.#isMismatch = isMismatch;
     this.#changed(ahead_ms);
   }
 

@@ -6,8 +6,8 @@ import type { Settings } from "../settings.ts";
 import { clientOfExisting, existingFile } from "./existing.ts";
 
 /**
- * The catalog alone, for a command on the machine itself; the service may run meanwhile.
- * @throws StartError where no service has made one
+ * Opens only the catalog, for a command on the service's machine. The service may be running.
+ * @throws StartError if no service has created one
  */
 export async function openCatalog(settings: Settings, log: Logger, closing: AsyncDisposableStack): Promise<Catalog> {
   const { engines, namespace } = settings;

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { openKafkaBus } from "../bus/kafka/kafka.ts";
-import { openClock } from "../clock/keeper.ts";
+import { openClock } from "../clock/persistent-clock.ts";
 import { sharedMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
@@ -16,7 +16,7 @@ import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
 import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
 
-/** Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
+/** Opens Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
 export async function openCluster(
   settings: Settings,
   { kafka, elasticsearch }: Extract<Settings["engines"], { kind: "cluster" }>,
@@ -28,15 +28,15 @@ export async function openCluster(
   const client = createElasticsearchClient({ ...elasticsearch, log });
   closing.defer(() => client.close());
   const lost = (index: string): void =>
-    log.error({ index }, "an index was lost and is made anew: what the service remembered in it is forgotten");
+    log.error({ index }, "an index was lost and is recreated: the state that the service stored in it is gone");
   const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(
-    await openClock({ marks: clockMarks, shared: true, holds, log, witness: () => readClusterTime(client) }),
+    await openClock({ marks: clockMarks, shared: true, holds, log, reference: () => readClusterTime(client) }),
   );
   const documents = await openElasticsearchDocuments({ client, namespace });
   const catalog = closing.use(
-    await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.believed }),
+    await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.trusted }),
   );
   const markDocuments = closing.use(await open(MARKS));
   const marks = marksInDocument(markDocuments, documents);

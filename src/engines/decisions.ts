@@ -8,8 +8,9 @@ import { DECISIONS, MARKS } from "./engines.ts";
 import { clientOfExisting, existingFile } from "./existing.ts";
 
 /**
- * Decisions about holds, for a command on the machine itself; the service may run meanwhile.
- * @throws StartError where no service has run
+ * Opens the decisions about holds, for a command on the service's machine. The service may be
+ * running.
+ * @throws StartError if no service has run there
  */
 export async function openDecisions(
   settings: Settings,

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 
 import { openSqliteBus } from "../bus/sqlite/sqlite.ts";
-import { openClock } from "../clock/keeper.ts";
+import { openClock } from "../clock/persistent-clock.ts";
 import { fileMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
@@ -21,8 +21,8 @@ import type { Engines } from "./engines.ts";
 import { lowerHelperPriority } from "./priority.ts";
 
 /**
- * SQLite and DuckDB in this process, each with its file in one folder. @throws StartError where one
- * of them can't be opened
+ * Opens SQLite and DuckDB in this process, with their files in one folder.
+ * @throws StartError if one of them can't be opened
  */
 export async function openEmbedded(
   settings: Settings,
@@ -43,11 +43,11 @@ export async function openEmbedded(
       isStoreInDoubt: () => holds.list().some(({ name }) => name === "store" || name === "bus"),
     }),
   );
-  // A person may change things as fast as the disk takes them: posts, on the same thread, come in
-  // between.
+  // Yields between changes of the catalog: a fast series of changes must not delay posts, which run
+  // on the same thread.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: yieldToRequests });
   const catalog = closing.use(
-    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.believed }),
+    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.trusted }),
   );
   const store = closing.use(
     await openDuckdbStore({
@@ -86,9 +86,12 @@ function makeFolder(folder: string): string {
   try {
     makeFolders(resolve(folder));
   } catch (error) {
-    throw new StartError(`LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be made: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new StartError(
+      `LOGGIA_DATA is ${JSON.stringify(folder)}, which can't be created: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
   refuseIncompleteRestore(folder);
   return folder;

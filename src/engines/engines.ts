@@ -1,7 +1,7 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
-import type { KeptClock } from "../clock/keeper.ts";
+import type { PersistentClock } from "../clock/persistent-clock.ts";
 import type { MarksFile } from "../operations/marks.ts";
 import type { Decisions } from "../operations/decisions.ts";
 import type { BackupProgress } from "../operations/operations.ts";
@@ -10,24 +10,27 @@ import type { Store } from "../store/store.ts";
 
 export type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
 
-/** All that a process keeps outside of its memory. */
+/** The engines and stored state of a process. */
 export type Engines = {
   readonly ports: Ports;
-  /** The time that this process believes. */
-  readonly clock: KeptClock;
-  /** What those who mail remember; null where this process mails nobody. */
+  /** The trusted clock. */
+  readonly clock: PersistentClock;
+  /** State of the notifier; null if this process sends no mail. */
   readonly notifications: Documents | null;
-  /** Opens what those who take posts remember of batches. */
+  /** Opens the idempotency store of the posting processes. */
   readonly batches: () => Promise<Documents>;
-  /** Opens the watermarks of posting processes; null where one process accepts and indexes in one order. */
+  /**
+   * Opens the watermarks of posting processes; null if one process accepts and indexes events in
+   * one order.
+   */
   readonly watermarks: (() => Promise<Documents>) | null;
-  /** Orders to reclassify stored events of a log, and how far they are. */
+  /** Orders to reclassify the stored events of a log, with their progress. */
   readonly reclassifications: Documents;
-  /** Where it is kept what was last known of the engines. */
+  /** The last known state of the engines. */
   readonly marks: MarksFile;
-  /** What operators decided about holds past the API. */
+  /** Decisions of operators about holds outside the API. */
   readonly decisions: Decisions;
-  /** The write-ahead logs of the embedded files, by the names of those files. */
+  /** Paths of the write-ahead logs of the embedded files, by file name. */
   readonly wals: ReadonlyMap<string, string>;
   /** Copies the embedded files to a folder; null on a cluster. */
   readonly backup:

@@ -7,8 +7,8 @@ import { StartError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
 
 /**
- * The path of a file that a service has made in the data folder.
- * @throws StartError where there is none, as after a wrong setting
+ * Returns the path of a file that a service has created in the data folder.
+ * @throws StartError if it is missing, such as after a wrong setting
  */
 export function existingFile({ data }: Settings, name: string): string {
   const file = join(data, name);
@@ -17,8 +17,8 @@ export function existingFile({ data }: Settings, name: string): string {
 }
 
 /**
- * A client for a cluster on which a service has made an index.
- * @throws StartError where there is none, as after a wrong setting
+ * Creates a client for a cluster on which a service has created an index.
+ * @throws StartError if it is missing, such as after a wrong setting
  */
 export async function clientOfExisting(
   { namespace }: Settings,

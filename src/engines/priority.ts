@@ -3,22 +3,20 @@ import { constants, getPriority, setPriority } from "node:os";
 import type { Logger } from "pino";
 
 /**
- * System names of helper threads: those of libuv's pool, on which DuckDB works (its own threads are
- * created by one of them and inherit its name) and Node compresses responses, hashes passwords and
- * reads files; and those on which V8 compiles and marks garbage.
+ * System names of helper threads. libuv's pool runs DuckDB (whose own threads inherit the name),
+ * compression, password hashing and file access. V8's workers compile code and collect garbage.
  */
 const HELPERS: ReadonlySet<string> = new Set(["libuv-worker", "node-V8Worker"]);
-/** As a `nice` value; a tenth of the weight. */
+/** Nice value added to helper threads; it gives them a tenth of the weight. */
 const STEP = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
- * Lowers the priority of helper threads, so that the threads that take posts and commit them run
- * first. When DuckDB writes its log of changes to its file, a second after a burst and during a
- * longer one, two of its threads are busy for up to half a second; with two cores, posts and their
- * commits would share the processor with them.
+ * Lowers the priority of helper threads, so that the threads that accept and commit posts are
+ * scheduled first. A DuckDB checkpoint, which follows a burst of writes, keeps two threads busy for
+ * up to half a second; on two cores it would delay posts.
  *
- * Only Linux has a priority for each thread (setpriority(2), "C library/kernel differences").
- * Elsewhere nothing is done. Never throws: without it, posts only wait now and then.
+ * Only Linux has a priority for each thread (setpriority(2), "C library/kernel differences"); on
+ * other systems this does nothing. Never throws: at normal priority some posts just take longer.
  */
 export function lowerHelperPriority(log: Logger): void {
   if (process.platform !== "linux") return;
@@ -39,7 +37,10 @@ function threads(): number[] {
   }
 }
 
-/** Returns "done", "none" if the thread is no helper or has ended, or else the system's error. */
+/**
+ * Lowers the priority of a helper thread.
+ * @returns "done"; "none" if it is no helper or has ended; otherwise the system's error code
+ */
 function lowerPriority(thread: number): string {
   try {
     const name = readFileSync(`/proc/${process.pid}/task/${thread}/comm`, "utf8").trim();

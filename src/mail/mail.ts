@@ -3,33 +3,33 @@
  */
 export type Mailer = {
   /**
-   * Hands a mail to the mail server. Takes at most `deadline_ms`, and never rejects: every way that
-   * it can go is an outcome.
+   * Hands a mail to the mail server. Takes at most `deadline_ms` and never rejects: failures are
+   * outcomes too.
    */
   send(mail: Mail): Promise<MailOutcome>;
   readonly deadline_ms: number;
 };
 
 export type Mail = {
-  /** An e-mail address, as an account has it. */
+  /** An account's e-mail address. */
   readonly to: string;
   /** One line; line breaks and other control characters in it become blanks. */
   readonly subject: string;
   readonly text: string;
-  /** Words that name this very mail, the same however often it is tried: they become its Message-ID. */
+  /** Identifies the mail, with the same value in every attempt: its Message-ID derives from it. */
   readonly name: string;
   /** Milliseconds since the Unix epoch. */
   readonly date_ms: number;
 };
 
 export type MailOutcome =
-  /** The mail server has taken it. */
+  /** The mail server accepted the mail. */
   | { readonly kind: "sent" }
-  /** The server will never take this mail, or not for this person. */
+  /** The server rejected the mail or its recipient permanently. */
   | { readonly kind: "refused"; readonly reason: string }
-  /** The server does not take this mail now, and may take others. */
+  /** The server rejected this mail temporarily, and may accept others. */
   | { readonly kind: "deferred"; readonly reason: string }
-  /** The server cannot be used at all: away, or not willing to serve us. The mail did not go out. */
+  /** The server is unreachable or refuses this client. The mail was not sent. */
   | { readonly kind: "unavailable"; readonly reason: string }
-  /** The mail was handed over, and no answer came: it may have gone out or not. */
+  /** The mail was handed over without a reply: it may have been sent or not. */
   | { readonly kind: "unknown"; readonly reason: string };

@@ -9,33 +9,33 @@ import type { Mail, Mailer, MailOutcome } from "./mail.ts";
 export type SmtpOptions = {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte. Otherwise STARTTLS, where the server offers it. */
+  /** TLS from the first byte. Otherwise STARTTLS, if the server offers it. */
   readonly secure: boolean;
   readonly credentials: { readonly user: string; readonly password: string } | null;
-  /** The sender: an address, or `Name <address>` taken apart. */
+  /** The sender. An empty name sends the address only. */
   readonly from: { readonly name: string; readonly address: string };
-  /** How long one mail may take from the connection to the last answer. */
+  /** Longest duration of one mail, from the connection to the last reply. */
   readonly deadline_ms?: number;
 };
 
-/** One address, and nothing that could be taken for more than that. */
+/** Exactly one address, without characters that could add a recipient or a header. */
 const ADDRESS = /^[^\s<>,;:"()[\]\\\p{Cc}]+@[^\s<>,;:"()[\]\\\p{Cc}@]+$/u;
 const DEADLINE_MS = 60_000;
-/** How long a server may take to answer at all; a slow one only has to keep below the deadline. */
+/** Longest time until the server's greeting. Later replies are limited by the deadline only. */
 const CONNECT_TIMEOUT_MS = 15_000;
 const QUIT_TIMEOUT_MS = 1_000;
 
 /**
- * Mails through an SMTP server, a connection for each mail. Credentials never cross a network in
- * clear text: towards any host but this machine itself they need TLS, from the start or by
- * STARTTLS.
+ * Creates a mailer that sends through an SMTP server, with a connection for each mail. Credentials
+ * are never sent in clear text over a network: with any other host than this machine they require
+ * TLS, from the first byte or by STARTTLS.
  */
 export function createSmtpMailer(options: SmtpOptions): Mailer {
   const { deadline_ms = DEADLINE_MS } = options;
   return {
     deadline_ms,
     send: async (mail) => {
-      if (!ADDRESS.test(mail.to)) return { kind: "refused", reason: "the address is none that a mail can be sent to" };
+      if (!ADDRESS.test(mail.to)) return { kind: "refused", reason: "the recipient's e-mail address is invalid" };
       return sendMail(mail, options, deadline_ms);
     },
   };
@@ -43,49 +43,47 @@ export function createSmtpMailer(options: SmtpOptions): Mailer {
 
 async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<MailOutcome> {
   const connection = new SMTPConnection(connectionOptions(options, deadline_ms));
-  /**
-   * Whether the server has been given any of the message: from then on only its answer tells
-   * whether it took the mail.
-   */
-  let handed = false;
-  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
-  broken.catch(() => {});
+  /** Whether any data was sent: from then on only the server's reply shows the outcome. */
+  let isDataSent = false;
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  failed.catch(() => {});
   connection.on("error", fail);
   connection.on("end", () => fail(new Error("the connection ended")));
-  const timer = setTimeout(() => fail(new Error(`no end after ${deadline_ms} ms`)), deadline_ms);
-  const within = <T>(step: Promise<T>): Promise<T> => Promise.race([step, broken]);
+  const timer = setTimeout(() => fail(new Error(`not sent within ${deadline_ms} ms`)), deadline_ms);
+  const withDeadline = <T>(step: Promise<T>): Promise<T> => Promise.race([step, failed]);
   try {
     const message = composeMail(mail, options.from);
     const bytes = await message.build();
-    await within(call<void>((done) => connection.connect((error) => done(error ?? null))));
+    await withDeadline(call<void>((done) => connection.connect((error) => done(error ?? null))));
     if (options.credentials !== null) {
       const { user, password: pass } = options.credentials;
-      await within(call((done) => connection.login({ user, pass }, done)));
+      await withDeadline(call((done) => connection.login({ user, pass }, done)));
     }
     const stream = streamOf(bytes, () => {
-      handed = true;
+      isDataSent = true;
     });
-    await within(call((done) => connection.send({ ...message.getEnvelope(), size: bytes.length }, stream, done)));
+    await withDeadline(call((done) => connection.send({ ...message.getEnvelope(), size: bytes.length }, stream, done)));
     connection.quit();
     setTimeout(() => connection.close(), QUIT_TIMEOUT_MS).unref();
     return { kind: "sent" };
   } catch (error) {
     connection.close();
-    return judge(error, handed);
+    return outcomeOf(error, isDataSent);
   } finally {
     clearTimeout(timer);
   }
 }
 
 function connectionOptions({ host, port, secure, credentials }: SmtpOptions, deadline_ms: number) {
-  const local = isLoopback(host);
+  const isLocal = isLoopback(host);
   return {
     host,
     port,
     secure,
-    requireTLS: !secure && credentials !== null && !local,
-    // A relay on this machine often has a certificate that nobody signed; there is nothing to protect on the way to it.
-    ignoreTLS: !secure && local,
+    requireTLS: !secure && credentials !== null && !isLocal,
+    // A relay on this machine often has a self-signed certificate, and the connection to it needs
+    // no protection.
+    ignoreTLS: !secure && isLocal,
     connectionTimeout: Math.min(CONNECT_TIMEOUT_MS, deadline_ms),
     greetingTimeout: Math.min(CONNECT_TIMEOUT_MS, deadline_ms),
     dnsTimeout: Math.min(CONNECT_TIMEOUT_MS, deadline_ms),
@@ -94,7 +92,7 @@ function connectionOptions({ host, port, secure, credentials }: SmtpOptions, dea
   };
 }
 
-/** Whether a host name or address is this machine itself. */
+/** Whether a host name or address is a loopback address of this machine. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
@@ -107,7 +105,7 @@ function composeMail({ to, subject, text, name, date_ms }: Mail, from: SmtpOptio
     text,
     messageId: messageIdOf(name, from.address),
     date: new Date(date_ms),
-    // Machines should not answer, and no absence notice should come back.
+    // Suppresses automatic replies such as out-of-office notices.
     headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -119,17 +117,18 @@ function messageIdOf(name: string, from: string): string {
   return `<${left}@${from.slice(from.lastIndexOf("@") + 1)}>`;
 }
 
-/** A stream that tells when it is first read. */
-function streamOf(bytes: Buffer, started: () => void): Readable {
+/** Returns a stream of `bytes` that calls `onRead` when it is first read. */
+function streamOf(bytes: Buffer, onRead: () => void): Readable {
   return new Readable({
     read() {
-      started();
+      onRead();
       this.push(bytes);
       this.push(null);
     },
   });
 }
 
+/** Converts a callback to a promise. */
 function call<T>(step: (done: (error: Error | null, result?: T) => void) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     step((error, result) => {
@@ -141,15 +140,19 @@ function call<T>(step: (done: (error: Error | null, result?: T) => void) => void
 
 type SmtpError = { readonly message: string; readonly responseCode?: number; readonly command?: string; code?: string };
 
-/** What became of a mail whose sending failed. The server's word counts; without one, how far the mail had come. */
-function judge(error: unknown, handed: boolean): MailOutcome {
+/**
+ * Returns the outcome of a failed attempt: by the server's reply code if there is one, otherwise by
+ * whether any data was sent.
+ */
+function outcomeOf(error: unknown, isDataSent: boolean): MailOutcome {
   const { message, responseCode = 0, command = "", code = "" } = error as SmtpError;
   const reason = message.replaceAll(/\s+/g, " ").slice(0, 500);
-  if (responseCode === 0 && handed) return { kind: "unknown", reason };
+  if (responseCode === 0 && isDataSent) return { kind: "unknown", reason };
   const isAboutMail = command === "DATA" || command.startsWith("RCPT");
   if (isAboutMail && responseCode >= 500) return { kind: "refused", reason };
   if (isAboutMail && responseCode >= 400 && responseCode !== 421) return { kind: "deferred", reason };
-  // Found out before anything was said: an address that SMTP cannot carry, or a message larger than the server takes.
+  // Found by the client before the transaction: an address that SMTP does not allow, or a message
+  // beyond the server's size limit.
   if (responseCode === 0 && (code === "EMESSAGE" || (code === "EENVELOPE" && command === "API"))) {
     return { kind: "refused", reason };
   }

@@ -48,7 +48,7 @@ export type Readiness = {
 export type Health = {
   /**
    * Returns whether all `needed` conditions are met, at most a second old. Never rejects, and
-   * answers within 3 s.
+   * resolves within 3 s.
    */
   ready(needed: readonly Need[]): Promise<Readiness>;
 };
@@ -67,7 +67,7 @@ export type HealthOptions = {
    */
   readonly comparison: () => string | null;
   readonly log: Logger;
-  /** How long a dependency may take to answer. */
+  /** How long a dependency may take to respond. */
   readonly timeout_ms?: number;
 };
 

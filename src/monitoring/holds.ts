@@ -19,7 +19,7 @@ export type Hold = {
 };
 
 export type NewHold = Hold & {
-  /** Carries out what was held back, or gives it up. The hold ends once this has resolved. */
+  /** Performs or abandons the operation that was held back. The hold ends once this has resolved. */
   readonly accept: () => Promise<void> | void;
 };
 

@@ -11,7 +11,7 @@ export type Lag = {
 };
 
 export type LagWatch = AsyncDisposable & {
-  /** Returns the current lag; null until the bus has answered once. */
+  /** Returns the current lag; null until the first response of the bus. */
   current(): Lag | null;
 };
 

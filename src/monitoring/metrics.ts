@@ -50,7 +50,7 @@ export type Metrics = {
    * file counts as empty.
    */
   watchWals(logs: ReadonlyMap<string, string>): void;
-  /** Reads what the embedded bus takes on disk. */
+  /** Starts reading the disk usage of the embedded bus. */
   watchBusDisk(read: () => Promise<BusDisk>): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;
@@ -129,7 +129,7 @@ export function createMetrics(): Metrics {
     watchBusDisk(read) {
       const disk = cached(CACHE_MS, read);
       gauge("bus_used_bytes", "Size of the records in the bus's file", async () => (await disk()).used_bytes);
-      gauge("bus_free_bytes", "Size of what is free in the bus's file", async () => (await disk()).free_bytes);
+      gauge("bus_free_bytes", "Free space in the bus's file", async () => (await disk()).free_bytes);
       gauge("bus_oldest_timestamp_seconds", "When the oldest record of events was appended", async () => {
         const { oldest } = await disk();
         return oldest === null ? null : oldest / 1000;
@@ -218,7 +218,7 @@ function engineMetrics(registry: Registry): EngineObserver {
   }
   const query = new Histogram({
     name: "loggia_query_seconds",
-    help: "Time until the store answered, by kind of query",
+    help: "Time of one query to the store, by kind of query",
     labelNames: ["kind", "ok"],
     buckets: SECONDS,
     registers,

@@ -11,7 +11,7 @@ import type { Health, Need } from "./health.ts";
 import { METRICS_CONTENT_TYPE } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Handles the ops requests of a listener, without credentials. Returns whether it answered. */
+/** Handles the ops requests of a listener, without credentials. Returns whether it responds. */
 export type OpsEndpoints = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export type OpsEndpointsOptions = {

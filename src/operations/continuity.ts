@@ -65,7 +65,7 @@ export type Continuity = AsyncDisposable & {
   compare(): Promise<void>;
   /** Called after a replay of everything the bus holds. */
   replayed(): Promise<void>;
-  /** Why the engines were not compared yet, for readiness; null after the first comparison. */
+  /** Why the engines have not been compared yet, for readiness; null after the first comparison. */
   fault(): string | null;
   /** Resolves after the first comparison. */
   readonly compared: Promise<void>;

@@ -12,7 +12,7 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Eng
       faults.store = `the store ends at record ${covered}, and the bus begins at ${first}: records between are missing`;
     }
     const isMissing = acknowledged > first && !state.hasEvents && state.isNeverEmpty;
-    // Marks may be older than the store's first events, so this goes by the offsets: a store that
+    // Marks may be older than the store's first events, so the offsets are compared: a store that
     // keeps offsets stores one before the pipeline acknowledges it.
     if (covered === null && isMissing && (state.keepsOffsets || before === null)) {
       faults.store = `the store is empty, but the records of the bus up to ${acknowledged} were stored`;

@@ -7,7 +7,7 @@ import type { RebuildProgress } from "../store/store.ts";
  */
 export type Operations = {
   readonly deadLetters: DeadLetters;
-  /** What waits for a person's decision, see `src/monitoring/holds.ts`. */
+  /** Operations that wait for an operator's decision, see `src/monitoring/holds.ts`. */
   readonly holds: Pick<Holds, "list" | "accept">;
   /** Reads the bus again, see `pipelines/replay/`. */
   readonly replay: Job<ReplayOrder, ReplayProgress>;
@@ -60,8 +60,8 @@ export type BusProgress = {
   /** Lines the pipeline could not process. They stay on the bus and create no new dead letters. */
   readonly refused: number;
   /**
-   * When the oldest record that was read was appended, in milliseconds since the Unix epoch: from the
-   * beginning of the replay until then the bus holds nothing. null: nothing was read.
+   * Append time of the oldest record read, in milliseconds since the Unix epoch: from the start of
+   * the replay until then the bus holds no records. null: none was read.
    */
   readonly oldest: number | null;
 };

@@ -83,8 +83,8 @@ function replace(documents: Pick<Documents, "replace">, record: StoredReclassifi
 
 function fresh(log: LogKey, from: number | null, started: number): StoredReclassification {
   const none = { finished: null, total: null, done: 0, changed: 0, reason: null };
-  const nobody = { filters: null, upTo: null, isSettled: false, holder: null, asked: 1 };
-  return { log, state: "waiting", from, started, ...none, ...nobody };
+  const unassigned = { filters: null, upTo: null, isSettled: false, holder: null, asked: 1 };
+  return { log, state: "waiting", from, started, ...none, ...unassigned };
 }
 
 /** Counts a repeated order, so that one about to finish checks once more for changed filters. */

@@ -1,20 +1,22 @@
 import { StartError } from "../errors.ts";
 import { MB, parseSize } from "./values.ts";
 
-/** What the embedded bus keeps of the events that the store holds: records go at the bound that is reached first. */
+/**
+ * Retention of stored events on the embedded bus. Records are removed at the bound reached first.
+ */
 export type BusKeep = {
-  /** Infinity: for as long as the size allows. */
+  /** Infinity: limited by the size only. */
   readonly time_ms: number;
-  /** Infinity: as much as the time allows. */
+  /** Infinity: limited by the time only. */
   readonly size_bytes: number;
 };
 
 const NAME = "LOGGIA_BUS_KEEP";
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-/** The bus looks once a minute for records that are too old. */
+/** The bus removes expired records once a minute. */
 const LEAST_MINUTES = 1;
 const MOST_DAYS = 3650;
-/** The file keeps as many bytes free for new records, so a smaller bound would hardly make it smaller. */
+/** The file reserves this space for new records, so a smaller bound would hardly shrink it. */
 const LEAST_MB = 16;
 const ALLOWED =
   `a time from ${LEAST_MINUTES}m to ${MOST_DAYS}d in m, h or d, a size from ${LEAST_MB}MB on in MB or GB, ` +
@@ -41,8 +43,8 @@ export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
   }
   if (size_bytes !== null && !isEmbedded) {
     throw new StartError(
-      `${NAME} is ${JSON.stringify(text)}, and Kafka keeps its topics by its own configuration; leave the size out, ` +
-        "and set retention.bytes of the topics, which counts for each partition",
+      `${NAME} is ${JSON.stringify(text)}, but Kafka's own configuration limits the size of topics; omit the size, ` +
+        "and set retention.bytes of the topics, which applies to each partition",
     );
   }
   return { time_ms: time_ms ?? Infinity, size_bytes: size_bytes ?? Infinity };
@@ -50,7 +52,7 @@ export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
 
 type Bound = { readonly kind: "time"; readonly ms: number } | { readonly kind: "size"; readonly bytes: number };
 
-/** A time or a size, or what is wrong with it. */
+/** Parses a time or a size. @returns the reason if it is invalid */
 function readBound(part: string): Bound | string {
   const shown = JSON.stringify(part);
   const bytes = parseSize(part);

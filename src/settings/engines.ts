@@ -4,7 +4,7 @@ import { readAddress, readAuthorities, readOneOf, readWhole, wrong } from "./val
 
 type KafkaSettings = {
   readonly brokers: readonly string[];
-  /** Certificate authorities in PEM, the system's own where null; false: no TLS. */
+  /** Certificate authorities in PEM, null: the system's own; false: no TLS. */
   readonly tls: false | { readonly ca: string | null };
   readonly sasl: {
     readonly mechanism: "plain" | "scram-sha-256" | "scram-sha-512";
@@ -79,7 +79,7 @@ function readElasticsearch(get: (name: SettingName) => string, url: string): Ela
       throw wrong("ELASTICSEARCH_URL", url, "addresses such as http://host:9200, several separated by commas");
     if (parsed.username !== "" || parsed.password !== "")
       throw new StartError(
-        "ELASTICSEARCH_URL holds credentials, where logs may show them; " +
+        "ELASTICSEARCH_URL contains credentials, which logs may show; " +
           "set ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD instead",
       );
   }
@@ -88,7 +88,7 @@ function readElasticsearch(get: (name: SettingName) => string, url: string): Ela
   const password = get("ELASTICSEARCH_PASSWORD");
   const apiKey = get("ELASTICSEARCH_API_KEY");
   if ((username === "") !== (password === ""))
-    throw new StartError("ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD go together; one of them is not set");
+    throw new StartError("ELASTICSEARCH_USERNAME and ELASTICSEARCH_PASSWORD must both be set; one of them is not");
   if (apiKey !== "" && username !== "")
     throw new StartError("ELASTICSEARCH_API_KEY and ELASTICSEARCH_USERNAME are both set; set one of them");
   return {

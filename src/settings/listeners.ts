@@ -11,33 +11,34 @@ import type { Address } from "./values.ts";
 
 export type Transport = "tcp" | "udp";
 
-/** A socket that producers send to, and to which log each of them posts there. */
+/** A socket that producers send to, with the routes to logs. */
 export type SocketSettings = Address & {
   readonly transport: Transport;
-  /** In the order of the setting: the first that fits counts. */
+  /** In the order of the setting. The first that matches applies. */
   readonly routes: readonly RouteSettings[];
 };
 
-/** Who sends so, posts to this log. */
+/** Route from senders to a log. */
 export type RouteSettings = {
-  /** null: a key that each event carries chooses the log. */
+  /** null: the key in each event selects the log. */
   readonly log: LogKey | null;
   /** Senders; null: all. */
   readonly from: BlockList | null;
-  /** Tags that each event gets besides its own. */
+  /** Tags added to those of each event. */
   readonly tags: readonly string[];
-  /** Of times that come without a zone, and without a year; null: the latest that is not ahead. */
+  /** Zone of times without one. */
   readonly zone: Zone;
+  /** Year of times without one; null: the latest year in which the time is not in the future. */
   readonly year: number | null;
-  /** What both sides of a connection have to know. */
+  /** Secret that both sides of a connection must know. */
   readonly sharedKey: string | null;
 };
 
-/** What may be said of each address besides where it is. */
+/** Syntax of the addresses of a setting. */
 type SocketKind = {
   readonly transports: readonly Transport[];
   readonly parameters: readonly ("zone" | "year" | "shared_key")[];
-  /** Whether events can carry a key, so that an address needs no log. */
+  /** Whether events can contain a key, so that an address needs no log. */
   readonly keyed: boolean;
   readonly example: string;
 };
@@ -47,7 +48,7 @@ export type ListenerSettings = {
   readonly syslog: readonly SocketSettings[];
   readonly gelf: readonly SocketSettings[];
   readonly forward: readonly SocketSettings[];
-  /** By gRPC, where keys choose the log. */
+  /** Over gRPC; the keys of requests select the log. */
   readonly otlp: readonly SocketSettings[];
 };
 
@@ -85,8 +86,8 @@ export function readListeners(get: (name: SettingName) => string): ListenerSetti
 const ADDRESS = /^(tcp|udp):\/\/([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
 /**
- * The sockets of a setting such as `tcp://127.0.0.1:514/log?from=10.0.0.0/8`: several come with
- * commas or blanks between them, and those of one address are one socket.
+ * Parses the sockets of a setting such as `tcp://127.0.0.1:514/log?from=10.0.0.0/8`. Entries are
+ * separated by commas or blanks, and those with the same address share one socket.
  * @throws StartError
  */
 function readSockets(name: SettingName, value: string, kind: SocketKind): readonly SocketSettings[] {
@@ -95,8 +96,8 @@ function readSockets(name: SettingName, value: string, kind: SocketKind): readon
     const [, transport = "", host = "", path = "", query = ""] = ADDRESS.exec(entry) ?? [];
     const known = kind.transports.find((one) => one === transport);
     if (known === undefined) {
-      const taken = kind.transports.map((one) => `${one}://`).join(" or ");
-      throw wrongEntry(name, entry, `addresses such as ${kind.example}, which begin with ${taken}`);
+      const schemes = kind.transports.map((one) => `${one}://`).join(" or ");
+      throw wrongEntry(name, entry, `addresses such as ${kind.example}, which begin with ${schemes}`);
     }
     const address = readAddress(name, host);
     const route = readRoute(name, entry, path, new URLSearchParams(query), kind);
@@ -125,7 +126,7 @@ function readRoute(
   }
   const log = path === "" ? null : parseLogKey(path);
   if (log === null && (path !== "" || !kind.keyed)) {
-    throw wrongEntry(name, entry, `the key of a log behind the port, as in ${kind.example}`);
+    throw wrongEntry(name, entry, `the key of a log after the port, as in ${kind.example}`);
   }
   return {
     log,
@@ -168,15 +169,15 @@ function readYear(name: SettingName, entry: string, year: string | null): number
   return Number(year);
 }
 
-const SHARED_KEY_LEAST = 8;
+const SHARED_KEY_MIN = 8;
 
 function readSharedKey(name: SettingName, entry: string, key: string | null): string | null {
   if (key === null) return null;
-  if (key.length < SHARED_KEY_LEAST) throw wrongEntry(name, entry, `a key of ${SHARED_KEY_LEAST} characters or more`);
+  if (key.length < SHARED_KEY_MIN) throw wrongEntry(name, entry, `a key of ${SHARED_KEY_MIN} characters or more`);
   return key;
 }
 
-/** A shared key is a secret: it is not shown. */
+/** Creates the error for an invalid entry, without the shared key, which is a secret. */
 function wrongEntry(name: SettingName, entry: string, allowed: string): StartError {
   const shown = entry.replace(/shared_key=[^&]*/gu, "shared_key=…");
   return new StartError(`${name} holds ${JSON.stringify(shown)}; allowed: ${allowed}`);

@@ -4,7 +4,7 @@ import { wrong } from "./values.ts";
 export type MailSettings = {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte, as `smtps:` means it. */
+  /** TLS from the first byte (`smtps:`). */
   readonly secure: boolean;
   readonly credentials: { readonly user: string; readonly password: string } | null;
   readonly from: { readonly name: string; readonly address: string };
@@ -23,14 +23,14 @@ export function readMail(server: string, from: string): MailSettings | null {
   return { ...readMailServer(server), from: { name, address: sender[2] ?? sender[3] ?? "" } };
 }
 
-/** The value is a secret: only its form is shown. */
+/** Parses `LOGGIA_SMTP`. The value is a secret, so errors show the syntax only. */
 function readMailServer(server: string): Omit<MailSettings, "from"> {
-  const allowed = "LOGGIA_SMTP must be smtp://host:port or smtps://host:port, with user:password@ where it needs them";
+  const allowed = "LOGGIA_SMTP must be smtp://host:port or smtps://host:port, with user:password@ if it needs them";
   const url = URL.parse(server);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") throw new StartError(allowed);
   if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") throw new StartError(allowed);
   if ((url.username === "") !== (url.password === ""))
-    throw new StartError("LOGGIA_SMTP gives one of user and password; they go together");
+    throw new StartError("LOGGIA_SMTP has a user or a password only; set both or neither");
   const secure = url.protocol === "smtps:";
   try {
     const user = decodeURIComponent(url.username);
@@ -42,6 +42,8 @@ function readMailServer(server: string): Omit<MailSettings, "from"> {
       credentials: user === "" ? null : { user, password },
     };
   } catch (error) {
-    throw new StartError("LOGGIA_SMTP has a % that no two hex digits follow; write it as %25", { cause: error });
+    throw new StartError("LOGGIA_SMTP has a % that is not followed by two hex digits; write it as %25", {
+      cause: error,
+    });
   }
 }

@@ -2,52 +2,52 @@ import { totalmem } from "node:os";
 
 import { MB, parseSize } from "./values.ts";
 
-/** Code of Node, DuckDB and SQLite, stacks of threads, the bus, and what DuckDB takes beside its limit. */
+/** Code of Node, DuckDB and SQLite, thread stacks, the bus, and memory outside DuckDB's limit. */
 const FIXED_MB = 240;
-/** Objects that are there while nothing happens. */
+/** Heap of an idle process. */
 const HEAP_MB = 64;
-export const LEAST_MEMORY = 448 * MB;
+export const MIN_MEMORY = 448 * MB;
 const HEAP_SHARE = 0.2;
-const LEAST_HEAP_LIMIT_MB = 1_024;
+const MIN_HEAP_LIMIT_MB = 1_024;
 /**
- * So that a person, who gets half, can export, which reserves 40 MB, beside pages that ask: each
- * question reserves the most that its answer may take.
+ * Allows one person, who gets half, an export, which reserves 40 MB, besides the page's queries:
+ * each reserves the largest size of its response.
  */
-const LEAST_ANSWERS_MB = 256;
-/** So that batches of many producers are taken. */
-const LEAST_WAITING_MB = 32;
-const MOST_BY_ITSELF = 1_024 * MB;
-/** Of the machine's memory, or of what the process may take of it. */
-const SHARE_OF_MACHINE = 3;
+const MIN_ANSWERS_MB = 256;
+/** Allows batches of many producers at a time. */
+const MIN_WAITING_MB = 32;
+const MAX_DEFAULT = 1_024 * MB;
+/** Divisor of the machine's memory, or of the limit of the process (cgroup). */
+const MACHINE_DIVISOR = 3;
 
-/** How the memory of a process with embedded engines is shared, in bytes of 2^20. */
+/** Division of the memory of a process with embedded engines, in units of 2^20 bytes. */
 export type MemoryShares = {
-  /** What DuckDB may take: its `memory_limit`. */
+  /** DuckDB's `memory_limit`. */
   readonly store_mb: number;
   /**
-   * V8's `--max-old-space-size`, at which it ends the process. It is four times what is reckoned
-   * with for objects or more, since class filters and accounts are held in memory and nobody is to
-   * end the service by making more of them.
+   * V8's `--max-old-space-size`, at which it ends the process. It is at least four times the
+   * heap's share: class filters and accounts are held in memory, and creating more of them must
+   * not end the service.
    */
   readonly heapLimit_mb: number;
   /**
-   * Answers of the API at a time, as far as `LOGGIA_ANSWERS_MB` allows: what they may take at the
-   * most, which is far more than most do. Part of the heap.
+   * Upper bound of API responses in flight, further limited by `LOGGIA_ANSWERS_MB`. Responses
+   * reserve their largest size, and most need far less. Part of the heap.
    */
   readonly answers_mb: number;
   /** Posts that wait for the bus. */
   readonly waiting_mb: number;
-  /** Filters of words that are kept in memory. */
+  /** Word filters kept in memory. */
   readonly filters_mb: number;
-  /** What questions may write to disk that do not fit into memory. */
+  /** Disk space for queries that do not fit into memory. */
   readonly spilled_mb: number;
 };
 
-/** What a process takes that was not told. */
+/** Returns the memory of a process without `LOGGIA_MEMORY`. */
 export function defaultMemory(): number {
   const allowed = process.constrainedMemory();
   const machine = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
-  return Math.max(LEAST_MEMORY, Math.min(MOST_BY_ITSELF, Math.floor(machine / SHARE_OF_MACHINE)));
+  return Math.max(MIN_MEMORY, Math.min(MAX_DEFAULT, Math.floor(machine / MACHINE_DIVISOR)));
 }
 
 export function shareMemory(bytes: number): MemoryShares {
@@ -55,16 +55,16 @@ export function shareMemory(bytes: number): MemoryShares {
   const share = (part: number): number => Math.floor(rest_mb * part);
   return {
     store_mb: share(0.33),
-    heapLimit_mb: Math.max(LEAST_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(HEAP_SHARE))),
-    answers_mb: Math.max(LEAST_ANSWERS_MB, share(0.15)),
-    waiting_mb: Math.max(LEAST_WAITING_MB, share(0.1)),
+    heapLimit_mb: Math.max(MIN_HEAP_LIMIT_MB, 4 * (HEAP_MB + share(HEAP_SHARE))),
+    answers_mb: Math.max(MIN_ANSWERS_MB, share(0.15)),
+    waiting_mb: Math.max(MIN_WAITING_MB, share(0.1)),
     filters_mb: share(0.22),
     spilled_mb: Math.floor((8 * bytes) / MB),
   };
 }
 
-/** The bytes of a text such as 512MB or 2GB; null where it is none, or too little. */
+/** Parses a size such as 512MB or 2GB. @returns bytes; null if it is invalid or below the minimum */
 export function parseMemory(text: string): number | null {
   const bytes = parseSize(text);
-  return bytes !== null && bytes >= LEAST_MEMORY ? bytes : null;
+  return bytes !== null && bytes >= MIN_MEMORY ? bytes : null;
 }

@@ -23,7 +23,7 @@ export function readWhole(name: SettingName, text: string, least: number, most: 
 export const MB = 2 ** 20;
 const UNITS_BYTES = { MB, GB: 1024 * MB } as const;
 
-/** The bytes of a text such as 512MB or 2GB; null if it is no size. */
+/** Parses a size such as 512MB or 2GB. @returns bytes; null if it is invalid */
 export function parseSize(text: string): number | null {
   const [, count, unit] = /^(\d{1,6})(MB|GB)$/i.exec(text) ?? [];
   if (count === undefined || unit === undefined) return null;
@@ -56,8 +56,8 @@ export function readFile(name: string, file: string): string {
 }
 
 /**
- * Certificates in PEM. Node takes any other text for no certificate at all, without a word, and
- * then trusts no server.
+ * Reads certificates in PEM. Node would ignore a file in another format without an error, and then
+ * trust no server.
  */
 export function readAuthorities(name: SettingName, file: string): string | null {
   if (file === "") return null;

@@ -5,12 +5,12 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../http/listen
 import type { Settings } from "../settings.ts";
 import { connectionsOf } from "./listeners.ts";
 
-/** Limits of the listeners of a process; `listeners` are those of other protocols together. */
+/** Connection limits of a process's listeners. `listeners` is the total of the other protocols. */
 export type Connections = Readonly<Record<"api" | "post" | "listeners" | "monitoring", ConnectionLimits>>;
 
 const MONITORING_CONNECTIONS = 100;
 
-/** @throws StartError where this process may open too few files */
+/** @throws StartError if the limit of open files of this process is too low */
 export function shareConnections(settings: Settings, log: Logger): Connections {
   const { roles, monitoring } = settings;
   const { connections: most } = DEFAULT_CONNECTION_LIMITS;

@@ -15,8 +15,9 @@ type FirstRecordsParts = {
 };
 
 /**
- * Creates the first records once it is certain that the catalog has lost nothing, or an operator
- * has accepted the loss. A process that only posts cannot tell, and creates none.
+ * Creates the first records once the comparison has shown that the catalog lost nothing, or an
+ * operator has accepted a loss. A process that only accepts posts makes no comparison and creates
+ * none.
  */
 export async function startFirstRecords(
   catalog: Catalog,
@@ -24,21 +25,21 @@ export async function startFirstRecords(
   { continuity, holds, show, log, closing }: FirstRecordsParts,
 ): Promise<FirstStart | null> {
   if (continuity === null) return null;
-  const make = () => createFirstRecords(catalog, settings, { show, log });
+  const create = () => createFirstRecords(catalog, settings, { show, log });
   const isHeld = holds.list().some(({ name }) => name === "catalog");
-  if (continuity.fault() === null && !isHeld) return await withTicket(catalog, settings, await make());
-  const makeLater = async (): Promise<void> => {
+  if (continuity.fault() === null && !isHeld) return await withTicket(catalog, settings, await create());
+  const createLater = async (): Promise<void> => {
     await continuity.compared;
     await holds.gone("catalog");
-    if (!closing.disposed) await make();
+    if (!closing.disposed) await create();
   };
-  void makeLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be made"));
+  void createLater().catch((error: unknown) => log.error({ err: error }, "the first records could not be created"));
   return null;
 }
 
 /**
- * Adds a ticket by which the admin signs in at the page. Where the operator chose the password none
- * is needed, and what is printed may be kept as a log.
+ * Adds a ticket for the admin's first sign-in on the page. If the operator chose the password, no
+ * ticket is created, as the output may be stored as a log.
  */
 async function withTicket(
   catalog: Pick<Catalog, "account" | "createStartTicket">,

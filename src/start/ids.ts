@@ -1,28 +1,28 @@
 import type { Logger } from "pino";
 
 import { createDeletionLog, type DeletionLog } from "../bus/deletions.ts";
-import type { KeptClock } from "../clock/keeper.ts";
-import { DOUBT_MS } from "../clock/trusted-clock.ts";
+import type { PersistentClock } from "../clock/persistent-clock.ts";
+import { MISMATCH_MS } from "../clock/trusted-clock.ts";
 import type { Engines } from "../engines/engines.ts";
 import { createSteadyClock } from "../events/clock.ts";
 import { createIdSource } from "../events/id.ts";
 
-/** A post that the bus has not taken by then gets a 503. */
+/** Time after which a post that the bus has not stored gets a 503. */
 export const POST_DEADLINE_MS = 5_000;
-/** How long one append to the bus may take: pollers of a cluster stay at least so far behind. */
+/** Timeout of one append to the bus. The read watermark of a cluster lags at least this much. */
 export const APPEND_TIMEOUT_MS = 2_000;
 /** How far the clocks of the machines of a cluster may differ. */
 const CLOCK_SKEW_MS = 500;
-/** How far the last event that can be seen on the bus may be behind those of other processes. */
+/** Longest time until an accepted event of another process is visible on the bus. */
 export const ACCEPT_MS = APPEND_TIMEOUT_MS + CLOCK_SKEW_MS;
 
-/** Deletions have ids of their own source, which goes on after the largest of earlier lives. */
+/** Opens the log of deletions. Its ids have their own source, which continues after earlier ids. */
 export function openDeletionLog({ ports: { bus }, clock }: Engines, accepted_ms: number, log: Logger): DeletionLog {
-  if (accepted_ms - clock.now() > DOUBT_MS) {
+  if (accepted_ms - clock.now() > MISMATCH_MS) {
     const last = new Date(accepted_ms).toISOString();
     log.warn(
       { last },
-      "the last id on the bus is of a time to come: ids run on from there, created is the host's time",
+      "the last id on the bus is in the future: ids continue from it, while created is the host's time",
     );
   }
   const ids = createIdSource({
@@ -33,11 +33,11 @@ export function openDeletionLog({ ports: { bus }, clock }: Engines, accepted_ms:
 }
 
 /**
- * Ids keep rising where the clock was set back between two lives. Other processes may have run on
- * meanwhile, and be ahead of what they had on the bus: pollers that have seen theirs must not step
- * over ours.
+ * Returns the first time of new ids, which keep ascending if the clock was set back since the last
+ * run. Other processes may still be running and have assigned ids beyond those on the bus: a reader
+ * that has read past those must not miss new ids of this process.
  */
-export function firstMoment(accepted_ms: number, { now }: KeptClock): number {
+export function firstMoment(accepted_ms: number, { now }: PersistentClock): number {
   const isSetBack = accepted_ms - now() > CLOCK_SKEW_MS;
   return accepted_ms + (isSetBack ? ACCEPT_MS : 1);
 }

@@ -27,18 +27,18 @@ export type ListenersOptions = {
   readonly clock: PostClock;
   readonly limiter: RateLimiter;
   readonly metrics: Pick<Metrics, "listener">;
-  /** Of all listeners together. */
+  /** Limits for all listeners together. */
   readonly connections: ConnectionLimits;
   readonly log: Logger;
 };
 
-/** Where each listener listens. */
+/** Address of a listener. */
 export type ListenerAddress = Address & {
   readonly protocol: keyof ListenerSettings;
   readonly transport: Transport;
 };
 
-/** How long what was read may wait for the bus at the end. */
+/** Longest wait at shutdown for received events to be stored on the bus. */
 const CLOSE_MS = 5_000;
 const CONNECTIONS = 1_000;
 
@@ -51,7 +51,7 @@ const PROTOCOLS = {
 
 type Listen = (socket: SocketSettings, context: ListenerContext) => Promise<Address & { close(): Promise<void> }>;
 
-/** Connections that the listeners of these settings may have. */
+/** Returns the connection limit of all listeners of these settings together. */
 export function connectionsOf({ listeners }: Settings): number {
   return CONNECTIONS * streamsOf(listeners);
 }
@@ -62,7 +62,7 @@ function streamsOf(listeners: ListenerSettings): number {
     .filter(({ transport }) => transport === "tcp").length;
 }
 
-/** Opens the listeners of other protocols. @throws StartError where one cannot listen */
+/** Opens the listeners of other protocols. @throws StartError if one cannot listen */
 export async function startListeners(
   { listeners, limits, rates }: Settings,
   options: ListenersOptions,
@@ -90,22 +90,22 @@ export async function startListeners(
     for (const socket of sockets) {
       requireLogs(setting, socket, options.catalog);
       const listening = await listen(socket, context);
-      closing.defer(() => closeInTime(listening, ending));
+      closing.defer(() => closeWithTimeout(listening, ending));
       opened.push({ protocol, transport: socket.transport, host: listening.host, port: listening.port });
     }
   }
   return opened;
 }
 
-async function closeInTime(listening: { close(): Promise<void> }, ending: AbortController): Promise<void> {
+async function closeWithTimeout(listening: { close(): Promise<void> }, ending: AbortController): Promise<void> {
   const timer = setTimeout(() => ending.abort(), CLOSE_MS);
   await listening.close();
   clearTimeout(timer);
 }
 
-/** Logs are never deleted: one that is there stays. */
+/** @throws StartError if a route's log is missing. Checked once, as logs are never deleted */
 function requireLogs(setting: SettingName, { routes }: SocketSettings, catalog: Catalog): void {
   const missing = routes.find(({ log }) => log !== null && catalog.log(log) === null)?.log;
   if (missing === undefined) return;
-  throw new StartError(`${setting} names the log ${missing}, which there is not: create it before you set this`);
+  throw new StartError(`${setting} names the log ${missing}, which does not exist: create it before you set this`);
 }

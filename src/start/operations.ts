@@ -22,7 +22,7 @@ type OperationParts = {
   readonly closing: AsyncDisposableStack;
 };
 
-/** What the management API offers to operators. */
+/** Creates the operations that the management API offers to operators. */
 export function createOperations(
   ports: Ports,
   deletions: DeletionLog,

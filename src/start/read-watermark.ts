@@ -8,8 +8,8 @@ import { ACCEPT_MS } from "./ids.ts";
 import { watermarkReader } from "./watermarks.ts";
 
 /**
- * How long Elasticsearch keeps what it indexed to itself: its refresh interval, and the time that a
- * refresh takes.
+ * Longest time until indexed events are visible to searches: Elasticsearch's refresh interval and
+ * the duration of a refresh.
  */
 const REFRESH_MS = 1_500;
 
@@ -19,7 +19,10 @@ export type ReadWatermarkParts = Pick<Engines, "ports" | "clock" | "watermarks">
   readonly log: Logger;
 };
 
-/** The read watermark of a cluster; null where one process accepts and indexes in one order. */
+/**
+ * Opens the read watermark of a cluster.
+ * @returns null if one process accepts and indexes events in one order
+ */
 export async function openReadWatermark(
   { ports: { bus, store }, clock, watermarks, accepted, group, log }: ReadWatermarkParts,
   closing: AsyncDisposableStack,
@@ -30,8 +33,8 @@ export async function openReadWatermark(
     watchReadWatermark({
       bus,
       group,
-      // As the clocks of those who give ids: one that was set back would hold every poller for as
-      // long as it takes to catch up.
+      // Steady like the clock of ids: a clock that was set back would block all readers until it
+      // has caught up.
       now: createSteadyClock({ now: clock.now, from: await accepted() }),
       accept_ms: ACCEPT_MS,
       settledBefore,

@@ -7,9 +7,9 @@ import type { RemovalClock } from "../events/clock.ts";
 const INTERVAL_MS = 3_600_000;
 
 /**
- * Removes what is stored of sessions that are over, once an hour, unless the clock is in doubt. Any
- * number of processes may do so at once.
- * @param options.interval_ms each wait is up to a fifth longer, at random
+ * Removes the stored data of ended sessions once an hour, unless the host's clock contradicts the
+ * trusted time. Any number of processes may do so at the same time.
+ * @param options.interval_ms up to a fifth is added at random
  */
 export function startSessionRemoval(options: {
   readonly catalog: Pick<Catalog, "removeEndedSessions">;
@@ -28,9 +28,9 @@ export function startSessionRemoval(options: {
       if (!clock.mayRemove()) continue;
       try {
         const removed = await catalog.removeEndedSessions();
-        if (removed > 0) log.info({ removed }, "sessions that had ended are removed");
+        if (removed > 0) log.info({ removed }, "ended sessions were removed");
       } catch (error) {
-        log.warn({ err: error }, "sessions that have ended could not be removed; the next try comes in an hour");
+        log.warn({ err: error }, "ended sessions could not be removed; retrying in an hour");
       }
     }
   }

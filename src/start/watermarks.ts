@@ -9,50 +9,50 @@ import { acceptedAt } from "../events/id.ts";
 import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
 
 /**
- * The documents of watermarks, one for each posting process of a cluster. A watermark is a moment: all
- * ids that its process gave of earlier ones are on the bus, or their posts were refused. So readers
- * need not wait for as long as an append may take.
+ * Storage of watermarks, with a document for each posting process of a cluster. A watermark is a
+ * time: all ids that the process assigned before it are on the bus, or their posts were rejected.
+ * With watermarks, readers need not wait for the timeout of appends.
  *
- * Documents are numbered, and a process takes the first that is free: so all are found by reading one
- * after the other, and what was stated before is read without a refresh.
+ * Documents are numbered, and a process takes the first free number. So reading them in sequence
+ * finds all of them, and reads by id see earlier writes without a refresh.
  */
 export type WatermarkDocuments = Pick<Documents, "create" | "replace" | "remove" | "read">;
 
-/** How often a posting process states its watermark. */
-const STATE_EVERY_MS = 200;
-/** A watermark so far behind is of a process that was killed. */
-const LIFE_MS = 5 * 60_000;
+/** Interval at which a posting process publishes its watermark. */
+const PUBLISH_INTERVAL_MS = 200;
+/** Age after which a watermark is taken to be that of a killed process. */
+const EXPIRY_MS = 5 * 60_000;
 
 export type PostingWatermark = {
-  /** Readers may have passed this moment: the process may only give ids of later ones. */
+  /** Readers may have passed this time, so the process must only assign later ids. */
   readonly floor_ms: number;
-  /** States from now on what `settledBefore` returns. */
+  /** Starts publishing the values of `settledBefore`. */
   follow(settledBefore: () => number): void;
-  /** Removes the watermark. The process gives no ids any more. */
+  /** Removes the watermark. The process must assign no further ids. */
   close(): Promise<void>;
 };
 
 /**
- * Announces a posting process, which must not give ids before. Readers that know of it wait for it,
- * and those that did not know of it yet are not beyond `floor_ms`.
+ * Registers a posting process, which must assign no ids before. Readers that have seen its watermark
+ * wait for it, and readers that have not are not beyond `floor_ms`.
  *
  * @param options.now the clock of ids
  * @throws LoggiaError `store_unavailable`
  */
-export async function announcePosting(
+export async function registerPosting(
   documents: WatermarkDocuments,
   { now, log }: { readonly now: () => number; readonly log: Logger },
 ): Promise<PostingWatermark> {
   const stop = new AbortController();
   const own = new OwnWatermark(documents);
-  await own.state(now());
-  const floor_ms = Math.max(0, ...(await readAll(documents)).map(momentOf));
+  await own.publish(now());
+  const floor_ms = Math.max(0, ...(await readAll(documents)).map(watermarkOf));
 
   async function run(settledBefore: () => number): Promise<void> {
     while (!stop.signal.aborted) {
-      await sleep(STATE_EVERY_MS, undefined, { signal: stop.signal }).catch(() => {});
-      await own.state(settledBefore()).catch((error: unknown) => {
-        log.debug({ err: error }, "the watermark of this process could not be stated");
+      await sleep(PUBLISH_INTERVAL_MS, undefined, { signal: stop.signal }).catch(() => {});
+      await own.publish(settledBefore()).catch((error: unknown) => {
+        log.debug({ err: error }, "the watermark of this process could not be published");
       });
     }
   }
@@ -72,11 +72,14 @@ export async function announcePosting(
 export type Posting = {
   /** The clock of ids. */
   readonly now: SteadyClock;
-  /** Tells readers from now on how far the write coalescer has come. */
+  /** Starts publishing the progress of the write coalescer to readers. */
   follow(coalescer: Pick<WriteCoalescer, "firstUnsettled">): void;
 };
 
-/** Announces a posting process where there are several. @param options.from the first moment that ids may have */
+/**
+ * Registers a posting process of a cluster. With embedded engines it does nothing.
+ * @param options.from earliest time of ids
+ */
 export async function openPosting(
   {
     watermarks,
@@ -89,7 +92,7 @@ export async function openPosting(
   const now = createSteadyClock({ now: clock.now, from });
   if (watermarks === null) return { now, follow: () => {} };
   const documents = closing.use(await watermarks());
-  const watermark = await announcePosting(documents, { now, log });
+  const watermark = await registerPosting(documents, { now, log });
   closing.defer(() => watermark.close());
   const ids = createSteadyClock({ now: clock.now, from: Math.max(from, watermark.floor_ms + 1) });
   return {
@@ -102,50 +105,51 @@ export async function openPosting(
   };
 }
 
+/** The watermark of this process. */
 class OwnWatermark {
   readonly #documents: WatermarkDocuments;
-  #place: { readonly id: string; readonly version: Version } | null = null;
+  #slot: { readonly id: string; readonly version: Version } | null = null;
 
   constructor(documents: WatermarkDocuments) {
     this.#documents = documents;
   }
 
-  async state(before_ms: number): Promise<void> {
-    if (this.#place === null) {
-      while (this.#place === null) await this.#take(before_ms);
+  async publish(before_ms: number): Promise<void> {
+    if (this.#slot === null) {
+      while (this.#slot === null) await this.#takeSlot(before_ms);
       return;
     }
-    const { id, version } = this.#place;
+    const { id, version } = this.#slot;
     const written = await this.#documents.replace(id, { before_ms }, version);
-    // Another process took the place, as nothing was stated for long; or it was lost with its index.
-    this.#place = written.kind === "done" ? { id, version: written.version } : null;
+    // On a conflict, another process took the slot after it expired, or the index was lost.
+    this.#slot = written.kind === "done" ? { id, version: written.version } : null;
   }
 
-  /** Takes the first place that is free, unless another process is faster. */
-  async #take(before_ms: number): Promise<void> {
+  /** Takes the first free slot, unless another process takes it first. */
+  async #takeSlot(before_ms: number): Promise<void> {
     const all = await readAll(this.#documents);
-    const number = all.findIndex((each) => before_ms - momentOf(each) >= LIFE_MS);
-    const dead = all[number];
+    const number = all.findIndex((each) => before_ms - watermarkOf(each) >= EXPIRY_MS);
+    const expired = all[number];
     const id = String(number === -1 ? all.length : number);
     const written =
-      dead === undefined || dead.body === null
+      expired === undefined || expired.body === null
         ? await this.#documents.create(id, { before_ms })
-        : await this.#documents.replace(id, { before_ms }, dead.version);
-    if (written.kind === "done") this.#place = { id, version: written.version };
+        : await this.#documents.replace(id, { before_ms }, expired.version);
+    if (written.kind === "done") this.#slot = { id, version: written.version };
   }
 
   async remove(): Promise<void> {
-    if (this.#place !== null) await this.#documents.remove(this.#place.id, this.#place.version);
+    if (this.#slot !== null) await this.#documents.remove(this.#slot.id, this.#slot.version);
   }
 }
 
-/** Documents that are asked for at once, beyond those of the last answer. */
-const MORE = 1;
+/** Number of documents to request at once, beyond those found last time. */
+const READ_AHEAD = 1;
 
-/** All documents by their numbers; those that were removed are free. */
+/** Reads all documents in the order of their numbers, including removed ones, which are free. */
 async function readAll(documents: Pick<Documents, "read">, expected = 0): Promise<Document[]> {
   const found: Document[] = [];
-  for (let wanted = expected + MORE; ; wanted += MORE) {
+  for (let wanted = expected + READ_AHEAD; ; wanted += READ_AHEAD) {
     const numbers = Array.from({ length: wanted - found.length }, (_, i) => found.length + i);
     const read = await Promise.all(numbers.map((number) => documents.read(String(number))));
     const end = read.indexOf(null);
@@ -154,21 +158,21 @@ async function readAll(documents: Pick<Documents, "read">, expected = 0): Promis
   }
 }
 
-/** 0 where nobody states anything. */
-function momentOf({ body }: Document): number {
+/** Returns the watermark of a document; 0 if it was removed. */
+function watermarkOf({ body }: Document): number {
   return (body?.["before_ms"] ?? 0) as number;
 }
 
 /**
- * Reads the lowest watermark of the processes that live; null where there is none. What was stated
- * before is heeded.
+ * Returns a function that reads the lowest watermark of the live processes; null if there is none.
+ * It sees every watermark published before the call.
  */
 export function watermarkReader(documents: Pick<Documents, "read">): (now_ms: number) => Promise<number | null> {
   let expected = 0;
   return async (now_ms) => {
     const all = await readAll(documents, expected);
     expected = all.length;
-    const lowest_ms = Math.min(...all.map(momentOf).filter((before_ms) => now_ms - before_ms < LIFE_MS));
+    const lowest_ms = Math.min(...all.map(watermarkOf).filter((before_ms) => now_ms - before_ms < EXPIRY_MS));
     return Number.isFinite(lowest_ms) ? lowest_ms : null;
   };
 }

@@ -63,11 +63,11 @@ export type Store = AsyncDisposable & {
    */
   users(plan: UsersPlan): Promise<UsersPage>;
   /**
-   * Returns the fields and attributes that events of a log have, exact over the range. Fields come
-   * first, in the order of {@link LISTED_FIELDS}, then attributes by code point of their names.
+   * Returns the fields and attributes of a log's events, exact over the range. Fields precede, in
+   * the order of {@link LISTED_FIELDS}; attributes follow by code point of their names.
    * Fields that no event of the range has are omitted.
    */
-  fields(question: FieldsQuery): Promise<readonly FieldSummary[]>;
+  fields(query: FieldsQuery): Promise<readonly FieldSummary[]>;
   /**
    * Returns the names of a log's attributes, without `@`. Names that only removed events had may be
    * included. The call accompanies queries and must be far cheaper than {@link Store.fields}.
@@ -188,7 +188,7 @@ export type StorePart = {
   readonly isReplayed: boolean;
 };
 
-/** What may be removed. Times are milliseconds since the Unix epoch. */
+/** Bounds of the data that may be removed. Times are milliseconds since the Unix epoch. */
 export type Expiry = {
   /** By log, the time before which `created` has expired. Logs that keep everything are missing. */
   readonly before: ReadonlyMap<LogKey, number>;
@@ -234,10 +234,10 @@ export type RebuildOptions = {
    * @param signal stops it, with its reason; the new data is then discarded
    */
   readonly fill: (
-    anew: Pick<Store, "prepareEvents" | "writeEvents" | "writeVisits">,
+    target: Pick<Store, "prepareEvents" | "writeEvents" | "writeVisits">,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Returns what `fill` would write today for an event that is copied. */
+  /** Returns the event as `fill` would write it now, for an event that is copied. */
   readonly revise: (event: StoredEvent) => StoredEvent | Promise<StoredEvent>;
   readonly report?: (progress: RebuildProgress) => void;
   readonly signal: AbortSignal;
@@ -361,7 +361,7 @@ export type FieldSummary = {
   readonly values: readonly { readonly value: string; readonly count: number }[];
 };
 
-/** Outcome of one item of a write. Each item is judged by itself, never the batch as a whole. */
+/** Outcome of one item of a write. Each item has an outcome of its own, whatever the others'. */
 export type WriteOutcome =
   | { readonly kind: "done" }
   /** The engine is busy or unreachable; try again later. */

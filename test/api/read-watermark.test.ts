@@ -7,7 +7,7 @@ import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import { createSteadyClock } from "../../src/events/clock.ts";
 import { acceptedAt } from "../../src/events/id.ts";
-import { announcePosting, watermarkReader } from "../../src/start/watermarks.ts";
+import { registerPosting, watermarkReader } from "../../src/start/watermarks.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -75,11 +75,11 @@ test("the read watermark moves up to the watermarks of the posting processes and
   t.teardown(() => readWatermark[Symbol.asyncDispose]());
   const complete_ms = (): number => acceptedAt(readWatermark.current());
   const started_ms = Date.now();
-  const first = await announcePosting(documents, { now: Date.now, log });
+  const first = await registerPosting(documents, { now: Date.now, log });
   first.follow(Date.now);
   await until(() => complete_ms() >= started_ms, { what: "one process says that all is on the bus" });
 
-  const second = await announcePosting(documents, { now: Date.now, log });
+  const second = await registerPosting(documents, { now: Date.now, log });
   t.true(second.floor_ms >= started_ms, "its ids are beyond what readers may have passed");
   const unsettled_ms = Date.now();
   second.follow(() => unsettled_ms);

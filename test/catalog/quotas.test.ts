@@ -2,7 +2,7 @@ import test from "ava";
 import { pino } from "pino";
 
 import { createCatalog } from "../../src/catalog/create.ts";
-import { BelievedTime } from "../../src/clock/trusted-clock.ts";
+import { TrustedTime } from "../../src/clock/trusted-clock.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { Machine } from "../clock/machine.ts";
@@ -17,7 +17,7 @@ const log = pino({ level: "silent" });
 for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   test(`${name}: ten logs a minute, whatever happens to the clock`, async (t) => {
     const machine = new Machine();
-    const { now } = new BelievedTime(machine);
+    const { now } = new TrustedTime(machine);
     const storage = await openStorage(t);
     const catalog = await createCatalog({ documents: await storage.connect(), log, now });
     t.teardown(() => catalog[Symbol.asyncDispose]());

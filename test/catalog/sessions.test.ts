@@ -9,7 +9,7 @@ import { SEEN_STEP_MS, SESSION_IDLE_MS, SESSION_LIFE_MS } from "../../src/catalo
 import { MAX_TICKETS, TICKET_MS } from "../../src/catalog/session-tickets.ts";
 import { MAX_SESSIONS } from "../../src/catalog/sessions.ts";
 import { START_TICKET_MS } from "../../src/catalog/start-ticket.ts";
-import { BelievedTime } from "../../src/clock/trusted-clock.ts";
+import { TrustedTime } from "../../src/clock/trusted-clock.ts";
 import { Machine } from "../clock/machine.ts";
 import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
 import type { DocumentsStorage } from "../contract/documents-adapters.ts";
@@ -23,10 +23,10 @@ type Process = { readonly catalog: Catalog; readonly writes: () => number };
 
 /** A process that shares the catalog with others, and the clocks of its machine. */
 async function processOf(t: ExecutionContext, storage: DocumentsStorage, machine: Machine): Promise<Process> {
-  const time = new BelievedTime(machine);
-  const believed = (): number => {
+  const time = new TrustedTime(machine);
+  const trusted = (): number => {
     time.check();
-    return time.believed();
+    return time.trusted();
   };
   const documents = await storage.connect();
   let writes = 0;
@@ -36,7 +36,7 @@ async function processOf(t: ExecutionContext, storage: DocumentsStorage, machine
     replace: (...words) => ((writes += 1), documents.replace(...words)),
     remove: (...words) => ((writes += 1), documents.remove(...words)),
   };
-  const catalog = await createCatalog({ documents: counted, log, now: believed });
+  const catalog = await createCatalog({ documents: counted, log, now: trusted });
   t.teardown(() => catalog[Symbol.asyncDispose]());
   return { catalog, writes: () => writes };
 }

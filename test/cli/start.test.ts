@@ -122,7 +122,7 @@ test("start, stop with its reason, and wrong credentials are logged, a limited n
 
 test("a failed start is logged as a line like any other", async (t) => {
   for (const [environment, reason] of [
-    [{ LOGGIA_DATA: "/proc/loggia" }, /^The start failed: LOGGIA_DATA is "\/proc\/loggia", which can't be made: /],
+    [{ LOGGIA_DATA: "/proc/loggia" }, /^The start failed: LOGGIA_DATA is "\/proc\/loggia", which can't be created: /],
     [{ LOGGIA_API: "nonsense" }, /^The start failed: LOGGIA_API is "nonsense"; allowed: /],
   ] as const) {
     const { seen, ended } = start({
@@ -140,7 +140,7 @@ test("a failed start is logged as a line like any other", async (t) => {
 test("a folder without permission stops startup with one line", async (t) => {
   const { seen, ended } = start({ ...environmentOf("embedded", "/proc/loggia") });
   t.is(await ended, 1);
-  t.regex(seen.err, /^loggia: LOGGIA_DATA is "\/proc\/loggia", which can't be made: [^\n]*\n$/);
+  t.regex(seen.err, /^loggia: LOGGIA_DATA is "\/proc\/loggia", which can't be created: [^\n]*\n$/);
 });
 
 test("a server other than Elasticsearch is reported in one line", async (t) => {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { withRetentionFilter } from "../../pipelines/retention/filter.ts";
 import { startRetention } from "../../pipelines/retention/job.ts";
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
-import { openClock } from "../../src/clock/keeper.ts";
-import type { KeptClock } from "../../src/clock/keeper.ts";
+import { openClock } from "../../src/clock/persistent-clock.ts";
+import type { PersistentClock } from "../../src/clock/persistent-clock.ts";
 import { fileMarks } from "../../src/clock/marks.ts";
 import type { RemovalClock } from "../../src/events/clock.ts";
 import { acceptedAt } from "../../src/events/id.ts";
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 /** A host whose clock a test sets. */
 type Host = { shift_ms: number };
 
-async function clockOf(t: ExecutionContext, host: Host): Promise<KeptClock> {
+async function clockOf(t: ExecutionContext, host: Host): Promise<PersistentClock> {
   const clock = await openClock({
     marks: fileMarks(join(temporaryFolder(t), "clock.json")),
     shared: false,
@@ -200,7 +200,7 @@ for (const kind of KINDS) {
     t.deepEqual(ids, ids.toSorted());
     t.true(
       ids.every((id) => Math.abs(acceptedAt(id) - Date.now()) < 10 * MINUTE_MS),
-      "ids are of the believed time",
+      "ids are of the trusted time",
     );
     for (const id of ids.slice(right)) {
       const found = async () => {

@@ -1,4 +1,4 @@
-import type { BootMoment } from "../../src/clock/boot.ts";
+import type { BootTime } from "../../src/clock/boot.ts";
 
 const START_MS = Date.UTC(2026, 0, 15);
 
@@ -10,7 +10,7 @@ export class Machine {
 
   readonly host = (): number => this.#host_ms;
   readonly elapsed = (): number => this.#uptime_ms;
-  readonly boot = (): BootMoment => ({ boot: `boot-${this.#boot}`, uptime_ms: this.#uptime_ms });
+  readonly boot = (): BootTime => ({ boot: `boot-${this.#boot}`, uptime_ms: this.#uptime_ms });
 
   /** Advances all of its clocks. */
   pass(ms: number): void {

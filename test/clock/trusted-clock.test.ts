@@ -1,16 +1,16 @@
 import test from "ava";
 
-import { BelievedTime } from "../../src/clock/trusted-clock.ts";
+import { TrustedTime } from "../../src/clock/trusted-clock.ts";
 import { Machine } from "./machine.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-function clockOf(machine: Machine): { clock: BelievedTime; changes: number[] } {
+function clockOf(machine: Machine): { clock: TrustedTime; changes: number[] } {
   const changes: number[] = [];
   const { host, elapsed } = machine;
-  return { clock: new BelievedTime({ host, elapsed, changed: (ahead_ms) => changes.push(ahead_ms) }), changes };
+  return { clock: new TrustedTime({ host, elapsed, changed: (ahead_ms) => changes.push(ahead_ms) }), changes };
 }
 
 for (const [what, step_ms] of [

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
-import { openClock } from "../../src/clock/keeper.ts";
-import type { KeptClock } from "../../src/clock/keeper.ts";
+import { openClock } from "../../src/clock/persistent-clock.ts";
+import type { PersistentClock } from "../../src/clock/persistent-clock.ts";
 import { fileMarks, sharedMarks } from "../../src/clock/marks.ts";
 import type { ClockMarks } from "../../src/clock/marks.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
@@ -18,7 +18,7 @@ import { Machine } from "./machine.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-type Life = { readonly clock: KeptClock; readonly holds: Holds };
+type Life = { readonly clock: PersistentClock; readonly holds: Holds };
 
 async function live(machine: Machine, marks: ClockMarks, { shared = false, check_ms = 3_600_000 } = {}): Promise<Life> {
   const holds = createHolds({ log: SILENT });
@@ -71,21 +71,21 @@ test("without a mark another clock is asked, and trusted if it contradicts the h
   const right_ms = machine.host();
   machine.step(100 * DAY_MS);
   const marks = { read: async () => null, write: async () => {} };
-  const open = async (witness: () => Promise<number | null>) => {
+  const open = async (reference: () => Promise<number | null>) => {
     const holds = createHolds({ log: SILENT });
     const options = { ...machine, marks, shared: true, holds, log: SILENT, check_ms: 3_600_000 };
-    const clock = await openClock({ ...options, witness });
+    const clock = await openClock({ ...options, reference });
     t.teardown(() => clock[Symbol.asyncDispose]());
     return { now: clock.now(), mayRemove: clock.mayRemove(), holds: holds.list().map(({ name }) => name) };
   };
   const doubted = await open(async () => right_ms);
   t.true(Math.abs(doubted.now - right_ms) < MINUTE_MS);
   t.deepEqual(doubted, { now: doubted.now, mayRemove: false, holds: ["clock"] });
-  const believed = { now: machine.host(), mayRemove: true, holds: [] };
-  t.deepEqual(await open(async () => machine.host() - 20 * MINUTE_MS), believed, "within an hour");
-  t.deepEqual(await open(async () => null), believed, "it can't tell");
+  const trusted = { now: machine.host(), mayRemove: true, holds: [] };
+  t.deepEqual(await open(async () => machine.host() - 20 * MINUTE_MS), trusted, "within an hour");
+  t.deepEqual(await open(async () => null), trusted, "it is unknown");
   const away = () => Promise.reject(new Error("away"));
-  t.deepEqual(await open(away), believed, "it can't be asked");
+  t.deepEqual(await open(away), trusted, "it can't be read");
 });
 
 test("a service that was down while its machine ran on trusts the clock at once", async (t) => {
