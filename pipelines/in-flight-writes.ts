@@ -1,7 +1,7 @@
 /**
  * Concurrency limit of writes in flight, shared by all partitions. Each partition may always have
- * one, so that none waits for another that is held up. It may have more only while fewer than
- * `max` are in flight in all.
+ * one, so that none waits for another that is stalled. It may have more only while fewer than
+ * `max` are in flight in total.
  */
 export class ConcurrencyLimit {
   readonly #max: number;

@@ -19,7 +19,7 @@ export type RetryPolicy = {
 
 /** Number of throws after which a single item is refused, unless the engine is unavailable. */
 const STRIKES = 5;
-/** Number of items that may all be at fault. If more fail and none succeeds, the engine is. */
+/** Number of items that may all be faulty. If more fail and none succeeds, the engine is faulty. */
 const FEW = 8;
 
 /**
@@ -55,8 +55,8 @@ export type RetriedWrite<T> = {
  * Items that are done are not written again.
  *
  * A busy or unavailable engine is retried without end. On any other error a group is split in
- * halves until the faulty item stands alone and holds up no other. If the engine is healthy and
- * still throws at that item, the item is rejected.
+ * halves until the faulty item is the only one in its group and delays no others. If the engine is
+ * healthy and still throws at that item, the item is rejected.
  *
  * @throws the reason of `retryPolicy.signal` once it fires, or of `retryPolicy.closing` if a wait
  * is due

@@ -47,7 +47,7 @@ export type WriteContext = {
   alerted(count: number): void;
 };
 
-/** A stage that changes events. If `change` throws, that event is refused and the others go on. */
+/** A stage that changes events. If `change` throws, only that event is refused. */
 export type Transform = {
   readonly name: "enrich" | "classify";
   /** Returns a promise only if it has to wait; the next event of the stage waits for it too. */
@@ -57,7 +57,7 @@ export type Transform = {
 /**
  * A stage that writes something derived from events.
  *
- * Invariant: what a stage refuses is a durable dead letter before the next stage writes.
+ * Invariant: events that a stage refuses are durable dead letters before the next stage writes.
  */
 export type Writer = {
   readonly name: "alert" | "notify" | "index";
@@ -66,8 +66,8 @@ export type Writer = {
 };
 
 /**
- * What a stage writes of a write batch: collected from its events chunk by chunk, while these are
- * in memory, and written when all chunks have been taken.
+ * The writes of a stage for a write batch: collected from its events chunk by chunk, while these
+ * are in memory, and written when all chunks have been taken.
  */
 export type PendingWrite = {
   /** Takes events. @returns those that cannot be written, and why; no stage writes them */

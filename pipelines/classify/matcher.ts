@@ -27,8 +27,8 @@ export type Matcher = (event: Subject) => string | null;
  *
  * - Filters without `text` and `link` always match. Only the one of least rank counts.
  * - Text patterns are searched in at most two passes, however many match: by a hash of windows,
- *   then by an automaton for the patterns that the hash leaves out. Both track the least rank of
- *   the filters without `link`. Link patterns are searched in the same way.
+ *   then by an automaton for the patterns that the hash excludes. Both track the least rank of the
+ *   filters without `link`. Link patterns are searched in the same way.
  * - Filters with both are pairs of patterns. The pass over the link yields the link patterns found.
  *   If these have few pairs, each pair's text is tested by itself. Otherwise the text is searched
  *   for the text patterns of all pairs, and the side with fewer pairs is scanned. Only this scan
@@ -325,23 +325,23 @@ function* toGroup(filters: readonly Folded[], sets: Pattern[][]): Steps<Group> {
 }
 
 /**
- * @param alone patterns of the filters that test this field only, by ascending rank
+ * @param single patterns of the filters that test this field only, by ascending rank
  * @param ids the patterns of the pairs
  */
 function* toSide(
-  alone: readonly { readonly text: string; readonly rank: number }[],
+  single: readonly { readonly text: string; readonly rank: number }[],
   ids: ReadonlyMap<string, number>,
   pairs: readonly Pair[],
   half: "text" | "link",
   sets: Pattern[][],
 ): Steps<Side> {
-  if (alone.length === 0 && ids.size === 0) return EMPTY_SIDE;
+  if (single.length === 0 && ids.size === 0) return EMPTY_SIDE;
   const patterns = new Map<string, Pattern>();
   const halves = [...ids.keys()];
   yield* endStepAfter(halves.length);
   yield* forEachOf(halves.length, (id) => patterns.set(halves[id]!, { text: halves[id]!, value: NO_VALUE, id }));
-  yield* forEachOf(alone.length, (i) => {
-    const { text, rank } = alone[i]!;
+  yield* forEachOf(single.length, (i) => {
+    const { text, rank } = single[i]!;
     const known = patterns.get(text);
     if (known === undefined || rank < known.value) patterns.set(text, { text, value: rank, id: known?.id ?? -1 });
   });
@@ -351,7 +351,7 @@ function* toSide(
   const { pass, rest } = yield* compileWindowHash(distinct);
   const isFew = rest.length <= FEW;
   return {
-    least: alone[0]?.rank ?? NO_VALUE,
+    least: single[0]?.rank ?? NO_VALUE,
     pass,
     few: isFew ? rest : null,
     set: isFew ? -1 : sets.push([...rest]) - 1,

@@ -10,7 +10,7 @@ import type { Patch, PatchedMatcher } from "./patch.ts";
 export type Missing = {
   readonly log: LogKey;
   readonly owner: string;
-  /** The array returned by the catalog. Its identity stands for its content. */
+  /** The array returned by the catalog, compared by identity. */
   readonly filters: readonly ClassFilter[];
 };
 
@@ -55,7 +55,7 @@ const MAX_COSTS = 10_000;
 export function createMatchers(
   options: {
     readonly maxSize?: typeof MAX_SIZE;
-    /** Awaited between two steps. */
+    /** Called and awaited between two steps. */
     readonly pause?: () => Promise<void>;
   } = {},
 ): Matchers {

@@ -24,7 +24,7 @@ export type Scan = {
 const SIZE = 1_024;
 /**
  * Extra bytes beyond the text's length. A text that is not ASCII takes more bytes than units, and a
- * character of up to four bytes that does not fit is left out.
+ * character of up to four bytes that does not fit is omitted.
  */
 const MARGIN = 4;
 

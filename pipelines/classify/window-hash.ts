@@ -6,12 +6,12 @@ import { createScan, encode, foldedOf, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
 import type { Steps } from "./steps.ts";
-import { addMark, createMarks, findMarked, HALF, hashAt, LONGEST, upper } from "./window-marks.ts";
+import { addMark, createMarks, findMarked, HALF, hashAt, MAX_WINDOW, upper } from "./window-marks.ts";
 
 /**
  * Searches for many patterns at once, after Karp and Rabin ("Efficient randomized pattern-matching
- * algorithms", 1987). The hash of each window of a text says whether it may be part of a pattern. A
- * window costs a few steps and a bit of a table that fits the processor's caches, whereas an
+ * algorithms", 1987). The hash of each window of a text shows whether it may be part of a pattern.
+ * A window costs a few operations and a bit of a table that fits the processor's caches, whereas an
  * automaton of thousands of patterns reads main memory.
  *
  * Each pattern is found by the one of its windows that the fewest other patterns have, so that
@@ -41,21 +41,21 @@ type Window = { readonly length: number; readonly step: number };
  * Least length of windows with a step above 1. Shorter ones are too frequent for skipping to pay
  * off.
  */
-const SHORTEST_IN_STEPS = 6;
+const MIN_LENGTH_IN_STEPS = 6;
 
 /**
  * Maximum number of windows with a step above 1. With more, tables no longer fit the processor's
  * caches, which costs more than skipping saves.
  */
-const MOST_IN_STEPS = 2 ** 16;
+const MAX_IN_STEPS = 2 ** 16;
 
 /**
  * Returns possible windows for a number of patterns, the shortest of `least` units, fastest first.
  */
 function windowsFor(patterns: number, least: number): Window[] {
   return [4, 2, 1]
-    .map((step) => ({ length: Math.min(least - step + 1, LONGEST), step }))
-    .filter(({ length, step }) => step === 1 || (length >= SHORTEST_IN_STEPS && step * patterns <= MOST_IN_STEPS));
+    .map((step) => ({ length: Math.min(least - step + 1, MAX_WINDOW), step }))
+    .filter(({ length, step }) => step === 1 || (length >= MIN_LENGTH_IN_STEPS && step * patterns <= MAX_IN_STEPS));
 }
 
 /**
@@ -86,7 +86,7 @@ export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
 }
 
 function isFit({ text }: Pattern): boolean {
-  return text.length >= HALF && text.length <= MOST_UNITS;
+  return text.length >= HALF && text.length <= MAX_UNITS;
 }
 
 /** A pattern with the hash of one of its windows and the window's offset in the pattern. */
@@ -107,10 +107,10 @@ type Anchors = {
  * counter, which makes them look more frequent than they are, never rarer.
  */
 const COUNTERS = 64;
-const MOST_COUNTERS = 2 ** 18;
+const MAX_COUNTERS = 2 ** 18;
 
 function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
-  const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MOST_COUNTERS));
+  const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MAX_COUNTERS));
   let handled = 0;
   /** Adds the units of `text` to this step's count and returns whether the step is full. */
   const isFull = ({ length }: string, times: number): boolean => {
@@ -244,8 +244,8 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(ROOM * anchors.length)));
   const { entries, places, bytesAt } = yield* layOut(patterns, step);
   /**
-   * A slot's upper bits say which window of which entry it is for; its other bits hold the lower
-   * bits of the window's mixed hash. A free slot is 0, since no entry is at 0.
+   * A slot's upper bits identify an entry and its window; its other bits hold the lower bits of the
+   * window's mixed hash. A free slot is 0, since no entry is at 0.
    */
   const windowBits = Math.ceil(Math.log2((entries.byteLength / UNIT) * step));
   const hashBits = 32 - windowBits;
@@ -329,10 +329,10 @@ const NUMBER = 4;
 const LENGTH = 8;
 const STARTS = 10;
 /** Greatest length of a pattern: starts and lengths are 16-bit numbers. */
-const MOST_UNITS = 2 ** 16 - 1;
+const MAX_UNITS = 2 ** 16 - 1;
 
 /**
- * Lays out everything needed of a pattern side by side, with the offset of the bytes in an entry. A
+ * Lays out the data of each pattern in one entry; `bytesAt` is the offset of its bytes there. A
  * pattern that is not ASCII has no bytes: a text that is compared by bytes cannot contain it. No
  * entry is at 0.
  */

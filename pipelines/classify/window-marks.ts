@@ -1,24 +1,23 @@
 import { randomInt } from "node:crypto";
 
 /**
- * Hashes of windows (runs of a few bytes of a text) and marks of those that patterns are found by.
- * This module finds the marked windows of a text; `window-hash.ts` finds the patterns they belong
- * to.
+ * Hashes of windows (runs of a few bytes of a text) and marks of the patterns' anchor windows. This
+ * module finds the marked windows of a text; `window-hash.ts` finds the patterns they belong to.
  */
 
-/** Odd numbers random to this process, so that nobody can choose patterns whose hashes collide. */
+/** Odd numbers, random in each process, so that patterns cannot be chosen to collide. */
 const FIRST = 2 * randomInt(2 ** 31) + 1;
 const SECOND = 2 * randomInt(2 ** 31) + 1;
 
-/** Bytes in each of the two numbers that a window is read as; in short windows they overlap. */
+/** Bytes of each of the two numbers that form a window; in short windows they overlap. */
 export const HALF = 4;
 /** Longest window, in bytes. */
-export const LONGEST = 7;
+export const MAX_WINDOW = 7;
 
 /** Bits that distinguish upper from lower case in ASCII. Hashes ignore them: texts are unfolded. */
 const CASE = 0x20202020;
 
-/** Hashes the window at `at`, whose second half begins `second` bytes later. */
+/** Returns the hash of the window at `at`, whose second half starts `second` bytes later. */
 export function hashAt(view: DataView, at: number, second: number): number {
   const first = view.getInt32(at, true) | CASE;
   return Math.imul(Math.imul(first, FIRST) + (view.getInt32(at + second, true) | CASE), SECOND);

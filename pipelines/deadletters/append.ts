@@ -11,7 +11,7 @@ const APPEND_MAX_BYTES = 1024 * 1024;
 
 /**
  * Appends failures to the `dead-letters` topic. Resolves once all are durable. An append that fails
- * is retried without end, because giving up a dead letter would lose an event.
+ * is retried without end, because an event would be lost with its dead letter.
  * @throws the reason of `retryPolicy.signal` or `retryPolicy.closing`
  */
 export async function deadLetter(

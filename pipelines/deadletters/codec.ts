@@ -18,7 +18,7 @@ import type { BusRecord, NewRecord, Topic } from "../../src/bus/bus.ts";
  * `origin` and `part` identify duplicates.
  */
 export type DeadLetter = {
-  /** When the pipeline gave up, in milliseconds since the Unix epoch. */
+  /** Time of the failure, in milliseconds since the Unix epoch. */
   readonly time: number;
   readonly stage: StageName;
   readonly reason: string;

@@ -145,8 +145,8 @@ async function redrive(
 }
 
 /**
- * Returns the deletions of redriven events. A deletion must live as long as what it deletes, so it
- * is appended again behind the event.
+ * Returns the deletions of redriven events. A deletion must be on the bus as long as its event, so
+ * it is appended again after the event.
  */
 async function deletionsOf(
   store: DeadLetterPorts["store"],

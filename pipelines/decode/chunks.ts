@@ -13,13 +13,13 @@ import type { DeletionItem, Item, VisitItem } from "../stage.ts";
  */
 const CHUNK_LINES = 256;
 
-/** A part of a write batch: of those records of a batch that are written together. */
+/** A part of a write batch, which is the part of a batch that is written together. */
 export type Chunk = {
   readonly items: readonly Item[];
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
   readonly malformed: readonly Failure[];
-  /** What the chunk is the last of. A batch always has a last chunk, even if that is empty. */
+  /** What ends with the chunk. A batch always has a last chunk, even if that is empty. */
   readonly ends: "nothing" | "write batch" | "batch";
 };
 

@@ -5,9 +5,8 @@ import type { RetryPolicy } from "../retry.ts";
 import type { DeletionItem } from "../stage.ts";
 
 /**
- * Carries out the deletions of a write batch and returns the refused ones. Their order relative to
- * the writes of what they delete does not matter: a deletion leaves a marker that later creates
- * meet.
+ * Carries out the deletions of a write batch and returns the refused ones. A deletion may precede
+ * the write of its target: it leaves a marker with which later creates conflict.
  */
 export async function carryOutDeletions(
   items: readonly DeletionItem[],

@@ -37,7 +37,7 @@ function beginIndex(store: EventStore): PendingWrite {
         if (all.error === null) break;
         // An unavailable engine or another temporary error: the batch is delivered again.
         if (left.length === 0 || !isOfItem(all.error)) throw all.error;
-        // An event that cannot be prepared holds up no other.
+        // An event that cannot be prepared must not delay others.
         const [item] = left;
         const one = await add([item!]);
         left = left.slice(1);

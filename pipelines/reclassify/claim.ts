@@ -40,7 +40,7 @@ export class Claim {
     this.#timer = setInterval(() => this.#heartbeat(), PROGRESS_MS).unref();
   }
 
-  /** @returns null if another process was faster */
+  /** Takes an order. @returns null if another process has taken it first */
   static async take(
     documents: Guarded,
     found: { readonly record: StoredReclassification; readonly version: OrderVersion },
@@ -108,7 +108,7 @@ export class Claim {
 
   #heartbeat(): void {
     const isDue = !this.#isWritten || performance.now() - this.#written_ms >= HEARTBEAT_MS;
-    // The next write meets any error again; without writes, another process takes over.
+    // Errors recur at the next write; without successful writes, another process takes over.
     if (isDue && !this.#isLost) void this.save({}).catch(() => {});
   }
 

@@ -151,7 +151,7 @@ class ReclassificationJob {
     const { done, changed } = claim.record;
     const piece = await this.#piece();
     const examined = done + piece.examined;
-    // The last piece has no position behind it: if it is repeated, it still counts once.
+    // The last piece stores no position: if it is repeated, its events still count once.
     const progress = piece.last === null ? { total: examined } : { done: examined, upTo: piece.last };
     claim.update({ changed: changed + piece.changed, ...progress });
     await sleep(Math.max(MIN_PAUSE_MS, performance.now() - start_ms), undefined, { signal });
@@ -194,7 +194,7 @@ class ReclassificationJob {
     return classes;
   }
 
-  /** Returns the fingerprint of the current filters. @throws LogGone */
+  /** Returns the fingerprint of the current filters. @throws LogDeleted */
   async #currentFingerprint(): Promise<string> {
     const { catalog } = this.#options;
     await catalog.refresh();

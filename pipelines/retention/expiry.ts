@@ -8,7 +8,7 @@ export function expiresBefore({ retentionDays }: Pick<Log, "retentionDays">, now
   return retentionDays === null ? null : now_ms - retentionDays * DAY_MS;
 }
 
-/** Returns what may be removed now. Logs unknown to the catalog keep everything. */
+/** Returns the bounds of removal now. Logs unknown to the catalog keep all events. */
 export function expiryOf(logs: readonly Log[], now_ms: number): Expiry {
   const moments = logs.map((log) => [log.key, expiresBefore(log, now_ms)] as const);
   const before = new Map(moments.flatMap(([key, moment]) => (moment === null ? [] : [[key, moment] as const])));

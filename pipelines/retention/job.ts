@@ -23,7 +23,7 @@ export type RetentionOptions = {
 
 export type Retention = {
   /**
-   * Deletes what has expired, unless the clock is in doubt.
+   * Deletes expired data, unless the host's clock contradicts the trusted time.
    * @returns the number of events and visits deleted
    */
   removeExpired(): Promise<number>;
@@ -36,7 +36,7 @@ const INTERVAL_MS = 3_600_000;
 
 /**
  * Enforces each log's `retentionDays`, by `created`, once an hour. Any number of processes may run
- * this concurrently. A run that fails or is cut off leaves the rest to the next one.
+ * this concurrently. A run that fails or is interrupted leaves the rest to the next one.
  */
 export function startRetention(options: RetentionOptions): Retention {
   const { store, catalog, log, clock = HOST_CLOCK, first_ms = FIRST_MS, interval_ms = INTERVAL_MS } = options;

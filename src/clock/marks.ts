@@ -6,7 +6,7 @@ const Mark = z.object({
   time_ms: z.number(),
   /** Number of times an operator has accepted the host's clock. */
   accepted: z.number(),
-  /** The same time by the boot clock; null if there is none, or if several machines share the mark. */
+  /** The same time by the boot clock; null without one, or if several machines share the mark. */
   boot: z.object({ boot: z.string(), uptime_ms: z.number() }).nullable(),
 });
 

@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-/** Reads the clocks of all nodes. @returns the earliest, in milliseconds; null if none reports it */
+/** Reads the nodes' clocks. @returns the earliest time, in milliseconds; null if none reports it */
 export async function readClusterTime(client: Client): Promise<number | null> {
   const { nodes } = await client.nodes.stats({ metric: "os", filter_path: "nodes.*.timestamp" });
   const times = Object.values(nodes).flatMap(({ timestamp }) => timestamp ?? []);

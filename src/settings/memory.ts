@@ -63,7 +63,7 @@ export function shareMemory(bytes: number): MemoryShares {
   };
 }
 
-/** Parses a size such as 512MB or 2GB. @returns bytes; null if it is invalid or below the minimum */
+/** Parses a size such as 512MB or 2GB. @returns bytes; null if it is invalid or too small */
 export function parseMemory(text: string): number | null {
   const bytes = parseSize(text);
   return bytes !== null && bytes >= MIN_MEMORY ? bytes : null;

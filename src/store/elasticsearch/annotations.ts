@@ -39,11 +39,11 @@ type SourceFilter = { includes: string[] } | { excludes: string[] };
 async function read(client: Client, index: string, id: string, filter: SourceFilter): Promise<Stored | null> {
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
   const get = () => retryTransient(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
-  let answer = await get();
-  // A missing index answers without `found`. Either it was never created, or a later generation is
-  // replacing it right now and exists a moment later.
-  if (answer.found === undefined) answer = await get();
-  const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = answer;
+  let response = await get();
+  // The response for a missing index has no `found`. The index was never created, or a later
+  // generation is replacing it and exists by the next request.
+  if (response.found === undefined) response = await get();
+  const { found, _source: source, _seq_no: seqNo, _primary_term: primaryTerm } = response;
   if (!found || source?.log === undefined || seqNo === undefined || primaryTerm === undefined) return null;
   return { document: source as Document, seqNo, primaryTerm };
 }
@@ -88,7 +88,7 @@ export async function data(client: Client, names: Names, log: LogKey, id: EventI
   return stored === null ? undefined : (stored.document.data ?? null);
 }
 
-/** Returns the users who marked events, by one search unless the marks exceed a batch. */
+/** Returns the annotations of events, by one search unless they exceed a batch. */
 export async function annotations(
   client: Client,
   names: Names,
@@ -117,17 +117,18 @@ function addOwner(found: OwnersByEvent, names: Names, { _index: index, _source: 
   entry[placeOfIndex(index) === names.bookmarks ? "bookmarks" : "alerts"].push(owner);
 }
 
-/** Maximum number of marks that are read together with a page. */
+/** Maximum number of annotations that are read together with a page. */
 const MAX_ANNOTATIONS = 200;
-/** Longest wait of a page for its marks. With many copies, a request by ids is faster. */
+/** Longest wait of a page for its annotations. With many copies, a request by ids is faster. */
 const LOOKUP_TIMEOUT_MS = 250;
 
 /**
- * Returns the marks of what a query of events finds. A copy has all fields of its event except the
- * current class, so the same query finds it, concurrently and without waiting for the ids. Returns
- * null if there are too many copies or the request failed; then {@link annotations} is used.
+ * Returns the annotations of the events that a query finds. A copy has all fields of its event
+ * except the current class, so the same query finds it, concurrently and without waiting for the
+ * ids. Returns null if there are too many copies or the request failed; then {@link annotations} is
+ * used.
  */
-export async function marksAmong(
+export async function annotationsByQuery(
   client: Client,
   names: Names,
   query: Query,
@@ -158,7 +159,7 @@ type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
 
 /**
  * Removes a document that was read before, by a request that is conditional on its version.
- * @returns false if somebody else was faster
+ * @returns false if another request has removed it
  */
 async function removeVersioned(
   location: { readonly client: Client; readonly index: string; readonly id: string },
@@ -169,13 +170,13 @@ async function removeVersioned(
   const { seqNo, primaryTerm } = stored;
   if (await retryTransient(() => request({ if_seq_no: seqNo, if_primary_term: primaryTerm }))) return true;
   // The version differs: the document was removed or has another class, or a later generation of
-  // the index numbers its documents anew.
+  // the index has assigned new numbers.
   const now = await read(client, index, id, { includes: ["log"] });
   const isSame = now?.seqNo === seqNo && now.primaryTerm === primaryTerm;
   return now !== null && !isSame && removeVersioned(location, now, request);
 }
 
-/** Replaces a document by the marker. @returns false if somebody else did */
+/** Replaces a document by the marker. @returns false if another request did */
 async function replaceByMarker(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
   return removeVersioned({ client, index, id }, stored, async (version) => {
     const request = { index, id, document: {}, ...version, refresh: true };
@@ -185,9 +186,8 @@ async function replaceByMarker(client: Client, index: string, id: string, stored
 }
 
 /**
- * Deletes an event and all users' copies. Copies are deleted first, so that after a failure the
- * event is still there to be deleted again, and once more after the event, for copies made
- * meanwhile.
+ * Deletes an event and all users' copies. Copies are deleted before the event, so that the deletion
+ * can be repeated after a failure, and again after it, to include copies made meanwhile.
  */
 export async function deleteEvent(client: Client, names: Names, log: LogKey, id: EventId): Promise<boolean> {
   const index = names.eventsOf(id);

@@ -14,7 +14,7 @@ const MAX_COLUMNS_OF_LOG = 256;
  * reserved for others.
  */
 const MAX_COLUMNS = Math.floor((FIELD_LIMIT - 150) / COLUMN_KINDS.length);
-/** Part of the room left by others that one user's logs may take, so that some is always left. */
+/** Share of the room unused by others that one user's logs may take. Some thus always remains. */
 const MAX_SHARE_OF_OWNER = 1 / 4;
 /** Time after which an index is read again for columns added by other processes. */
 const REFRESH_MS = 60_000;
@@ -22,9 +22,9 @@ const REFRESH_MS = 60_000;
 const MAX_INDICES = 8;
 
 /**
- * Decides which attributes of each log get columns: the first {@link MAX_COLUMNS_OF_LOG} seen, as
- * long as the owner takes no more than a part of the room. Other names are found by terms like all
- * names, and grouped by testing each event. So no user can fill an index, which all logs share.
+ * Decides which attributes of each log get columns: the first {@link MAX_COLUMNS_OF_LOG} seen,
+ * within the owner's share of the room. Other names are found by terms like all names, and grouped
+ * by testing each event. So no user can fill an index, which all logs share.
  *
  * Processes may decide differently: each document records which columns it lacks.
  */
@@ -45,7 +45,7 @@ export class ColumnsOfLogs {
   /**
    * Returns whether an attribute, by its key, has columns in the events of a log written to an
    * index.
-   * @throws LoggiaError `store_unavailable` if the answer is not cached and a request fails
+   * @throws LoggiaError `store_unavailable` if the columns are not cached and a request fails
    */
   of(log: LogKey, index: string): Promise<(key: string) => boolean> {
     let columns = this.#indices.get(index);
@@ -58,7 +58,7 @@ export class ColumnsOfLogs {
   }
 }
 
-/** Stands for the owner of names in an index that no known log has. */
+/** Owner of names in an index that no known log has. */
 const NO_OWNER = "";
 
 class ColumnsOfIndex {

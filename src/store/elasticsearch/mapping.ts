@@ -15,12 +15,12 @@ const TEMPLATE_PRIORITY = 500;
 
 /**
  * Names of indices. Events, alerts and visits are in monthly indices by the month of acceptance,
- * which the event's id contains: a redelivered event meets its own document, and a read by id asks
- * one index.
+ * which the event's id contains: a redelivered event conflicts with its own document, and a read by
+ * id searches one index.
  *
  * Each name is a place: either the index created by its first document or, after a rebuild
  * (`rebuild.ts`), an alias of an index of a later generation. Search hits contain index names;
- * writes go to the place, which may stand for another index by then.
+ * writes go to the place, which may have another index by then.
  */
 export type Names = {
   /** Aliases of all months. */
@@ -35,7 +35,7 @@ export type Names = {
   readonly visitsOf: (id: EventId) => string;
   /** Indices of events without words, see {@link wordlessIndices}. New indices have them. */
   readonly wordless: readonly string[];
-  /** Indices of which some documents have no pattern and no point, see {@link earlierIndices}. */
+  /** Indices with documents without a pattern and a point, see {@link earlierIndices}. */
   readonly earlier: readonly string[];
   /** Index of the rebuild lock, see `lock.ts`. */
   readonly rebuild: string;
@@ -68,7 +68,7 @@ export function namesIn(namespace: string): Names {
 }
 
 /**
- * Returns the place that an index of any generation stands for: `logs-events.g2-2026.11` stands for
+ * Returns the place of an index of any generation: `logs-events.g2-2026.11` has the place
  * `logs-events-2026.11`.
  */
 export function placeOfIndex(index: string): string {
@@ -174,7 +174,7 @@ function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
   return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
 }
 
-/** Returns the indices of events that an earlier release made without an index of words. */
+/** Returns the event indices that an earlier release created without an index of words. */
 export async function wordlessIndices(client: Client, names: Names): Promise<string[]> {
   const found = await client.indices.getMapping({
     index: names.events,
@@ -255,8 +255,8 @@ const FIELD_LIMITS = {
 const keyword: estypes.MappingProperty = { type: "keyword" };
 /**
  * Doc values without an inverted index, for grouping, sorting and expressions. An expression then
- * tests the texts of the events left by the other conditions rather than all terms of the month:
- * finding takes no longer, less in a narrow range of time, and writing costs less.
+ * tests the texts of the events that meet the other conditions, rather than all terms of the month:
+ * searches are no slower, faster in a narrow time range, and writes cost less.
  */
 const column: estypes.MappingProperty = { type: "keyword", index: false };
 
@@ -336,7 +336,7 @@ const MAPPINGS = {
   },
 } satisfies estypes.MappingTypeMapping;
 
-/** Word fields, which find few among many. Only events have them, not users' copies. */
+/** Word fields, for selective searches. Only events have them, not users' copies. */
 const WORDS = { text: { ...column, fields: { letters: words("simple") } }, digits: words("whitespace") };
 const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
   ...MAPPINGS,

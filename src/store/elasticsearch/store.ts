@@ -59,13 +59,13 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   readonly ownerOf?: (log: LogKey) => string;
 };
 
-/** Longest duration of a query in all. */
-const QUESTION_MS = 30_000;
+/** Timeout of a query, for all its requests together. */
+const QUERY_TIMEOUT_MS = 30_000;
 
 /**
- * Opens the store in Elasticsearch: plain monthly indices, made from templates, for any number of
- * processes. The bus keeps the offsets. The caller keeps ownership of the client and closes it
- * after the store.
+ * Opens the store in Elasticsearch: plain monthly indices, created from templates, for any number
+ * of processes. The bus keeps the offsets. The caller owns the client and closes it after the
+ * store.
  *
  * @throws StartError if a later release has changed the layout; LoggiaError `store_unavailable`
  */
@@ -106,12 +106,12 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     writeDeletions: (deletions) => written(writeDeletions(client, names, deletions)),
     nextOffset: async () => null,
 
-    list: (plan, { countUpTo = Infinity } = {}) => question(() => list(client, names, plan, countUpTo)),
-    rows: (plan) => question(() => rows(client, names, plan)),
-    group: (plan) => question(() => group(client, names, plan, hints)),
-    users: (plan) => question(() => users(client, names, plan)),
-    fields: (asked) => question(() => fields(client, names, asked)),
-    attributeNames: (key) => question(() => attributeNames(client, names, key)),
+    list: (plan, { countUpTo = Infinity } = {}) => runQuery(() => list(client, names, plan, countUpTo)),
+    rows: (plan) => runQuery(() => rows(client, names, plan)),
+    group: (plan) => runQuery(() => group(client, names, plan, hints)),
+    users: (plan) => runQuery(() => users(client, names, plan)),
+    fields: (query) => runQuery(() => fields(client, names, query)),
+    attributeNames: (key) => runQuery(() => attributeNames(client, names, key)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     annotations: (ids) => translated(() => annotations(client, names, ids)),
@@ -121,8 +121,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     deleteBookmark: (user, key, id) => changed(() => deleteBookmark(client, names, user, key, id)),
     deleteAlert: (user, key, id) => changed(() => deleteAlert(client, names, user, key, id)),
     setAlertSeen: (alert, seen) => changed(() => setAlertSeen(client, names, alert, seen)),
-    markAlertsSeen: (asked) => changed(() => markAlertsSeen(client, names, asked)),
-    unmarkAlertsSeen: (asked) => changed(() => unmarkAlertsSeen(client, names, asked)),
+    markAlertsSeen: (alerts) => changed(() => markAlertsSeen(client, names, alerts)),
+    unmarkAlertsSeen: (alerts) => changed(() => unmarkAlertsSeen(client, names, alerts)),
     deletionsOfAlerts: (user) => translated(() => deletionsOfAlerts(client, names, user)),
     deletionsAmong: (key, ids) => translated(() => deletionsAmong(client, names, key, ids)),
 
@@ -147,9 +147,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   };
 }
 
-/** Runs a query of a caller within the time limit, however many requests it takes. */
-function question<T>(ask: () => Promise<T>): Promise<T> {
-  return translated(() => withTimeout(QUESTION_MS, ask, callerGone()));
+/** Runs a caller's query with one timeout for all its requests. */
+function runQuery<T>(query: () => Promise<T>): Promise<T> {
+  return translated(() => withTimeout(QUERY_TIMEOUT_MS, query, callerGone()));
 }
 
 /** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */

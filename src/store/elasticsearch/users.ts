@@ -63,16 +63,16 @@ export function visitOf({ id, log, created, user, email = "", page = "" }: Visit
  */
 export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
-  const asksAll = asksForTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
+  const needsAllTexts = needsTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
   const test = new YieldingTest(testOfUsers(plan.where));
   return withPointInTime(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);
-    for await (const user of asksAll ? readUsers(search, query) : countedUsers(search, query)) {
+    for await (const user of needsAllTexts ? readUsers(search, query) : countedUsers(search, query)) {
       if (await test.holds(user)) collector.add(user);
     }
     const { rows, total } = collector.finish();
-    return { rows: asksAll ? rows : await withTexts(search, rows), total };
+    return { rows: needsAllTexts ? rows : await withTexts(search, rows), total };
   });
 }
 
@@ -80,7 +80,7 @@ export async function users(client: Client, names: Names, plan: UsersPlan): Prom
  * Whether a condition needs more than the folded name and the counts. An expression may be
  * case-sensitive about a name.
  */
-function asksForTexts(where: UserCondition): boolean {
+function needsTexts(where: UserCondition): boolean {
   return someComparison(where, (each) => {
     if (each.kind === "matches") return true;
     return "field" in each && (each.field === "email" || each.field === "page");

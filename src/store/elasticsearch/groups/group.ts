@@ -9,7 +9,7 @@ import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
 import type { Group } from "../../store.ts";
 import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
-import { answer, verified } from "../search/candidates.ts";
+import { runPlan, verified } from "../search/candidates.ts";
 import type { Query } from "../search/compile.ts";
 import { ROW_SOURCE } from "../document.ts";
 import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
@@ -36,7 +36,7 @@ const PAGE = 10_000;
 /** Number of parts requested concurrently. */
 const MAX_CONCURRENT_PARTS = 4;
 
-/** Answers a group plan. Groups outside the page are dropped as they arrive. */
+/** Computes the groups of a plan. Groups outside the page are dropped as they arrive. */
 export async function group(client: Client, names: Names, plan: GroupPlan, hints: DistinctHints): Promise<Group[]> {
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
@@ -48,7 +48,7 @@ export async function group(client: Client, names: Names, plan: GroupPlan, hints
     withPointInTime(client, index, (search) =>
       fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
     );
-  const collector = await answer(plan, {
+  const collector = await runPlan(plan, {
     exact: async (query, search) => {
       if (!computation.exact) return byScanning(query);
       if (computation.distinct.length === 0) {
@@ -93,7 +93,7 @@ function collectorOf(plan: GroupPlan): Collector {
       ranked = (await sortYielding(some, compare)).slice(0, wanted).concat(ranked);
     },
     async finish() {
-      // Without keys there always is one group.
+      // Without keys there is always one group.
       if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
       const sorted = await sortYielding(ranked, compare);
       return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);

@@ -82,7 +82,7 @@ export async function takeLock(
   return lock;
 }
 
-/** Takes a lock that has no live holder. Returns null if another process was faster. */
+/** Takes a lock without a live holder. Returns null if another process has taken it first. */
 export async function claimLock(
   client: Client,
   index: string,
@@ -159,7 +159,7 @@ function hold({ client, index, document, inherited }: Held, first: Version): Loc
   async function sendHeartbeats(): Promise<void> {
     while (!ended.signal.aborted && !lost.signal.aborted) {
       await sleep(HEARTBEAT_MS, undefined, { signal: ended.signal, ref: false }).catch(() => {});
-      // Queued behind other writes. While the cluster is unavailable, nobody else can take the
+      // Queued behind other writes. While the cluster is unavailable, no other process can take the
       // lock.
       if (!ended.signal.aborted) await queue(document).catch(() => {});
     }

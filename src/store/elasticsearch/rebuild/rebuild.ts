@@ -78,8 +78,8 @@ const NOTHING = -1;
  * indices are blocked: the pipeline retries until it reaches the new ones.
  *
  * Invariant: until {@link switchTo} the old indices serve all readers and writers, after that one
- * step the new ones do. A process that is interrupted before leaves the lock behind. The next
- * process that finds the lock, or meets a blocked write, cleans up (`recovery.ts`).
+ * step the new ones do. A process that is interrupted before does not release the lock. The next
+ * process that finds the lock, or has a write blocked, cleans up (`recovery.ts`).
  */
 export async function rebuild(context: RebuildContext, options: RebuildOptions): Promise<RebuildProgress> {
   const { client, names, log } = context;

@@ -5,7 +5,7 @@ import type { RebuildContext } from "./rebuild.ts";
 /** Cleans up after interrupted rebuilds. */
 export type Recovery = AsyncDisposable & {
   /**
-   * Called on signs of an interrupted rebuild. Returns at once; a live one is watched to its end.
+   * Checks for an interrupted rebuild in the background. A live rebuild is watched until its end.
    */
   check(): void;
 };

@@ -19,7 +19,7 @@ import type { Hit, Request, Searcher } from "./scan.ts";
 import { createMultiSearcher } from "./multi-search.ts";
 import { testOfEvents } from "./verify.ts";
 
-/** Maximum number of events that are read to test each. It bounds a request to some seconds. */
+/** Maximum number of events that are read and tested. It bounds a request to some seconds. */
 const MAX_CANDIDATES = 1_000_000;
 const BATCH = 2000;
 /**
@@ -37,9 +37,9 @@ type Strategies<T> = {
   exact(query: Query, search: Searcher): Promise<T>;
   /** Tests each event that the query finds. */
   byScanning(query: Query): Promise<T>;
-  /** @param rows everything that the plan finds, in the order of `few.sort` */
+  /** @param rows all rows of the plan, in the order of `few.sort` */
   fromRows(rows: readonly EventRow[]): T | Promise<T>;
-  /** Queries for events that `exact` cannot decide, see {@link Compiled}. */
+  /** Queries for events for which `exact` may be wrong, see {@link Compiled}. */
   readonly doubts: readonly Query[];
   readonly few: {
     readonly client: Client;
@@ -52,17 +52,17 @@ type Strategies<T> = {
 };
 
 /**
- * Answers a plan by the index of words if that decides or leaves few events, otherwise by the
- * plan's query if that is exact. In other cases, and if Elasticsearch finds an expression too
- * complex, `byScanning` gets a query that finds more, and tests each event found.
+ * Runs a plan with the index of words if that is exact or finds few events, otherwise with the
+ * plan's query if that is exact. In other cases, and if Elasticsearch rejects an expression as too
+ * complex, `byScanning` gets a query that finds a superset, and tests each event found.
  */
-export async function answer<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
+export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
   const { wordless, earlier } = strategies.few.names;
   const byWords = compileByWords(plan, wordless, earlier);
   if (byWords !== null) {
     try {
-      const answered = await answerExactly(byWords, strategies);
-      if (answered !== null) return answered.answer;
+      const exact = await runExactly(byWords, strategies);
+      if (exact !== null) return exact.result;
       const rows = await readFew(plan, byWords.query, strategies.few);
       if (rows !== null) return await strategies.fromRows(rows);
     } catch (error) {
@@ -71,8 +71,8 @@ export async function answer<T>(plan: ListPlan | GroupPlan, strategies: Strategi
   }
   const compiled = compileFilter(plan, "narrow", earlier);
   try {
-    const answered = await answerExactly(compiled, strategies);
-    return answered === null ? await strategies.byScanning(withWords(compiled.query, byWords)) : answered.answer;
+    const exact = await runExactly(compiled, strategies);
+    return exact === null ? await strategies.byScanning(withWords(compiled.query, byWords)) : exact.result;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
     return strategies.byScanning(compileFilter(plan, "broad", earlier).query);
@@ -80,25 +80,25 @@ export async function answer<T>(plan: ListPlan | GroupPlan, strategies: Strategi
 }
 
 /**
- * Returns the answer to an exact query, or null if the query finds an event in doubt. That is rare,
+ * Returns the result of an exact query, or null if the query finds an event in doubt. That is rare,
  * so both are requested at once.
  */
-async function answerExactly<T>(compiled: Compiled, strategies: Strategies<T>): Promise<{ readonly answer: T } | null> {
+async function runExactly<T>(compiled: Compiled, strategies: Strategies<T>): Promise<{ readonly result: T } | null> {
   if (!compiled.exact) return null;
   const doubts = [...(compiled.doubts ?? []), ...strategies.doubts];
   const search = createMultiSearcher(strategies.few.client, strategies.few.index);
-  if (doubts.length === 0) return { answer: await strategies.exact(compiled.query, search) };
-  const [isInDoubt, answered] = await Promise.allSettled([
+  if (doubts.length === 0) return { result: await strategies.exact(compiled.query, search) };
+  const [isInDoubt, result] = await Promise.allSettled([
     isFound(search, and([compiled.query, or(doubts)])),
     strategies.exact(compiled.query, search),
   ]);
   if (isInDoubt.status === "rejected") throw isInDoubt.reason;
   if (isInDoubt.value) return null;
-  if (answered.status === "rejected") throw answered.reason;
-  return { answer: answered.value };
+  if (result.status === "rejected") throw result.reason;
+  return { result: result.value };
 }
 
-/** Reads what a plan finds by a wider query. Returns null if there are too many events to test. */
+/** Reads a plan's rows by a wider query. Returns null if there are too many events to test. */
 async function readFew(
   plan: ListPlan | GroupPlan,
   query: Query,
@@ -118,7 +118,7 @@ async function readFew(
   return rows;
 }
 
-/** Yields the events among hits that pass a plan's filters, giving way to other work in between. */
+/** Yields the events among hits that pass a plan's filters, and yields the thread in between. */
 async function* matchingRows(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,

@@ -14,15 +14,15 @@ import type { WordCondition } from "../text-index/words.ts";
 export type { Query } from "./queries.ts";
 
 /**
- * A query that finds everything a plan finds. If it is not `exact` it finds more, and each record
- * found must be tested. The same holds if one of the records is found by one of `doubts`: the index
- * may lack information about it.
+ * A query that finds all records of a plan. If it is not `exact` it finds a superset, and each
+ * record must be tested. The same applies if one of `doubts` finds one of the records: the index may
+ * lack information about it.
  */
 export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
 /**
- * `broad` leaves out expressions, for those that are too complex for Lucene. `ByWords` uses the
- * index of words where it applies.
+ * `broad` omits expressions, for those that are too complex for Lucene. `ByWords` uses the index of
+ * words for conditions that allow it.
  */
 export type Mode = "narrow" | "broad" | ByWords;
 
@@ -55,8 +55,8 @@ function compileSource(from: RecordSource): Query[] {
 }
 
 /**
- * Compiles the query of the visits of a plan's users. Only conditions on `user`, which hold for all
- * visits of a user alike, narrow it; all conditions must still be tested on the users.
+ * Compiles the query of the visits of a plan's users. Only conditions on `user`, which all visits of
+ * a user meet alike, narrow it; all conditions must still be tested on the users.
  */
 export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   const conditions = plan.where.kind === "and" ? plan.where.conditions : [plan.where];
@@ -80,11 +80,11 @@ export function compileByWords(
   earlier: readonly string[] = [],
 ): Compiled | null {
   // Users' copies are few, and some are older than the index of words.
-  if (plan.from.kind !== "events" || !asksForWords(plan.where)) return null;
+  if (plan.from.kind !== "events" || !hasWordCondition(plan.where)) return null;
   return compileFilter(plan, { wordless }, earlier);
 }
 
-function asksForWords(condition: Condition): boolean {
+function hasWordCondition(condition: Condition): boolean {
   return someComparison(
     condition,
     (each) => (each.kind === "contains" || each.kind === "matches") && wordsOf(each) !== null,
@@ -252,8 +252,8 @@ function compileExpression(condition: Expression, { negated, depth }: ConditionC
   if (mode === "broad") return unknown;
   if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {
     const words = wordsOf(condition);
-    // Without a test of each text, words can confirm a match, and exclude one only for a plain
-    // word.
+    // Without a test of each text, words can confirm a match. They can exclude one only for a
+    // plain word.
     if (words !== null && (words.exact || !negated)) {
       const { query, exact } = foundByWords(words, condition, mode);
       if (!negated || exact) return { query: negated ? not(query) : query, exact };
@@ -301,7 +301,7 @@ type RequiredWords = { readonly condition: WordCondition; readonly exact: boolea
 /** Cache: an expression is needed several times while its plan is compiled. */
 const wordsCache = new WeakMap<Expression, RequiredWords | null>();
 
-/** Returns what the index of words knows of an expression. Only field `text` has one. */
+/** Returns the words that an expression requires. Only field `text` has an index of words. */
 function wordsOf(expression: Expression): RequiredWords | null {
   if (expression.field !== "text") return null;
   const before = wordsCache.get(expression);
@@ -314,9 +314,9 @@ function wordsOf(expression: Expression): RequiredWords | null {
 }
 
 /**
- * Finds texts by their words. The expression decides about odd texts, and about indices without
- * words. If each text found is tested anyway, all odd texts are included instead: translating the
- * expression and preparing it in Lucene takes milliseconds.
+ * Finds texts by their words. Odd texts, and those in indices without words, are found by the
+ * expression. If each text found is tested anyway, all odd texts are included instead: translating
+ * the expression and preparing it in Lucene takes milliseconds.
  */
 function foundByWords({ condition, exact }: RequiredWords, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
@@ -328,7 +328,7 @@ function foundByWords({ condition, exact }: RequiredWords, expression: Expressio
     const others = indices.map((index) => and([index, regexp.query]));
     return { query: or([byWords, odd, ...others]), exact: false };
   }
-  // If words alone decide, they must not decide about odd texts.
+  // Without a test of each text, odd texts must not be found by words.
   const found: Query = { bool: { filter: [byWords], must_not: odd } };
   return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
 }

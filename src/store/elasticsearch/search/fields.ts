@@ -24,8 +24,8 @@ type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 /** Number of names or values read in one pass. If there are more, all are read page by page. */
 const PAGE = 10_000;
 /**
- * Number of distinct values that a shard may return in one pass. Each takes some 150 bytes of the
- * node's memory for a moment.
+ * Number of distinct values that a shard may return in one pass. Each temporarily takes some 150
+ * bytes of the node's memory.
  */
 const SHARD_SIZE_OF_MANY = 1_000_000;
 /** Number of fields whose values are requested at once. */
@@ -55,16 +55,16 @@ const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "
 type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
 
 /** Implements {@link Store.fields}. */
-export async function fields(client: Client, names: Names, question: FieldsQuery): Promise<FieldSummary[]> {
-  const { log, from, to } = question;
+export async function fields(client: Client, names: Names, asked: FieldsQuery): Promise<FieldSummary[]> {
+  const { log, from, to, prefix } = asked;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
   return withPointInTime(client, names.events, async (search) => {
     const rest = restOf(query, names.earlier);
-    const isOfAttributes = question.prefix === "" || question.prefix.startsWith("@");
+    const mayListAttributes = prefix === "" || prefix.startsWith("@");
     const [ofEvents, ofAttributes, hasRest] = await Promise.all([
-      listedFields(search, query, question.prefix),
-      isOfAttributes ? listedAttributes(search, query, question.prefix.slice(1)) : [],
+      listedFields(search, query, prefix),
+      mayListAttributes ? listedAttributes(search, query, prefix.slice(1)) : [],
       isFound(search, rest),
     ]);
     const listed = [...ofEvents, ...ofAttributes];
@@ -72,7 +72,7 @@ export async function fields(client: Client, names: Names, question: FieldsQuery
     const values = await valuesOf(search, query, {
       columns,
       listed,
-      most: question.values,
+      most: asked.values,
       rest: hasRest ? rest : null,
     });
     return listed.map(({ name, kind, count, column }) => ({

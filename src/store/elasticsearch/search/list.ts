@@ -4,7 +4,7 @@ import type { EventRow } from "../../../events/event.ts";
 import { isAttribute, someComparison } from "../../../query/plan.ts";
 import type { Condition, ListPlan } from "../../../query/plan.ts";
 import type { Page } from "../../store.ts";
-import { answer, verified } from "./candidates.ts";
+import { runPlan, verified } from "./candidates.ts";
 import { compileFilter } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import { compileSort } from "./compile-sort.ts";
@@ -13,26 +13,26 @@ import { ROW_SOURCE, sourceOfFewRows } from "../document.ts";
 import { indexOf } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
-import { marksAmong } from "../annotations.ts";
+import { annotationsByQuery } from "../annotations.ts";
 import { orderOfRows } from "./order.ts";
 import { ANY_ORDER, isExact, scan, searcherOf, totalOf, WINDOW, withPointInTime } from "./scan.ts";
 import type { Hit, Searcher } from "./scan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
 
-/** Answers a list plan, for any page up to the end. */
+/** Runs a list plan, for any page up to the end. */
 export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = indexOf(names, plan.from);
   const [page, annotations] = await Promise.all([
-    answer(plan, {
+    runPlan(plan, {
       async exact(query) {
         if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
         return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
       byScanning: (query) => withPointInTime(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
       fromRows: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
-      ...orderedWays(client, names, plan),
+      ...orderOptions(client, names, plan),
     }),
     // Started last: if both are single searches, the one for the page takes longer.
     annotationsOfMatches(client, names, plan),
@@ -46,18 +46,18 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
   if (logs.length === 0 || take === 0) return [];
   if (!isSortedByIndex(plan)) return (await list(client, names, plan)).rows;
   const index = indexOf(names, plan.from);
-  return await answer(plan, {
+  return await runPlan(plan, {
     async exact(query) {
       return (await readPage(searcherOf(client, index), plan, { query, skip, take, count: false })).rows;
     },
     byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query)),
     fromRows: (found) => inOrder(found, plan).slice(skip, skip + take),
-    ...orderedWays(client, names, plan),
+    ...orderOptions(client, names, plan),
   });
 }
 
 /** Returns options for reading few events, in the plan's order if the index has it. */
-function orderedWays(client: Client, names: Names, plan: ListPlan) {
+function orderOptions(client: Client, names: Names, plan: ListPlan) {
   return {
     doubts: doubtsOfSort(plan, names.earlier),
     few: {
@@ -82,17 +82,21 @@ async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Pr
 }
 
 /**
- * Returns the annotations of what a plan finds, or null if they must be requested by ids. The query
- * leaves out expressions, since copies have no index of words, and so finds a superset.
+ * Returns the annotations of the events that a plan finds, or null if they must be requested by
+ * ids. The query omits expressions, since copies have no index of words, and so finds a superset.
  */
-async function annotationsOfMatches(client: Client, names: Names, plan: ListPlan): ReturnType<typeof marksAmong> {
-  if (plan.from.kind !== "events" || asksForClass(plan.where)) return null;
-  return marksAmong(client, names, compileFilter(plan, "broad", names.earlier).query);
+async function annotationsOfMatches(
+  client: Client,
+  names: Names,
+  plan: ListPlan,
+): ReturnType<typeof annotationsByQuery> {
+  if (plan.from.kind !== "events" || dependsOnClass(plan.where)) return null;
+  return annotationsByQuery(client, names, compileFilter(plan, "broad", names.earlier).query);
 }
 
 /**
- * Returns few rows in the order of the plan. Rows by time are sorted here, since sorting them in
- * the engine takes a good part of the time of finding them.
+ * Returns few rows in the order of the plan. Rows by time are sorted here: sorting them in the
+ * engine would take a considerable part of the time of the search.
  */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
   if (!isSortedByIndex(plan)) return rows.toSorted(orderOfRows(plan.sort));
@@ -100,7 +104,7 @@ function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[]
 }
 
 /** Whether a plan tests the class, which copies keep while a rebuild changes that of events. */
-function asksForClass(condition: Condition): boolean {
+function dependsOnClass(condition: Condition): boolean {
   return someComparison(condition, (each) => "field" in each && each.field === "class");
 }
 

@@ -7,8 +7,8 @@ type Answer = Awaited<ReturnType<Searcher>>;
 type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | Promise<Answer>) => void };
 
 /**
- * Creates a searcher that sends searches started together in one request, since the overhead of a
- * request equals a search among few events. The searches still run concurrently.
+ * Creates a searcher that sends searches started together in one request: the overhead of a request
+ * is as large as a search of few events. The searches still run concurrently.
  */
 export function createMultiSearcher(client: Client, index: string): Searcher {
   const alone = searcherOf(client, index);

@@ -23,8 +23,8 @@ export type Found = { readonly hits: readonly Hit[]; readonly total: number };
  * finding a hundred. A search of one shard does both at once.
  *
  * Hits are unordered, and each index returns its part of `size`; the total is that of all indices.
- * @returns null if the alias has one index or many, or other indices than those cached: then the
- * alias is to be searched as a whole, which also reports errors of an index
+ * @returns null if the alias has one index or many, or other indices than those cached: the caller
+ * then searches the alias as a whole, which also reports errors of an index
  */
 export async function searchEachIndex(client: Client, alias: string, request: Request): Promise<Found | null> {
   const indices = await indicesOf(client, alias);

@@ -17,14 +17,14 @@ export type Hit = estypes.SearchHit;
 export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
 
 /**
- * For a search sorted by a field, Elasticsearch first asks each shard in an extra round whether it
- * can have hits. That does not pay off for as many shards as a node searches concurrently anyway.
+ * For a search sorted by a field, Elasticsearch first checks in an extra round whether each shard
+ * can have hits. That is not worth it for as few shards as a node searches concurrently.
  */
 export const WITHOUT_PRE_FILTER: Request = { pre_filter_shard_size: 5 };
 
 /**
  * Searches an index, an alias or a point in time. A missing index counts as empty: its first
- * document creates it. A shard that cannot answer is an error, never a partial result.
+ * document creates it. An unavailable shard is an error, never a partial result.
  */
 export type Searcher = (request: Request) => Promise<estypes.SearchResponse<unknown, Record<string, Aggregate>>>;
 
@@ -69,15 +69,15 @@ export function searcherOf(client: Client, index: string): Searcher {
 /**
  * Retries a request while an index is in transition. An index returns 503 right after its first
  * document has created it, for example in a new month. An index that is being replaced by a later
- * generation is blocked for a moment, and then gone.
+ * generation is blocked briefly, and then gone.
  */
 export function retryTransient<T>(request: () => Promise<T>): Promise<T> {
   return retryWhile(isTransient, NEW_INDEX_DELAYS_MS, request);
 }
 
 /**
- * Thrown if the shard of a requested document has no copy ready. Elasticsearch reports it per
- * document and answers the request with 200.
+ * Thrown if the shard of a requested document has no copy ready. Elasticsearch reports it for the
+ * document, in a response with status 200.
  */
 export class ShardNotReady extends LoggiaError {
   constructor(reason: string | null | undefined) {
@@ -91,7 +91,7 @@ function isTransient(error: unknown): boolean {
   return error.statusCode === 503 || isReplaced(error) || isBlocked(error);
 }
 
-/** Whether a request met an index that was just removed, perhaps replaced by a later generation. */
+/** Whether a request failed since its index was removed or replaced by a later generation. */
 function isReplaced(error: unknown): boolean {
   if (!(error instanceof errors.ResponseError) || error.statusCode !== 404) return false;
   return /index_not_found_exception|search_context_missing_exception/.test(JSON.stringify(error.body ?? null));
@@ -185,7 +185,7 @@ export async function* scan(search: Searcher, options: ScanOptions): AsyncGenera
   }
 }
 
-/** The cheapest order for a scan. */
+/** The order in which a scan costs least. */
 export const ANY_ORDER: Sort = ["_shard_doc"];
 
 export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): number {

@@ -20,8 +20,8 @@ import type { Query } from "./queries.ts";
 import type { RawKey } from "./scan.ts";
 
 /**
- * Some of the groups of a key: the events that a filter finds, as one group or as the groups that a
- * source of Elasticsearch makes. Each group is in one slice.
+ * Some of the groups of a key: the events that a filter finds, as one group or as the groups of an
+ * Elasticsearch aggregation source. Each group is in one slice.
  */
 export type Slice = { readonly filter: Query | null } & (
   { readonly kind: "one"; readonly key: GroupValue } | ({ readonly kind: "many" } & Source)
@@ -107,8 +107,8 @@ function slicesOfBands({ of, bounds }: Bands): Slice[] {
 }
 
 /**
- * Slices a period by its stretches, in which the clock's offset is constant and Elasticsearch makes
- * the groups. A group that spans two stretches gets a slice of its own.
+ * Slices a period by its stretches, in which the clock's offset is constant and Elasticsearch
+ * computes the groups. A group that spans two stretches gets a slice of its own.
  */
 function slicesOfPeriod(by: Period, span: Span): Slice[] {
   const stretches = stretchesOfPeriod(by, ...span);
@@ -185,7 +185,10 @@ function within({ from_ms, to_ms }: Moments): Query {
   };
 }
 
-/** Uses offsets, not time zones: Elasticsearch limits those to 18 hours, COMPARE does not. */
+/**
+ * Uses offsets, not time zones: Elasticsearch limits zones to 18 hours, and the COMPARE clause shifts
+ * clocks by more.
+ */
 function histogramOf(by: Period, offset_ms: number): Histogram {
   const length_ms = lengthOf(by);
   // A day begins earlier in UTC the further east it is.

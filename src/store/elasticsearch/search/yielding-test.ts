@@ -13,14 +13,15 @@ export class YieldingTest<Row> {
 
   /**
    * Returns whether a record meets the condition.
-   * @throws LoggiaError `overloaded` after the query's timeout; also throws if its client has disconnected
+   * @throws LoggiaError `overloaded` after the query's timeout; the signal's reason if the client
+   * has disconnected
    */
   holds(row: Row): boolean | Promise<boolean> {
     const steps = this.#test.prepare(row);
-    return steps !== null || this.#yielder.isDue ? this.#inTurns(row, steps) : this.#test.holds(row);
+    return steps !== null || this.#yielder.isDue ? this.#testYielding(row, steps) : this.#test.holds(row);
   }
 
-  async #inTurns(row: Row, steps: ReturnType<RecordTest<Row>["prepare"]>): Promise<boolean> {
+  async #testYielding(row: Row, steps: ReturnType<RecordTest<Row>["prepare"]>): Promise<boolean> {
     for (let isDone = steps === null; !isDone; isDone = steps!.next().done === true) {
       if (this.#yielder.isDue) await this.#yielder.turn();
     }

@@ -36,7 +36,7 @@ const MAX_COST = 1000;
 const COST_OF_RANGE_AT_WORD = 0.375;
 const COST_OF_RANGE = 0.025;
 
-/** Stands for expressions that Lucene cannot process: every text may match. */
+/** Result for expressions that Lucene cannot process: every text may match. */
 const ANY_TEXT: LuceneRegexp = { kind: "wider", on: "folded", expression: ".*" };
 
 /** Translates `pattern`. @throws RE2JSSyntaxException if it is not an RE2 expression */
@@ -58,12 +58,12 @@ export function containing(text: string): string {
 
 function translate(tree: Tree): LuceneRegexp {
   // Folding can change word edges: the Kelvin sign is not a word character, its folded form `k` is.
-  const on = !asksForWords(tree) && ignoresCase(tree) ? "folded" : "original";
+  const on = !hasWordEdges(tree) && ignoresCase(tree) ? "folded" : "original";
   const anywhere = concat([ANYTHING, tree, ANYTHING]);
   const resolved = resolveAssertions(anywhere);
   const whole = resolved ?? withoutAssertions(anywhere);
   // Word edges split the classes beside them. With large classes that takes Lucene far too long.
-  if (costOf(whole, asksForWords(tree) ? COST_OF_RANGE_AT_WORD : COST_OF_RANGE) > MAX_COST) return ANY_TEXT;
+  if (costOf(whole, hasWordEdges(tree) ? COST_OF_RANGE_AT_WORD : COST_OF_RANGE) > MAX_COST) return ANY_TEXT;
   const expression = whole.kind === "none" ? null : print(on === "folded" ? foldTree(whole) : whole, PRECEDENCE.union);
   if (expression !== null && expression.length > MAX_EXPRESSION_LENGTH) return ANY_TEXT;
   return { kind: resolved === null ? "wider" : "exact", on, expression };
@@ -93,7 +93,7 @@ function costOf(tree: Tree, ofRange: number): number {
   throw tree satisfies never;
 }
 
-function asksForWords(tree: Tree): boolean {
+function hasWordEdges(tree: Tree): boolean {
   return some(tree, (node) => node.kind === "assert" && (node.what === "word-edge" || node.what === "no-word-edge"));
 }
 

@@ -55,14 +55,14 @@ export class BulkOperations {
     return new BulkOperations(this.#bytes, this.#starts.subarray(start, end + 1));
   }
 
-  /** Returns the operations at some places. */
+  /** Returns the operations at the given positions. */
   pick(places: readonly number[]): BulkOperations {
     return places.length === 0
       ? this.slice(0, 0)
       : BulkOperations.concat(places.map((place) => this.slice(place, place + 1)));
   }
 
-  /** Yields runs of at most `most` operations and `maxBytes`; a larger operation stands alone. */
+  /** Yields runs of at most `most` operations and `maxBytes`; a larger operation is a run of its own. */
   *runs({ most, maxBytes }: { readonly most: number; readonly maxBytes: number }): Generator<BulkOperations> {
     let start = 0;
     for (let end = 1; end <= this.length; end++) {

@@ -21,7 +21,7 @@ import type { Operation } from "./bulk-encoding.ts";
 /** Number of documents deleted per request. */
 const STEP = 1000;
 const MAX_LOGS = 10_000;
-/** Least pause after a step, which is as long as the step took, to leave the cluster to others. */
+/** Least pause after a step. The pause is as long as the step took, to limit the cluster's load. */
 const MIN_PAUSE_MS = 20;
 /** Maximum number of bounds in one query. With more, documents are deleted one by one. */
 const MAX_GROUPS = 500;
@@ -29,8 +29,8 @@ const ATTEMPTS = 5;
 const BACK_OFF_MS = 500;
 
 /**
- * Deletes what has expired: whole months if nothing of them is kept, otherwise single documents. It
- * does nothing during a rebuild and leaves the work to the next run.
+ * Deletes expired data: whole months if none of their documents is kept, otherwise single
+ * documents. During a rebuild it does nothing and leaves the work to the next run.
  * @returns the number of events and visits deleted
  */
 export async function deleteExpired(
@@ -79,7 +79,7 @@ async function removeAll(removal: Removal, expiry: Expiry): Promise<void> {
   for (const group of groups) {
     await deleteHits(removal, names.events, isExpired(group));
     await deleteHits(removal, names.visits, isExpired(group));
-    // Bookmarks come after their events, as adding one checks afterwards that the event still
+    // Bookmarks are deleted after their events: adding one checks afterwards that the event still
     // exists.
     await refresh(client, names.bookmarks);
     await deleteHits(removal, names.bookmarks, isExpired(group));
@@ -164,8 +164,8 @@ async function dropMonths(
 
 /**
  * Drops an index unless a query finds something in it. A late event might be in flight, so the
- * index is blocked first, which waits for writes in flight, and checked again. A writer that meets
- * the block retries and then creates the index again.
+ * index is blocked first, which waits for writes in flight, and checked again. A writer that is
+ * blocked retries and then creates the index again.
  */
 async function dropUnless(removal: Removal, found: Index, query: Query): Promise<number> {
   const { client, names } = removal;
@@ -187,7 +187,7 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
       if (!dropped) await unblock(client, [index]);
     }
   } catch (error) {
-    // Another process was faster.
+    // Another process has dropped it.
     if (isGone(error)) return 0;
     throw error;
   }

@@ -106,5 +106,5 @@ function changeOf(hit: Hit, change: (has: Flags) => Flags): Operation {
 }
 
 function concurrentChanges(): LoggiaError {
-  return new LoggiaError("overloaded", "The same alerts change concurrently: try again in a moment");
+  return new LoggiaError("overloaded", "The same alerts are changed by other requests: try again");
 }

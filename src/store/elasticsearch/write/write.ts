@@ -41,8 +41,8 @@ const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 /**
  * Sends operations in requests of bounded size, one after the other, and returns an outcome for
  * each. Creating an existing document (409) and deleting a missing one (404) count as done. If the
- * cluster is busy or unavailable for a request, its operations and all later ones are to be
- * retried.
+ * cluster is busy or unavailable for a request, the outcome of its operations and all later ones is
+ * `retry`.
  */
 export async function writeEncodedBulk(client: Client, operations: BulkOperations): Promise<WriteOutcome[]> {
   const outcomes: WriteOutcome[] = [];
@@ -61,7 +61,7 @@ export function writeBulk(client: Client, operations: readonly Operation[]): Pro
   return writeEncodedBulk(client, BulkOperations.of(operations));
 }
 
-/** `unavailable` is the reason why the cluster took nothing of a request, or null. */
+/** Result of one request. `unavailable`: why the cluster accepted nothing of it, or null. */
 type Answer = { readonly outcomes: readonly WriteOutcome[]; readonly unavailable: string | null };
 
 async function send(client: Client, operations: BulkOperations): Promise<Answer> {
@@ -98,7 +98,7 @@ async function handleFailure(client: Client, operations: BulkOperations, error: 
   if (operations.length === 1) {
     return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], unavailable: null };
   }
-  // Too large, or one operation spoils the request: send each half, down to the faulty operation.
+  // Too large, or one operation is invalid: send each half, down to the invalid operation.
   const middle = operations.length >> 1;
   const first = await send(client, operations.slice(0, middle));
   if (first.unavailable !== null)
