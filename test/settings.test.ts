@@ -110,7 +110,7 @@ test("a size of the bus is refused on Kafka, which has its own bounds", (t) => {
   t.is(readSettings({ ...CLUSTER, LOGGIA_BUS_KEEP: "36h" }).engines.kind, "cluster");
   t.throws(() => readSettings({ ...CLUSTER, LOGGIA_BUS_KEEP: "24h,200MB" }), {
     instanceOf: StartError,
-    message: /^LOGGIA_BUS_KEEP is "24h,200MB", and Kafka .* leave the size out, and set retention\.bytes [^\n]*$/,
+    message: /^LOGGIA_BUS_KEEP is "24h,200MB", but Kafka .* omit the size, and set retention\.bytes [^\n]*$/,
   });
 });
 

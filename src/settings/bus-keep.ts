@@ -43,7 +43,7 @@ export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
   }
   if (size_bytes !== null && !isEmbedded) {
     throw new StartError(
-      `${NAME} is ${JSON.stringify(text)}, but Kafka's own configuration limits the size of topics; omit the size, ` +
+      `${NAME} is ${JSON.stringify(text)}, but Kafka limits the size of topics by its own configuration; omit the size, ` +
         "and set retention.bytes of the topics, which applies to each partition",
     );
   }

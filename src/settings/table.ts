@@ -24,7 +24,7 @@ export const SETTINGS = [
   { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
-  { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; the API and posting listeners then serve no metrics" },
+  { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; other listeners then serve no metrics" },
   { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For and -Host are trusted" },
   { name: "LOGGIA_HOSTS", standard: "", help: "names by which browsers call the API, such as logs.example.org,…; addresses always work" },
   { name: "LOGGIA_RATE_ADDRESS", standard: "100000", help: "requests a second from one address; more get 429" },

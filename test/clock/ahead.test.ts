@@ -73,7 +73,7 @@ for (const { name, open } of ENGINE_KINDS) {
     await caughtUp(pipeline);
     await ports.catalog.updateLog(log, { retentionDays: 90 });
     await ports.store.refresh();
-    t.is(await retention.removeExpired(), 1, "what has expired goes once the clock is right");
+    t.is(await retention.removeExpired(), 1, "expired events are removed once the clock is right");
     t.is((await rows(ports.store, log)).length, 55);
   });
 }
@@ -105,12 +105,12 @@ async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
     });
     await promise;
   }
-  /** Returns how many are left after a sweep by another clock. */
-  const left = async (later: RemovalClock): Promise<number> => {
-    let sweeps = 0;
-    const counted = { now: later.now, mayRemove: () => ((sweeps += 1), later.mayRemove()) };
+  /** Returns how many records remain after a removal run by another clock. */
+  const remaining = async (later: RemovalClock): Promise<number> => {
+    let runs = 0;
+    const counted = { now: later.now, mayRemove: () => ((runs += 1), later.mayRemove()) };
     await using bus = await openSqliteBus({ file, log: SILENT, keep_ms: KEEP_MS, clock: counted });
-    await until(() => sweeps > 0, { what: "a sweep" });
+    await until(() => runs > 0, { what: "a removal run" });
     await bus[Symbol.asyncDispose]();
     await using again = await openSqliteBus({
       file,
@@ -122,34 +122,34 @@ async function threeRecords(t: ExecutionContext, clock: RemovalClock) {
     for await (const some of again.read({ topic: "events", maxRecords: 10, maxBytes: 1e6 })) count += some.length;
     return count;
   };
-  return left;
+  return remaining;
 }
 
 const at = (days: number): RemovalClock => ({ now: () => Date.now() + days * DAY_MS, mayRemove: () => true });
 
 test("the embedded bus removes nothing while the clock is ahead, and later waits for its grace period", async (t) => {
-  const left = await threeRecords(t, at(0));
+  const remaining = await threeRecords(t, at(0));
   const host: Host = { shift_ms: 0 };
   const clock = await clockOf(t, host);
   host.shift_ms = 100 * DAY_MS;
-  t.is(await left(clock), 3);
-  // Eight days have really passed: the first sweep records what was acknowledged, one a day later
-  // removes it.
-  t.is(await left(at(8)), 3);
-  t.is(await left(at(8.9)), 3);
-  t.is(await left(at(9.1)), 1, "the last record stays");
+  t.is(await remaining(clock), 3);
+  // Eight days have really passed: the first removal run records what was acknowledged, one a
+  // day later removes it.
+  t.is(await remaining(at(8)), 3);
+  t.is(await remaining(at(8.9)), 3);
+  t.is(await remaining(at(9.1)), 1, "the last record stays");
 });
 
 test("records of a clock that was ahead by a year are removed one retention after it was corrected", async (t) => {
-  const left = await threeRecords(t, at(365));
-  t.is(await left(at(365)), 3, "what was acknowledged is noted, by the wrong clock too");
-  t.is(await left(at(0)), 3);
-  t.is(await left(at(6.9)), 3);
-  t.is(await left(at(8)), 1, "the last record stays");
+  const remaining = await threeRecords(t, at(365));
+  t.is(await remaining(at(365)), 3, "acknowledged records are recorded, by the wrong clock too");
+  t.is(await remaining(at(0)), 3);
+  t.is(await remaining(at(6.9)), 3);
+  t.is(await remaining(at(8)), 1, "the last record stays");
 });
 
 for (const kind of KINDS) {
-  test(`${kind}: a post while the clock is a year ahead dates no other one, across restarts too`, async (t) => {
+  test(`${kind}: a post while the clock is a year ahead changes no other post's time, across restarts too`, async (t) => {
     t.timeout(120_000);
     const folder = temporaryFolder(t);
     const file = join(folder, "shift");
@@ -179,16 +179,16 @@ for (const kind of KINDS) {
     await ready();
     await post();
     await shift(program, file, 365 * DAY_MS);
-    await until(async () => (await post(), await isHeld()), { what: "the clock to be doubted" });
+    await until(async () => (await post(), await isHeld()), { what: "the clock hold to begin" });
     const readiness = JSON.parse((await get(`${to}/health/ready`)).text) as { status: string };
-    t.is(readiness.status, "ready", "posting goes on");
+    t.is(readiness.status, "ready", "posting continues");
     t.regex((await get(`${api}/metrics`)).text, /loggia_holds\{name="clock"\} 1/);
     t.regex(program.tail(), /the clock of this machine shows/);
     await program.terminate();
     await program.start();
     await ready();
     await post();
-    t.true(await isHeld(), "the next life does not believe it either");
+    t.true(await isHeld(), "the next run does not trust it either");
     await shift(program, file, 0);
     await until(async () => (await post(), !(await isHeld())), { what: "the clocks to agree" });
     const right = ids.length;

@@ -18,25 +18,29 @@ import { Machine } from "./machine.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-type Life = { readonly clock: PersistentClock; readonly holds: Holds };
+type Run = { readonly clock: PersistentClock; readonly holds: Holds };
 
-async function live(machine: Machine, marks: ClockMarks, { shared = false, check_ms = 3_600_000 } = {}): Promise<Life> {
+async function openRun(
+  machine: Machine,
+  marks: ClockMarks,
+  { shared = false, check_ms = 3_600_000 } = {},
+): Promise<Run> {
   const holds = createHolds({ log: SILENT });
   return { clock: await openClock({ ...machine, marks, shared, holds, log: SILENT, check_ms }), holds };
 }
 
 /** Runs a service until it ends or is killed. */
-async function inLife(
+async function inRun(
   t: ExecutionContext,
   machine: Machine,
   file: string,
-  work: (life: Life) => Promise<void> | void,
+  work: (run: Run) => Promise<void> | void,
   { killed = false } = {},
 ): Promise<void> {
-  const life = await live(machine, fileMarks(file));
-  if (killed) t.teardown(() => life.clock[Symbol.asyncDispose]());
-  await work(life);
-  if (!killed) await life.clock[Symbol.asyncDispose]();
+  const run = await openRun(machine, fileMarks(file));
+  if (killed) t.teardown(() => run.clock[Symbol.asyncDispose]());
+  await work(run);
+  if (!killed) await run.clock[Symbol.asyncDispose]();
 }
 
 function markIn(t: ExecutionContext): string {
@@ -45,17 +49,17 @@ function markIn(t: ExecutionContext): string {
 
 test("a clock that is a year ahead is not trusted after a restart either", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
-  await inLife(t, machine, file, () => machine.pass(DAY_MS));
+  await inRun(t, machine, file, () => machine.pass(DAY_MS));
   for (const killed of [true, false]) {
     machine.step(365 * DAY_MS);
-    await inLife(
+    await inRun(
       t,
       machine,
       file,
       ({ clock, holds }) => {
         t.true(Math.abs(machine.host() - 365 * DAY_MS - clock.now()) < MINUTE_MS);
         t.false(clock.mayRemove());
-        t.regex(holds.list()[0]?.why ?? "", /the clock of this machine shows 2027-.* nothing is removed/);
+        t.regex(holds.list()[0]?.why ?? "", /the clock of this machine shows 2027-.* no data is removed/);
         t.is(holds.list()[0]?.blocks, null);
         machine.step(-365 * DAY_MS);
         t.true(clock.mayRemove());
@@ -66,7 +70,7 @@ test("a clock that is a year ahead is not trusted after a restart either", async
   }
 });
 
-test("without a mark another clock is asked, and trusted if it contradicts the host's", async (t) => {
+test("without a mark another clock is read, and trusted if it contradicts the host's", async (t) => {
   const machine = new Machine();
   const right_ms = machine.host();
   machine.step(100 * DAY_MS);
@@ -78,9 +82,9 @@ test("without a mark another clock is asked, and trusted if it contradicts the h
     t.teardown(() => clock[Symbol.asyncDispose]());
     return { now: clock.now(), mayRemove: clock.mayRemove(), holds: holds.list().map(({ name }) => name) };
   };
-  const doubted = await open(async () => right_ms);
-  t.true(Math.abs(doubted.now - right_ms) < MINUTE_MS);
-  t.deepEqual(doubted, { now: doubted.now, mayRemove: false, holds: ["clock"] });
+  const mismatched = await open(async () => right_ms);
+  t.true(Math.abs(mismatched.now - right_ms) < MINUTE_MS);
+  t.deepEqual(mismatched, { now: mismatched.now, mayRemove: false, holds: ["clock"] });
   const trusted = { now: machine.host(), mayRemove: true, holds: [] };
   t.deepEqual(await open(async () => machine.host() - 20 * MINUTE_MS), trusted, "within an hour");
   t.deepEqual(await open(async () => null), trusted, "it is unknown");
@@ -90,9 +94,9 @@ test("without a mark another clock is asked, and trusted if it contradicts the h
 
 test("a service that was down while its machine ran on trusts the clock at once", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
-  await inLife(t, machine, file, () => {});
+  await inRun(t, machine, file, () => {});
   machine.pass(30 * DAY_MS);
-  await inLife(t, machine, file, ({ clock }) => {
+  await inRun(t, machine, file, ({ clock }) => {
     t.is(clock.now(), machine.host());
     t.true(clock.mayRemove());
   });
@@ -100,27 +104,27 @@ test("a service that was down while its machine ran on trusts the clock at once"
 
 test("a reboot of minutes is trusted, one of days awaits a decision, across restarts too", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
-  await inLife(t, machine, file, () => {});
+  await inRun(t, machine, file, () => {});
   machine.reboot(10 * MINUTE_MS);
-  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove() && clock.now() === machine.host()));
+  await inRun(t, machine, file, ({ clock }) => void t.true(clock.mayRemove() && clock.now() === machine.host()));
   machine.reboot(3 * DAY_MS);
-  await inLife(t, machine, file, ({ clock }) => void t.false(clock.mayRemove()));
-  await inLife(t, machine, file, async ({ clock, holds }) => {
+  await inRun(t, machine, file, ({ clock }) => void t.false(clock.mayRemove()));
+  await inRun(t, machine, file, async ({ clock, holds }) => {
     t.false(clock.mayRemove());
     await holds.accept("clock");
     t.true(clock.mayRemove());
     t.is(clock.now(), machine.host());
   });
   machine.pass(MINUTE_MS);
-  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+  await inRun(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
 });
 
 test("without a mark, or with an unreadable one, the host's clock is trusted", async (t) => {
   const [machine, file] = [new Machine(), markIn(t)];
-  await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+  await inRun(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
   for (const text of ["", "{", "{}", '{"time_ms":"x"}']) {
     writeFileSync(file, text);
-    await inLife(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
+    await inRun(t, machine, file, ({ clock }) => void t.true(clock.mayRemove()));
     t.is((JSON.parse(readFileSync(file, "utf8")) as { accepted: number }).accepted, 0);
   }
 });
@@ -130,20 +134,20 @@ test("a process of a cluster with a wrong clock trusts the others, and learns of
   t.teardown(() => documents[Symbol.asyncDispose]());
   const marks = sharedMarks(documents);
   const [right, wrong] = [new Machine(), new Machine()];
-  const one = await live(right, marks, { shared: true, check_ms: 1 });
+  const one = await openRun(right, marks, { shared: true, check_ms: 1 });
   t.teardown(() => one.clock[Symbol.asyncDispose]());
   t.true(one.clock.mayRemove());
   wrong.step(100 * DAY_MS);
-  const other = await live(wrong, marks, { shared: true, check_ms: 1 });
+  const other = await openRun(wrong, marks, { shared: true, check_ms: 1 });
   t.teardown(() => other.clock[Symbol.asyncDispose]());
   t.false(other.clock.mayRemove());
   t.true(Math.abs(other.clock.now() - right.host()) < MINUTE_MS);
   t.true(one.clock.mayRemove());
-  // The cluster was down that long, and the first process is behind: an operator says so at the
-  // other.
+  // The cluster was down that long, and the first process is behind: an operator accepts the
+  // clock of the other.
   await other.holds.accept("clock");
   t.true(other.clock.mayRemove());
-  await until(() => !one.clock.mayRemove(), { what: "the first to hear of it" });
+  await until(() => !one.clock.mayRemove(), { what: "the first process to read the decision" });
   right.step(100 * DAY_MS);
   t.true(one.clock.mayRemove());
 });

@@ -81,7 +81,7 @@ test("an address is one recipient or none", async (t) => {
 });
 
 /** Outcomes of a mail by the reply to a command. */
-const OUTCOMES: readonly [command: string, answer: string, kind: MailOutcome["kind"]][] = [
+const OUTCOMES: readonly [command: string, reply: string, kind: MailOutcome["kind"]][] = [
   ["EHLO", "close", "unavailable"],
   ["EHLO", "421 too busy", "unavailable"],
   ["AUTH", "535 wrong password", "unavailable"],
@@ -100,22 +100,22 @@ const OUTCOMES: readonly [command: string, answer: string, kind: MailOutcome["ki
   [".", "nonsense", "unknown"],
 ];
 
-for (const [at, answer, kind] of OUTCOMES) {
-  test(`${at} answered by ${answer}: ${kind}`, async (t) => {
-    const server = await startSmtpServer(t, { rule: (command) => (command.startsWith(at) ? answer : null) });
+for (const [at, reply, kind] of OUTCOMES) {
+  test(`${at} replied to with ${reply}: ${kind}`, async (t) => {
+    const server = await startSmtpServer(t, { rule: (command) => (command.startsWith(at) ? reply : null) });
     const outcome = await mailerTo(server, { credentials: { user: "u", password: "p" } }).send(MAIL);
     t.is(outcome.kind, kind, JSON.stringify(outcome));
-    await connectionsEnd(t, server);
+    await assertNextMailIsSent(t, server);
   });
 }
 
-/** The previous mail does not affect the next one. */
-async function connectionsEnd(t: ExecutionContext, server: SmtpServer): Promise<void> {
+/** Checks that the previous mail does not affect the next one. */
+async function assertNextMailIsSent(t: ExecutionContext, server: SmtpServer): Promise<void> {
   server.rule = () => null;
   t.deepEqual(await mailerTo(server).send(MAIL), { kind: "sent" });
 }
 
-test("nothing listens: unavailable", async (t) => {
+test("no server listens: unavailable", async (t) => {
   const server = await startSmtpServer(t);
   await server.close();
   t.is((await mailerTo(server).send(MAIL)).kind, "unavailable");
