@@ -29,9 +29,9 @@ const MAX_SAMPLES = 512;
 
 /**
  * Watches a consumer group's progress through the topic of events. It samples the ends of the
- * topic, and reports a sample's time once the group's offsets have passed its ends. So the time up
- * to which everything is processed is known without reading a record. It reports nothing while the
- * bus is away.
+ * topic, and reports a sample's time once the group's offsets have passed its ends. So the time
+ * up to which everything is processed is known without reading a record. It reports nothing while
+ * the bus is unavailable.
  */
 export function watchProgress({ bus, group, every_ms, now, log, sampled }: ProgressOptions): AsyncDisposable {
   const stop = new AbortController();

@@ -63,7 +63,7 @@ export async function createCatalog(options: {
     ...createSessionTickets(records, { snapshot, refreshThrottled, now }),
     async removeEndedSessions() {
       const removed = await sessions.removeEndedSessions();
-      await startTicket.removeOver();
+      await startTicket.removeExpired();
       return removed;
     },
     firstStart: createFirstStart({ snapshot, writer, refresh }),

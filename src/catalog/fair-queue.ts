@@ -25,7 +25,7 @@ const MAX_EARLY_PER_ACCOUNT = 3;
  * ones (whose account did not recently sign in from this address), and early checks of the latter.
  *
  * Early checks serve existing accounts, fewest failures first, so requests with invented accounts
- * delay nobody. A correct password is answered at once. Any other keeps its turn among the unknown
+ * delay no others. A correct password succeeds at once. Any other keeps its turn among the unknown
  * requesters, so neither responses nor timing reveal which accounts exist.
  * `docs/decisions/0042-early-checks.md`
  */

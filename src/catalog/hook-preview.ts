@@ -10,12 +10,12 @@ export type HookRequest = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The first events that a hook would make of a request. */
+/** The first events that a hook would decode from a request. */
 export type HookPreview = {
   readonly events: readonly PreviewedEvent[];
   /** Whether the request has more events. */
   readonly more: boolean;
-  /** The first fault among items that are left out; null if there is none. */
+  /** The first fault among items that are omitted; null if there is none. */
   readonly fault: string | null;
 };
 

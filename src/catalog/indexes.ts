@@ -35,7 +35,7 @@ export function createAccountIndex() {
   };
 }
 
-/** Index of logs, members and API key grants. `exists` tells whether an account exists. */
+/** Index of logs, members and API key grants. `exists` returns whether an account exists. */
 export function createLogIndex(exists: (user: UserId) => boolean) {
   const entities = new Map<LogKey, LogEntity>();
   const grants = new Map<string, KeyGrant>();

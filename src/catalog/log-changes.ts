@@ -44,7 +44,7 @@ export function withShare(snapshot: Snapshot, current: Entity | null, key: LogKe
 
 /**
  * Returns the log without a user's share; the same log if there is none. @throws LoggiaError
- * `conflict` if nobody else is admin
+ * `conflict` if no other admin is left
  */
 export function withoutShare(snapshot: Snapshot, current: Entity | null, key: LogKey, user: UserId): LogEntity {
   const log = expectLog(current, key);

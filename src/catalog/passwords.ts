@@ -13,7 +13,7 @@ const CONCURRENCY = 2;
 /** Longest queue, for each of two queues. */
 const MAX_QUEUED = 32;
 const MAX_QUEUED_PER_ACCOUNT = 24;
-/** Long enough for the early check of an account with few failures. */
+/** Refusal delay, long enough for the early check of an account with few failures. */
 const REFUSAL_DELAY_MS = 3_000;
 
 /**

@@ -6,7 +6,7 @@ import type { SessionParts } from "./session-records.ts";
 
 export const START_TICKET_MS = 600_000;
 
-type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { removeOver(): Promise<void> };
+type StartTicket = Pick<Catalog, "createStartTicket" | "useStartTicket"> & { removeExpired(): Promise<void> };
 
 /**
  * Implements the ticket that signs in the admin after the first start. It is one document, and its
@@ -50,7 +50,7 @@ export function createStartTicket(
       });
       return used === null || isOver(used) ? null : snapshot.accountById((used as StartTicketEntity).user);
     },
-    async removeOver() {
+    async removeExpired() {
       const ticket = readTicket();
       if (ticket === null || !isOver(ticket)) return;
       await writer.write(id, (current) => (ticketIn(current)?.hash === ticket.hash ? null : current));

@@ -3,7 +3,7 @@ import { printable } from "./terminal.ts";
 /** How long a service may be busy or silent before it is reported, in milliseconds. */
 const SILENT_MS = 4_000;
 
-/** Reports once that a service takes no posts, and once more when it recovers. */
+/** Reports once that a service accepts no posts, and once more when it recovers. */
 export type Outage = {
   /** Records a failed attempt: the service is unreachable, or asks the client to wait. */
   failed(kind: "unreachable" | "busy", why: string): void;

@@ -22,7 +22,7 @@ export type BudgetOptions = {
 export type Budget = {
   /**
    * Takes an amount once there is room, first come, first served. Requests of a caller who has used
-   * up their own share do not hold up other callers. An amount above one caller's share counts as
+   * up their own share do not delay other callers. An amount above one caller's share counts as
    * the share.
    * @param gone fires when the client has disconnected; ends the wait
    * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because

@@ -5,7 +5,7 @@ let polled_ms = 0;
 
 /**
  * Keeps this thread awake while `isWanted` returns true. If work is about to arrive, sleeping and
- * being woken takes longer than the wait, for the waking thread too.
+ * waking take longer than the wait, also for the thread that would wake this one.
  */
 export function busyPoll(isWanted: () => boolean): void {
   const before_ms = performance.now();

@@ -18,7 +18,7 @@ function nextTurn(): Promise<void> {
 
 /**
  * Yields between steps of unpredictable length: a regular expression may take a hundred
- * milliseconds for one text. One piece of all paced work runs in each turn.
+ * milliseconds for one text. In each turn of the event loop, one such step runs in the process.
  */
 export class Yielder {
   readonly #check: () => void;

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 
-/** Most groups of one answer. Several such answers fit into the memory of a process. */
+/** Maximum number of groups in a result. Several such results fit into a process's memory. */
 export const MAX_GROUPS = 100_000;
 
 export function tooManyGroups(): LoggiaError {

@@ -45,7 +45,7 @@ test("details of an unexpected failure are not public", async (t) => {
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "unexpected error; see the log of the service" });
 });
 
-test("an unresponsive dependency is not waited for, nor asked again meanwhile", async (t) => {
+test("an unresponsive dependency is not waited for, nor pinged again meanwhile", async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let asked = 0;
   const slow = { ping: () => ((asked += 1), promise) };
@@ -65,7 +65,7 @@ test("an unresponsive dependency is not waited for, nor asked again meanwhile", 
   }
   t.is(asked, 1);
   resolve();
-  await until(async () => (await health.ready(["bus"])).status === "ready", { what: "the dependency to answer" });
+  await until(async () => (await health.ready(["bus"])).status === "ready", { what: "the dependency to respond" });
   t.is(asked, 2);
 });
 

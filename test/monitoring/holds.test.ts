@@ -65,5 +65,5 @@ test("readiness lists each hold, and fails for a listener whose dependency it bl
   t.deepEqual(mentioned.holds, [{ name: "clock", why: "it is ahead", todo: "set it right", blocks: null }]);
   holds.set(holdOf({ name: "store", blocks: "store" }));
   t.is((await health.ready(["bus", "store"])).status, "not ready");
-  t.is((await health.ready(["bus", "appends"])).status, "ready", "posting needs no store");
+  t.is((await health.ready(["bus", "appends"])).status, "ready", "posting does not need the store");
 });

@@ -19,8 +19,8 @@ test("reports the number of waiting records and the age of the oldest", async (t
     { partition: 0, first: 0, end: 10, next: 7 },
     { partition: 1, first: 0, end: 5, next: 5 },
   ];
-  await until(() => lag.current()?.records === 3, { what: "three records to wait" });
-  await until(() => (lag.current()?.age_s ?? 0) > 2, { what: "them to grow old" });
+  await until(() => lag.current()?.records === 3, { what: "a lag of three records" });
+  await until(() => (lag.current()?.age_s ?? 0) > 2, { what: "a lag of two seconds" });
 
   // The previous records have been processed, and new ones have arrived.
   lags = [
@@ -35,7 +35,7 @@ test("reports the number of waiting records and the age of the oldest", async (t
     { partition: 0, first: 0, end: 14, next: 14 },
     { partition: 1, first: 0, end: 5, next: 5 },
   ];
-  await until(() => lag.current()?.records === 0, { what: "nothing to wait" });
+  await until(() => lag.current()?.records === 0, { what: "no lag" });
   t.is(lag.current()?.age_s, 0);
 });
 
@@ -46,9 +46,9 @@ test("while the bus is unreachable the last known lag stays, and its age grows",
       away ? Promise.reject(new Error("away")) : Promise.resolve([{ partition: 0, first: 0, end: 4, next: 1 }]),
   };
   await using lag = watchLag({ bus, group: "pipeline", log });
-  await until(() => lag.current() !== null, { what: "the bus to tell" });
+  await until(() => lag.current() !== null, { what: "the first lag" });
   away = true;
   const before = lag.current()!;
-  await until(() => lag.current()!.age_s > before.age_s + 1.2, { what: "what was known to grow older" });
+  await until(() => lag.current()!.age_s > before.age_s + 1.2, { what: "the age of the lag to grow" });
   t.is(lag.current()!.records, 3);
 });

@@ -42,7 +42,7 @@ for (const kind of KINDS) {
     }
   });
 
-  test(`${kind}: metrics count events and name nobody`, async (t) => {
+  test(`${kind}: metrics count events and name no user or log`, async (t) => {
     t.timeout(60_000);
     const service = await serviceOf(t, kind);
     const { apiUrl, postUrl } = service;
@@ -185,7 +185,7 @@ if (realEngines) {
     t.deepEqual([posting.bus?.needed, api.bus?.needed], [true, false]);
 
     await takeOnly(topic, { oldest_ms: 3_600_000 });
-    await until(async () => (await post(service, { text: "Yes" })).status === 201, { what: "a post to be taken" });
+    await until(async () => (await post(service, { text: "Yes" })).status === 201, { what: "a post to be accepted" });
     for (const url of [service.postUrl, service.apiUrl]) {
       t.deepEqual(await readiness(url), { status: "ready", bus: { ok: true, needed: true } });
     }

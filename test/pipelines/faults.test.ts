@@ -377,7 +377,7 @@ for (const { name, open } of ENGINE_KINDS) {
     });
     const store = overStore(ports.store, { event: () => (beats < 2 ? RETRY : null) });
     const pipeline = await start(t, { ...ports, bus, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
-    await until(() => beats >= 2, { what: "two signs of life" });
+    await until(() => beats >= 2, { what: "two heartbeats" });
     await pipeline.close();
     t.true(beats >= 2);
   });

@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 const log = pino({ level: "silent" });
 
 for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
-  test(`${name}: stored sessions are removed once they have ended, and not while the clock is in doubt`, async (t) => {
+  test(`${name}: stored sessions are removed once they have ended, and not while the clock is contradicted`, async (t) => {
     t.timeout(60_000);
     const storage = await openStorage(t);
     const machine = new Machine();
@@ -28,7 +28,7 @@ for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
     const removal = startSessionRemoval({ catalog, clock, log, interval_ms: 5 });
     t.teardown(() => removal[Symbol.asyncDispose]());
     const stored = async () => (await documents.read(`sessions/${account.id}`))?.body ?? null;
-    await until(() => asked > 3, { what: "the clock to be asked several times" });
+    await until(() => asked > 3, { what: "several reads of the clock" });
     t.not(await stored(), null);
     isInDoubt = false;
     await until(async () => (await stored()) === null, { what: "the session to be removed" });

@@ -46,7 +46,7 @@ export type ElasticsearchDocuments = Documents & {
  * all writes. A removed document remains as a marker without a body.
  *
  * Requests address the index by an alias of this index alone. By index name, the first write after
- * a loss would create an empty index, and the process would go on with what it has in memory.
+ * a loss would create an empty index, and the process would continue with its copy in memory.
  * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
  *
  * @param options.name suffix of the index name (`catalog`)

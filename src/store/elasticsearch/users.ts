@@ -141,7 +141,7 @@ async function* countedUsers(search: Searcher, query: Query): AsyncGenerator<Tra
   } while (after !== undefined);
 }
 
-/** A user in the making, with the ids of the visits that determined its texts. */
+/** A user being computed, with the ids of the visits that determined its texts. */
 type Accumulated = { -readonly [field in keyof TrackedUser]: TrackedUser[field] } & {
   userBy: string;
   emailBy: string;

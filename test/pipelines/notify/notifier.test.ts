@@ -26,7 +26,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     const { email } = await addReader(fixture);
     const notifier = await startMailing(t, fixture, { collect_ms: 2_000, interval_ms: 4_000, lines: 20 });
     await postFailures(fixture, ...Array.from({ length: 1_000 }, (_, i) => `storm ${i}`));
-    await until(() => notifier.stats().notices === 1_000, { what: "all of the storm" });
+    await until(() => notifier.stats().notices === 1_000, { what: "all notices" });
     const [first] = await waitForMails(fixture.server, email, 1);
     await postFailures(fixture, "the calm after");
     const mails = await waitForMails(fixture.server, email, 2);
@@ -73,7 +73,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     t.regex(mailsTo(fixture.server, email)[3]!.text, /^3 mails about events were sent to you/);
   });
 
-  test(`${name}: the daily limit survives a restart, and starts anew at midnight`, async (t) => {
+  test(`${name}: the daily limit survives a restart, and is reset at midnight`, async (t) => {
     const fixture = await open(t);
     const { email } = await addReader(fixture);
     const midnight_ms = Math.floor(Date.now() / 86_400_000) * 86_400_000;
@@ -111,7 +111,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await fixture.server.close();
     const notifier = await startMailing(t, fixture);
     await postFailures(fixture, "first");
-    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three tries" });
+    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three attempts" });
     await postFailures(fixture, "second", "third");
     await caughtUp(fixture.pipeline);
     await until(() => notifier.stats().notices === 3, { what: "all notices" });
@@ -190,7 +190,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await postFailures(fixture, "first");
     await waitForMails(fixture.server, email, 1);
     await postFailures(fixture, "second");
-    await until(() => refused >= 4, { what: "some tries" });
+    await until(() => refused >= 4, { what: "some attempts" });
     t.is(fixture.server.mails.length, 1);
     fixture.server.rule = () => null;
     away = false;
@@ -276,7 +276,7 @@ for (const { name, open } of MAIL_FIXTURES) {
       { collect_ms: 0 },
     );
     await until(() => writes === 2 || fixture.server.mails.length === 2, {
-      what: "the second to take a mail of the day, and to give it back",
+      what: "the second process to take a mail of the day and return it",
     });
     release.resolve(null);
     await until(() => first.stats().mails.sent === 1, { what: "the outcome" });

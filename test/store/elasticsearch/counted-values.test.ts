@@ -57,7 +57,7 @@ serially("groups: distinct values are exact to 10,000 and within 2 % beyond, and
   ];
   const plan = groupPlan(log, { by: [{ kind: "field", field: "source" }], aggregates });
   const groups = await store.group(plan);
-  t.deepEqual(await store.group(plan), groups, "asked again, when it is known that there are many");
+  t.deepEqual(await store.group(plan), groups, "queried again, when the groups are known to be many");
   const [few, many] = groups;
   t.is(few!.values[0], 10_000);
   const users = many!.values[0] as number;

@@ -77,7 +77,7 @@ function withoutSeen(has: Flags): Flags {
   return has.filter((mark) => mark !== SEEN && !mark.startsWith(`${SEEN}:`));
 }
 
-/** Changes what a query finds until it finds nothing, as concurrent changes may conflict. */
+/** Changes a query's hits until it has none, as concurrent changes may conflict. */
 async function changeAll(client: Client, names: Names, query: Query, change: (has: Flags) => Flags): Promise<number> {
   const changed = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {

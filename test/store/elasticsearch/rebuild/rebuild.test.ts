@@ -303,7 +303,7 @@ serially("a switch after another rebuild has begun to clean up changes nothing",
     return request().finally(() => awake.resolve());
   });
   const ended = t.throwsAsync(run(await openOther(late)));
-  await until(() => asleep, { what: "the one to sleep" });
+  await until(() => asleep, { what: "the first rebuild to pause" });
   // The clean-up is about to delete the indices that the other rebuild wants to switch to.
   const clearing = intercept(client, "indices.delete", async (request) => {
     condemned.resolve();

@@ -69,7 +69,7 @@ export async function all(store: Store, log: LogKey): Promise<readonly EventRow[
 /** Writes until the store accepts it, as the pipeline does. */
 export async function writeUntilAccepted(store: Store, events: readonly StoredEvent[]): Promise<void> {
   await until(async () => (await writeEvents(store, events)).every(({ kind }) => kind === "done"), {
-    what: "a write to be taken",
+    what: "a write to be accepted",
     interval_ms: 200,
   });
 }
@@ -87,7 +87,7 @@ export async function retryUntilAccepted(change: () => Promise<unknown>): Promis
         return !(error instanceof LoggiaError && error.retryAfter_s !== null);
       }
     },
-    { what: "a change to be taken" },
+    { what: "a change to be accepted" },
   );
   if (failure !== undefined && !(failure instanceof LoggiaError && failure.retryAfter_s !== null)) throw failure;
 }
