@@ -125,6 +125,17 @@ test("labels are parsed as Prometheus writes them", (t) => {
   t.deepEqual(pairs('{a="\\u00e9\\x41\\t\\\\"}'), [["a", "éA\t\\"]]);
   t.deepEqual(pairs('{a="\\U0001f600\\U000e0001\\101"}'), [["a", "\u{1f600}\u{e0001}A"]]);
   t.deepEqual(pairs('{a="\\Uffffffff"}'), [["a", "\ufffd"]]);
+  t.deepEqual(pairs('{"k8s/app"="1", k8s-app="2", "a\\"b"="3"}'), [
+    ["k8s/app", "1"],
+    ["k8s-app", "2"],
+    ['a"b', "3"],
+  ]);
+  // Vector does not escape values.
+  t.deepEqual(pairs('{file="C:\\Programs\\x.log", job="say "hi", or \\d"}'), [
+    ["file", "C:\\Programs\\x.log"],
+    ["job", 'say "hi", or \\d'],
+  ]);
+  t.deepEqual(pairs('{a=""quoted""}'), [["a", '"quoted"']]);
   for (const text of [
     "{",
     "}",

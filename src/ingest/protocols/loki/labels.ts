@@ -1,23 +1,48 @@
 import { LoggiaError } from "../../../errors.ts";
 
-const PAIR = /\s*([a-zA-Z_][a-zA-Z0-9_.]*)\s*=\s*("(?:[^"\\]|\\.)*"|`[^`]*`)\s*(,|(?=\}))/y;
+const QUOTED = String.raw`"(?:[^"\\]|\\[abfnrtvxuU0-7'"\\])*"`;
+const BARE = "[^\\s={}\",`]+";
+const PAIR = new RegExp(`\\s*(${BARE}|${QUOTED})\\s*=\\s*(${QUOTED}|\`[^\`]*\`)\\s*(,|(?=\\}))`, "y");
+/** Matches a label whose value is not escaped: it ends with a quote before the next label. */
+const UNESCAPED = new RegExp(`(${BARE})="(.*?)"(?:, (?=${BARE}=")|\\}$)`, "sy");
+/** Matches the beginning of another label within an unescaped value. Such a value is ambiguous. */
+const LABEL = new RegExp(`"\\s*${BARE}\\s*="`);
 const MAX_UNITS = 64 * 1024;
+
+type Labels = Map<string, string>;
 
 /**
  * Parses the labels of a stream, written as `{app="shop",level="error"}`.
  * @throws LoggiaError `bad_body`
  */
 export function parseLabels(text: string): ReadonlyMap<string, string> {
-  const labels = new Map<string, string>();
   const trimmed = text.trim();
-  if (trimmed === "") return labels;
+  if (trimmed === "") return new Map();
   if (!trimmed.startsWith("{") || !trimmed.endsWith("}") || trimmed.length > MAX_UNITS) throw malformed(text);
+  const labels = parseQuoted(trimmed) ?? parseUnescaped(trimmed);
+  if (labels === null) throw malformed(text);
+  return labels;
+}
+
+function parseQuoted(text: string): Labels | null {
+  const labels: Labels = new Map();
   PAIR.lastIndex = 1;
-  const end = trimmed.length - 1;
-  while (PAIR.lastIndex < end && trimmed.slice(PAIR.lastIndex, end).trim() !== "") {
-    const [, name, value = ""] = PAIR.exec(trimmed) ?? [];
-    if (name === undefined) throw malformed(text);
-    labels.set(name, value.startsWith("`") ? value.slice(1, -1) : unquote(value));
+  const end = text.length - 1;
+  while (PAIR.lastIndex < end && text.slice(PAIR.lastIndex, end).trim() !== "") {
+    const [, name, value = ""] = PAIR.exec(text) ?? [];
+    if (name === undefined) return null;
+    labels.set(name.startsWith('"') ? unquote(name) : name, value.startsWith("`") ? value.slice(1, -1) : unquote(value));
+  }
+  return labels;
+}
+
+/** Parses labels as Vector writes them: sorted, separated by a comma and a blank, and unescaped. */
+function parseUnescaped(text: string): Labels | null {
+  const labels: Labels = new Map();
+  for (UNESCAPED.lastIndex = 1; UNESCAPED.lastIndex < text.length;) {
+    const [, name, value = ""] = UNESCAPED.exec(text) ?? [];
+    if (name === undefined || LABEL.test(value)) return null;
+    labels.set(name, value);
   }
   return labels;
 }
