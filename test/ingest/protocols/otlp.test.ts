@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { compress } from "snappyjs";
 
+import { WHOLE_BYTES } from "../../../src/ingest/protocols/long-json.ts";
 import { decodeJson } from "../../../src/ingest/protocols/otlp/decode-json.ts";
 import { decodeProtobuf } from "../../../src/ingest/protocols/otlp/decode-protobuf.ts";
 import type { ProducerEvent } from "../../../src/ingest/protocols/protocol.ts";
@@ -166,6 +167,51 @@ test("error responses have the encoding of the request", async (t) => {
     t.is((await send(service, "/v1/logs", body, { headers: JSON_TYPE })).status, 200, body);
   }
   t.is((await send(service, "/v1/logs", "", { headers: PROTOBUF })).status, 200, "an empty request");
+});
+
+test("several requests in one body of JSON are stored, as Vector batches them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const of = (body: string) => ({
+    host: "box",
+    resourceLogs: [
+      { resource: {}, scopeLogs: [{ logRecords: [{ body: text(body), timeUnixNano: 1_700_000_000_123 }] }] },
+    ],
+  });
+  const long = (body: string) => ({ ...of(body), rest: "x".repeat(WHOLE_BYTES) });
+  const ndjson = { "Content-Type": "application/x-ndjson" };
+  const ways: readonly (readonly [string, Record<string, string>])[] = [
+    [`${JSON.stringify(of("a"))}\n${JSON.stringify(of("b"))}`, JSON_TYPE],
+    [`${JSON.stringify(of("c"))}\n${JSON.stringify(of("d"))}\n`, ndjson],
+    [JSON.stringify([of("e"), of("f")]), JSON_TYPE],
+    [`${JSON.stringify(of("g"))}\n${JSON.stringify(long("h"))}`, ndjson],
+    [JSON.stringify([long("i"), of("j")]), JSON_TYPE],
+  ];
+  for (const [body, headers] of ways) {
+    const { status, text: answer } = await send(service, "/v1/logs", body, { headers });
+    t.is(status, 200, answer);
+  }
+  const one = JSON.stringify(of("refused"));
+  const pad = `{"rest":"${"x".repeat(WHOLE_BYTES)}"}`;
+  for (const body of [
+    `${one}\n{}`,
+    `${one}x`,
+    `[${one},1]`,
+    `[${one},{"message":"lost"}]`,
+    `[${one}]]`,
+    `${one}\n${pad}`,
+    `[${one},${pad}]`,
+    `[${pad},${one}] 1`,
+  ]) {
+    t.is((await send(service, "/v1/logs", body, { headers: JSON_TYPE })).status, 400, body.slice(0, 50));
+  }
+  t.is((await send(service, "/v1/logs", pad, { headers: JSON_TYPE })).status, 200, "unknown members are allowed");
+  t.is(
+    (await eventsOf(service, 10))
+      .map((event) => event.text)
+      .toSorted()
+      .join(""),
+    "abcdefghij",
+  );
 });
 
 test("malformed records are reported as a partial success", async (t) => {

@@ -2,10 +2,10 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseBody, withoutMark } from "../json.ts";
+import { isObject, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { readValue, WHOLE_BYTES } from "../long-json.ts";
+import { readValue, runOfValues, WHOLE_BYTES } from "../long-json.ts";
 import type { ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
 import { eventOfRecord, readBodyValue } from "./record.ts";
@@ -24,13 +24,40 @@ const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
 
 /**
  * Decodes an export request in protobuf's JSON mapping. Integers may be texts, and names may have
- * either form.
+ * either form. Several requests may follow one another, or form a list, as Vector batches them.
  * @throws LoggiaError `bad_body`
  */
-export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
-  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), choice);
-  const request = parseBody(body);
-  if (!isObject(request)) throw notAnObject();
+export function* decodeJson(given: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  const body = withoutMark(given);
+  if (body.length > WHOLE_BYTES) return yield* decodeLong(body, choice);
+  const request = only(body);
+  if (isObject(request)) return yield* recordsOf(request, choice);
+  let count = 0;
+  for (const read of runOfValues(body)) {
+    if ("fault" in read) {
+      yield read;
+      continue;
+    }
+    // An unknown object within a batch would be dropped silently.
+    if (!isObject(read.value) || !RESOURCE_LOGS.some((name) => Object.hasOwn(read.value as Json, name))) {
+      throw notARequest();
+    }
+    count += 1;
+    yield* recordsOf(read.value, choice);
+  }
+  if (count === 0) throw notARequest();
+}
+
+/** Returns the only value of a body; null if it is not one value. */
+function only(body: Buffer): unknown {
+  try {
+    return parseExactly(body.toString("utf8"));
+  } catch {
+    return null;
+  }
+}
+
+function* recordsOf(request: Json, choice: FieldChoice): Generator<ReadEvent> {
   for (const resourceLogs of objectsOf(request, "resourceLogs", "resource_logs")) {
     const resource = readResource(resourceLogs["resource"]);
     for (const scopeLogs of objectsOf(resourceLogs, "scopeLogs", "scope_logs")) {
@@ -46,11 +73,35 @@ export function* decodeJson(body: Buffer, choice: FieldChoice): Generator<ReadEv
 function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
-  if (body[start] !== OPEN) throw notAnObject();
+  let at = start;
+  if (body[start] === OPEN_LIST) {
+    for (let one = scanner.firstOf(start); one !== -1; one = scanner.nextOf(at)) {
+      at = yield* decodeRequest(scanner, one, { choice, isOnly: false });
+    }
+    if (at === start) throw notARequest();
+    if (scanner.skipBlank(scanner.skipBlank(at) + 1) < body.length) {
+      throw malformedJson("there is more data after its end");
+    }
+    return;
+  }
+  do {
+    at = scanner.skipBlank(yield* decodeRequest(scanner, at, { choice, isOnly: at === start }));
+  } while (at < body.length);
+}
+
+/** Decodes the request at `start`. Returns its end. */
+function* decodeRequest(
+  scanner: JsonScanner,
+  start: number,
+  { choice, isOnly }: { readonly choice: FieldChoice; readonly isOnly: boolean },
+): Generator<ReadEvent, number> {
+  if (scanner.bytes[start] !== OPEN) throw notARequest();
   const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
-  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
   const list = starts["resourceLogs"] ?? starts["resource_logs"];
-  if (list === undefined) return;
+  if (list === undefined) {
+    if (isOnly && scanner.skipBlank(end) >= scanner.bytes.length) return end;
+    throw notARequest();
+  }
   for (let at = scanner.firstOf(list); at !== -1;) {
     const resourceLogs = yield* scanner.membersOf(at, OF_RESOURCE_LOGS);
     at = scanner.nextOf(resourceLogs.end);
@@ -59,6 +110,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
     const scopes = resourceLogs.starts["scopeLogs"] ?? resourceLogs.starts["scope_logs"];
     if (scopes !== undefined) yield* decodeScopes(scanner, scopes, resource, choice);
   }
+  return end;
 }
 
 function* decodeScopes(
@@ -81,13 +133,13 @@ function* decodeScopes(
   }
 }
 
-const OPEN = 0x7b;
+const [OPEN, OPEN_LIST] = [0x7b, 0x5b];
 const RESOURCE_LOGS = ["resourceLogs", "resource_logs"];
 const OF_RESOURCE_LOGS = ["resource", "scopeLogs", "scope_logs"];
 const OF_SCOPE_LOGS = ["scope", "logRecords", "log_records"];
 
-function notAnObject(): LoggiaError {
-  return new LoggiaError("bad_body", "The body must be an object with resourceLogs");
+function notARequest(): LoggiaError {
+  return new LoggiaError("bad_body", "The body must be objects with resourceLogs");
 }
 
 function eventOf(

@@ -8,6 +8,8 @@ import { lengthField, textField, varintField } from "./write.ts";
 export type Encoding = "json" | "protobuf";
 
 const JSON_TYPE = "application/json";
+/** Content types of JSON requests. Vector names the second one for requests in lines. */
+const JSON_TYPES: ReadonlySet<string> = new Set([JSON_TYPE, "application/x-ndjson"]);
 const PROTOBUF_TYPE = "application/x-protobuf";
 const NOTHING = Buffer.alloc(0);
 /** gRPC codes by HTTP status. */
@@ -18,7 +20,7 @@ const INTERNAL = 13;
 export function encodingOf(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type === "") return body[0] === 0x7b ? "json" : "protobuf";
-  if (type === JSON_TYPE) return "json";
+  if (JSON_TYPES.has(type)) return "json";
   return type === PROTOBUF_TYPE || type === "application/protobuf" ? "protobuf" : null;
 }
 
