@@ -49,6 +49,97 @@ test("logs are stored with tags, status and time", async (t) => {
   t.is(events.filter(({ text, source }) => text === "second" && source === "q").length, 1);
 });
 
+test("fields of a message in JSON are found by name, as the agent sends the lines of a JSON log", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const envelope = {
+    status: "info",
+    timestamp: 1_700_000_000_123,
+    hostname: "box",
+    service: "agent",
+    ddtags: "env:prod",
+  };
+  const message = {
+    message: "not paid",
+    level: "error",
+    service: "shop",
+    order: { n: "9007199254740993" },
+    env: "line",
+  };
+  const logs = [
+    { ...envelope, message: JSON.stringify(message) },
+    // Vector with conforms_as_agent
+    { ...envelope, message },
+    { ...envelope, message: '{"n":1}' },
+    { ...envelope, message: "{not json}" },
+    { ...envelope, message: "{}" },
+  ];
+  t.is((await send(service, PATH, JSON.stringify(logs), { headers: HEADERS })).status, 202);
+  const events = await eventsOf(service, logs.length);
+  const found = events.filter(({ text }) => text === "not paid");
+  t.is(found.length, 2);
+  for (const event of found) {
+    t.like(event, { source: "shop", tags: ["error"] });
+    t.regex(event.created, /1700000000123/);
+    t.deepEqual(event.attributes, {
+      level: "error",
+      service: "shop",
+      "order.n": "9007199254740993",
+      env: "line",
+      status: "info",
+      hostname: "box",
+      "dd.service": "agent",
+      "dd.env": "prod",
+    });
+  }
+  t.like(
+    events.find(({ text }) => text === '{"n":1}'),
+    { source: "agent", tags: ["info"], attributes: { n: 1, env: "prod" } },
+  );
+  for (const text of ["{not json}", "{}"])
+    t.like(
+      events.find((event) => event.text === text),
+      { source: "agent", tags: ["info"] },
+    );
+});
+
+test("logs may stand one behind another, or be lines of text", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = `${PATH}?ddsource=cloudflare&service=edge&ddtags=zone:a`;
+  const lines = '{"message":"a"}\n{"message":"b","service":"own"}\n';
+  t.is(
+    (await send(service, path, gzipSync(lines), { headers: { ...HEADERS, "Content-Encoding": "gzip" } })).status,
+    202,
+  );
+  for (const type of ["text/plain; charset=utf-8", "application/logplex-1"]) {
+    const headers = { ...HEADERS, "Content-Type": type };
+    t.is((await send(service, path, 'c\r\n\n{"message":"d","level":"warn"}\n', { headers })).status, 202);
+  }
+  t.is((await send(service, path, `${lines}x`, { headers: HEADERS })).status, 400);
+  const events = await eventsOf(service, 6);
+  t.is(
+    events
+      .map(({ text }) => text)
+      .toSorted()
+      .join(""),
+    "abccdd",
+  );
+  for (const { text, source, tags, attributes } of events) {
+    t.is(source, text === "b" ? "own" : "edge");
+    t.deepEqual(tags, text === "d" ? ["warn"] : []);
+    t.like(attributes, { zone: "a", ddsource: "cloudflare" });
+  }
+});
+
+test("a key can be validated, as agents and Vector do before they post", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const validate = (headers: Record<string, string>) =>
+    send(service, "/api/v1/validate", null, { method: "GET", headers });
+  const { status, text } = await validate({ "DD-API-KEY": KEY });
+  t.is(status, 200);
+  t.deepEqual(JSON.parse(text), { valid: true });
+  t.is((await validate({ "DD-API-KEY": "wrong" })).status, 401);
+});
+
 test("a probe is answered and stores nothing; a malformed log is refused", async (t) => {
   const service = await serviceOf(t, "embedded");
   for (const body of ["{}", "[]", "[{}]"])

@@ -1,35 +1,64 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
-import { add, flattenInto } from "../flatten.ts";
+import { add, compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseBody, withoutMark } from "../json.ts";
+import { isObject, parseExactly, withoutMark } from "../json.ts";
 import { tagIfCut } from "../line.ts";
-import { elementsOf, WHOLE_BYTES } from "../long-json.ts";
+import { beginOf, isBlank, linesOf } from "../lines.ts";
+import { runOfValues, WHOLE_BYTES } from "../long-json.ts";
+import { PENDING } from "../protocol.ts";
 import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 
+type Query = URLSearchParams;
+type Log = Readonly<Record<string, unknown>>;
+
 /**
- * Decodes a list of objects, or one object. Clients probe the endpoint with an object without
- * members, which is not an event.
+ * Decodes a list of objects, one object, or objects one behind another. Clients probe the endpoint
+ * with an object without members, which is not an event.
  * @throws LoggiaError `bad_body`
  */
-export function* decodeLogs(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
-  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), query, choice);
-  const posted = parseBody(body);
-  if (!Array.isArray(posted) && !isObject(posted)) throw noLogs();
-  for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* logOf(one, query, choice);
-}
-
-/** Decodes a long body, one log at a time. */
-function* decodeLong(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+export function* decodeLogs(given: Buffer, query: Query, choice: FieldChoice): Generator<ReadEvent> {
+  const body = withoutMark(given);
+  const posted = body.length > WHOLE_BYTES ? null : only(body);
+  if (Array.isArray(posted) || isObject(posted)) {
+    for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* logOf(one, query, choice);
+    return;
+  }
   if (!/^\s*[[{]/.test(body.toString("latin1", 0, BEGIN_BYTES))) throw noLogs();
-  for (const read of elementsOf(body)) {
+  for (const read of runOfValues(body)) {
     if ("fault" in read) yield read;
     else for (const event of logOf(read.value, query, choice)) yield tagIfCut(read.isCut, event);
   }
 }
 
+/** Decodes a body of plain text, one log per line. Some clients label JSON as text. */
+export function* decodeText(body: Buffer, query: Query, choice: FieldChoice): Generator<ReadEvent> {
+  const begin = body.toString("latin1", 0, BEGIN_BYTES);
+  const posted = body.length > WHOLE_BYTES || !/^\s*[[{]/.test(begin) ? null : only(withoutMark(body));
+  if (posted !== null || LIST.test(begin)) return yield* decodeLogs(body, query, choice);
+  for (const line of linesOf(withoutMark(body))) {
+    if (isBlank(line)) {
+      yield PENDING;
+      continue;
+    }
+    const isCut = typeof line !== "string";
+    yield tagIfCut(isCut, eventOf({ message: isCut ? beginOf(line) : line }, query, choice));
+  }
+}
+
+/** Returns the only value of a body; null if it is not one value. */
+function only(body: Buffer): unknown {
+  try {
+    return parseExactly(body.toString("utf8"));
+  } catch {
+    return null;
+  }
+}
+
+/** Matches the beginning of a list of objects. */
+const LIST = /^\s*\[\s*\{/;
 /** Bytes searched for the beginning of the list. Clients do not send more white space before it. */
 const BEGIN_BYTES = 256;
 
@@ -37,28 +66,47 @@ function noLogs(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object or an array of objects");
 }
 
-function* logOf(one: unknown, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+function* logOf(one: unknown, query: Query, choice: FieldChoice): Generator<ReadEvent> {
   if (!isObject(one)) yield { fault: "a log entry is not an object" };
   else if (Object.keys(one).length > 0) yield eventOf(one, query, choice);
 }
 
 /** Members that may be given in the query string instead. */
 const COMMON = ["ddsource", "ddtags", "hostname", "service"] as const;
+/** Prefix of a member that has the name of a field of the message. */
+const PREFIX = "dd.";
 
-function eventOf(
-  { ddtags, ...log }: Readonly<Record<string, unknown>>,
-  query: URLSearchParams,
-  choice: FieldChoice,
-): ReadEvent {
+/** Creates the event of a log. Fields of a message in JSON are recognized by name. */
+function eventOf({ ddtags, ...log }: Log, query: Query, choice: FieldChoice): ReadEvent {
   const attributes: MutableAttributes = new Map();
-  flattenInto(attributes, log);
   for (const name of COMMON) {
     const value = query.get(name);
-    if (name !== "ddtags" && value !== null && !attributes.has(name)) attributes.set(name, value);
+    if (name !== "ddtags" && value !== null && log[name] === undefined) attributes.set(name, value);
   }
+  const document = documentOf(log["message"]);
+  flattenInto(attributes, document === null ? log : { ...log, message: null });
   const tags = readTags(ddtags ?? query.get("ddtags"), attributes);
   const severity = severityOf(log["status"] ?? log["level"]);
-  return eventOfAttributes(attributes, choice, { tags, severity });
+  if (document === null) return eventOfAttributes(attributes, choice, { tags, severity });
+  const fields: MutableAttributes = new Map();
+  flattenInto(fields, document);
+  for (const [name, value] of attributes) put(fields, fields.has(name) ? PREFIX + name : name, value);
+  const event = eventOfAttributes(fields, choice, { tags });
+  const { message } = log;
+  const text = event.text !== "" ? event.text : typeof message === "string" ? message : compactJson(message);
+  return { ...event, text, severity: event.severity ?? severity };
+}
+
+/** Returns the object that a message is, or that its text is in JSON; null for other messages. */
+function documentOf(message: unknown): object | null {
+  if (isObject(message)) return Object.keys(message).length > 0 ? message : null;
+  if (typeof message !== "string" || !/^\s*\{/.test(message) || message.length > WHOLE_BYTES) return null;
+  try {
+    const value = parseExactly(message);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Reads tags. Tags with a value, such as `env:prod`, become attributes. */

@@ -1,25 +1,35 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { Endpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
-import { decodeLogs } from "./decode.ts";
+import type { Endpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import { decodeLogs, decodeText } from "./decode.ts";
 
 /** Matches the paths of the intake. Old clients put the key into the path. */
 const PATH = /^\/(?:api\/v2\/logs|v1\/input(?:\/(?<key>[^/]+))?)$/;
+const VALIDATE = "/api/v1/validate";
+const TEXT = /^(?:text\/plain|application\/logplex-1)\b/i;
 const TYPE = "application/json";
 
 /** Datadog's log intake: https://docs.datadoghq.com/api/latest/logs/ */
 export const DATADOG: Protocol = {
   name: "datadog",
   match(method, path): Endpoint | null {
+    if (path === VALIDATE && (method === "GET" || method === "HEAD")) return KEY_CHECK;
     const match = method === "POST" ? PATH.exec(path) : null;
     if (match === null) return null;
-    return {
-      kind: "post",
-      secret: match.groups?.["key"],
-      read: ({ body, query, choice }) => ({ items: decodeLogs(body, query, choice), accepted }),
-      failed,
-    };
+    return { kind: "post", secret: match.groups?.["key"], read, failed };
   },
 };
+
+/** Clients check their key here before they post. */
+const KEY_CHECK: Endpoint = {
+  kind: "post",
+  read: () => ({ items: [], accepted: () => ({ status: 200, type: TYPE, body: `{"valid":true}` }) }),
+  failed,
+};
+
+function read({ body, headers, query, choice }: Received): Reading {
+  const isText = TEXT.test(headers["content-type"] ?? "");
+  return { items: (isText ? decodeText : decodeLogs)(body, query, choice), accepted };
+}
 
 function accepted(): ProtocolAnswer {
   return { status: 202, type: TYPE, body: "{}" };
