@@ -89,6 +89,34 @@ test("raw bodies are an event per line, with metadata from parameters", async (t
   t.true(events.every(({ source, attributes }) => source === "box" && attributes!["sourcetype"] === "app"));
 });
 
+test("a raw line of objects without anything between them is an event each", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const path = "/services/collector/raw?host=box&auto_extract_timestamp=true";
+  const long = `{"n":"${"x".repeat(600_000)}"}`;
+  const bodies = [
+    '{"n":1,"s":"}{\\""}{"n":{"m":2}}{}\r\n{"n":3} {"n":4}{"n":5}\n{"n":6}{x}\n ',
+    `{"n":7}${long}{"n":8}`,
+    `${long}{"n":9}{"open`,
+  ];
+  for (const body of bodies) t.is((await send(service, path, body, { headers: TOKEN })).status, 200);
+  const events = await eventsOf(service, 9);
+  t.deepEqual(events.map(({ text }) => text.slice(0, 30)).toSorted(), [
+    '{"n":"xxxxxxxxxxxxxxxxxxxxxxxx',
+    '{"n":"xxxxxxxxxxxxxxxxxxxxxxxx',
+    '{"n":1,"s":"}{\\""}',
+    '{"n":3} {"n":4}{"n":5}',
+    '{"n":6}{x}',
+    '{"n":7}',
+    '{"n":8}',
+    '{"n":{"m":2}}',
+    "{}",
+  ]);
+  for (const { source, tags, text } of events) {
+    t.is(source, "box");
+    t.deepEqual(tags, text.startsWith('{"n":"x') ? ["cut"] : []);
+  }
+});
+
 test("errors have the collector's own codes, and nothing of the request is stored", async (t) => {
   const service = await serviceOf(t, "embedded");
   const { secret } = await service.ports.catalog.createApiKey(parseLogKey(LOG)!, "read-only");

@@ -5,11 +5,12 @@ import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, withoutMark } from "../json.ts";
 import { tagIfCut } from "../line.ts";
-import { beginOf, linesOf } from "../lines.ts";
+import { beginOf, isBlank, linesOf, type TextLine } from "../lines.ts";
+import { WHOLE_BYTES } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { timeOf } from "../times.ts";
-import { objectsOf } from "./objects.ts";
+import { isRunOfObjects, objectsOf, type Slice, slicesOf } from "./objects.ts";
 
 /** Error for an object whose event is missing or blank. */
 export class BadEvent extends LoggiaError {
@@ -51,25 +52,38 @@ export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<Read
   if (number === 0) throw new NoData();
 }
 
-/** Decodes a raw body with one event per line. @throws NoData */
+/**
+ * Decodes a raw body with one event per line. A line of objects without anything between them is an
+ * event per object, because senders such as Vector and Firehose put no line feed between events.
+ * @throws NoData
+ */
 export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
-  let count = 0;
-  for (const read of linesOf(withoutMark(body))) {
+  const metadata: MutableAttributes = new Map();
+  for (const name of METADATA) {
+    const value = query.get(name);
+    if (value !== null && value !== "") put(metadata, name, value);
+  }
+  const time = timeOf(query.get("time"));
+  const rawEvent = (read: TextLine): ProducerEvent => {
     const isCut = typeof read !== "string";
-    const line = isCut ? beginOf(read) : read;
-    if (line.trim() === "") {
+    return tagIfCut(isCut, eventOfAttributes(new Map(metadata), choice, { text: isCut ? beginOf(read) : read, time }));
+  };
+  let count = 0;
+  for (const line of linesOf(withoutMark(body))) {
+    if (isBlank(line)) {
       yield PENDING;
       continue;
     }
     count += 1;
-    const attributes: MutableAttributes = new Map();
-    for (const name of METADATA) {
-      const value = query.get(name);
-      if (value !== null && value !== "") put(attributes, name, value);
-    }
-    yield tagIfCut(isCut, eventOfAttributes(attributes, choice, { text: line, time: timeOf(query.get("time")) }));
+    const run = line.includes("}{") ? (typeof line === "string" ? Buffer.from(line) : line) : null;
+    if (run === null || !(yield* isRunOfObjects(run))) yield rawEvent(line);
+    else for (const read of slicesOf(run)) yield "fault" in read ? read : rawEvent(textOfSlice(run, read));
   }
   if (count === 0) throw new NoData();
+}
+
+function textOfSlice(run: Buffer, { start, end }: Slice): TextLine {
+  return end - start > WHOLE_BYTES ? run.subarray(start, end) : run.toString("utf8", start, end);
 }
 
 function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {

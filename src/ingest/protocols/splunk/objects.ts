@@ -1,7 +1,8 @@
 import { LoggiaError } from "../../../errors.ts";
 import { withoutMark } from "../json.ts";
-import { JsonScanner, STEP_BYTES } from "../json-scanner.ts";
-import { readValue } from "../long-json.ts";
+import { JsonScanner, malformedJson, STEP_BYTES } from "../json-scanner.ts";
+import { readValue, WHOLE_BYTES } from "../long-json.ts";
+import type { Steps } from "../json-scanner.ts";
 import { PENDING } from "../protocol.ts";
 import type { DecodeFault } from "../protocol.ts";
 
@@ -42,6 +43,40 @@ export function* objectsOf(given: Buffer): Generator<ReadObject | DecodeFault> {
       if (error instanceof LoggiaError) throw new BadObject(number, error.message);
       throw error;
     }
+  }
+}
+
+/** Where an object begins and ends. */
+export type Slice = { readonly start: number; readonly end: number };
+
+/** Objects that are checked between two pauses. */
+const OBJECTS_AT_ONCE = 256;
+
+/** Returns whether a line consists of JSON objects only, without anything between them. */
+export function* isRunOfObjects(line: Buffer): Steps<boolean> {
+  let count = 0;
+  try {
+    for (const read of slicesOf(line)) {
+      if ("fault" in read) yield read;
+      // The beginning of a longer object is kept as text, so its brackets suffice.
+      else if (read.end - read.start <= WHOLE_BYTES) JSON.parse(line.toString("utf8", read.start, read.end));
+      if (++count % OBJECTS_AT_ONCE === 0) yield PENDING;
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof LoggiaError || error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+/** Yields where the consecutive objects of a line are. @throws LoggiaError if there is more */
+export function* slicesOf(line: Buffer): Generator<Slice | DecodeFault> {
+  const scanner = new JsonScanner(line);
+  for (let start = scanner.skipBlank(0); start < line.length;) {
+    if (line[start] !== OPEN) throw malformedJson("an object is expected");
+    const end = yield* scanner.endOf(start);
+    yield { start, end };
+    start = scanner.skipBlank(end) === line.length ? line.length : end;
   }
 }
 
