@@ -14,6 +14,7 @@ type Item = Readonly<
 >;
 type Answer = { errors: boolean; items: Item[] };
 
+const JSON_TYPE = { "Content-Type": "application/json" };
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const lines = (...values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join("");
 
@@ -279,4 +280,63 @@ test("endpoints that clients query before posting are answered", async (t) => {
     (await send(service, "/_bulk", "x", { headers: { apikey: "wrong" } })).headers.get("x-elastic-product"),
     "Elasticsearch",
   );
+});
+
+test("a document is posted by itself, and stored once if it has an id", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const document = JSON.stringify({ message: "not paid", "log.level": "error" }, null, 2);
+  const post = async (method: string, path: string, body = document) => {
+    const { status, headers, text } = await send(service, path, body, { method, headers: JSON_TYPE });
+    t.is(headers.get("x-elastic-product"), "Elasticsearch");
+    return { status, body: JSON.parse(text) as Record<string, unknown> };
+  };
+  const created = await post("POST", "/orders/_doc");
+  t.is(created.status, 201);
+  t.like(created.body, { _index: "orders", result: "created" });
+  t.regex(String(created.body["_id"]), /^[0-9a-f]{24}$/);
+  t.like(await post("PUT", "/orders/_doc/a%2F1?refresh=true"), {
+    status: 201,
+    body: { _id: "a/1", result: "created" },
+  });
+  t.like(await post("PUT", "/orders/_doc/a%2F1"), { status: 200, body: { _id: "a/1", result: "noop" } });
+  const conflict = { status: 409, error: { type: "version_conflict_engine_exception" } };
+  t.like(await post("POST", "/orders/_create/a%2F1"), { status: 409, body: conflict });
+  t.like(await post("PUT", "/orders/_doc/a%2F1?op_type=create"), { status: 409, body: conflict });
+  t.like(await post("PUT", "/orders/_create/b"), { status: 201, body: { _id: "b" } });
+  for (const [path, body] of [
+    ["/orders/_doc", "[]"],
+    ["/orders/_doc", ""],
+    ["/orders/_doc", `${document}${document}`],
+    [`/orders/_doc/${"x".repeat(513)}`, document],
+  ] as const) {
+    t.is((await post("POST", path, body)).status, 400, body);
+  }
+  t.is((await send(service, "/orders/_doc", document, { headers: { apikey: "wrong" } })).status, 401);
+  t.is((await post("PUT", "/orders/_doc")).status, 404);
+  const events = await eventsOf(service, 3);
+  t.is(events.length, 3);
+  for (const event of events) t.like(event, { text: "not paid", tags: ["error"], attributes: { _index: "orders" } });
+});
+
+test("an index exists, and is created without any effect, as Logstash and clients set one up", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const names = ["/ecs-logstash", "/logs.2026", "/%3Cecs-logstash-%7Bnow%2Fd%7D-000001%3E"];
+  for (const path of names) {
+    const { status, headers } = await send(service, path, null, { method: "HEAD" });
+    t.is(status, 200, path);
+    t.is(headers.get("x-elastic-product"), "Elasticsearch");
+    for (const body of [null, "{}", '{"aliases":{"ecs-logstash":{"is_write_index":true}},"mappings":{}}']) {
+      const created = await send(service, path, body, { method: "PUT", headers: JSON_TYPE });
+      t.is(created.status, 200, created.text);
+      t.like(JSON.parse(created.text) as object, { acknowledged: true });
+    }
+  }
+  // Nothing that may be an event is acknowledged.
+  for (const body of ['{"message":"lost"}', "[]", "lost"]) {
+    t.is((await send(service, "/ecs-logstash", body, { method: "PUT", headers: JSON_TYPE })).status, 400, body);
+  }
+  t.is((await send(service, "/ecs-logstash", "{}", { method: "PUT", headers: { apikey: "wrong" } })).status, 401);
+  for (const path of ["/Upper", "/-x", "/1/logs", "/a/b"]) {
+    t.is((await send(service, path, null, { method: "HEAD" })).status, 404, path);
+  }
 });

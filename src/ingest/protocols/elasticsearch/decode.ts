@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
+import type { FieldChoice } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
@@ -6,7 +7,7 @@ import { tagIfCut } from "../line.ts";
 import { isBlank, linesOf } from "../lines.ts";
 import { readOnly } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
-import type { ReadEvent, Received } from "../protocol.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 
 /** Operations of the bulk API. */
 export const OPERATIONS = ["index", "create", "update", "delete"] as const;
@@ -73,12 +74,40 @@ export function* decodeBulk(
       continue;
     }
     onAction({ operation, index, id, refusal: null });
-    const attributes = new Map(index === "" ? [] : [["_index", index]]);
-    if (id !== null) attributes.set("_id", id);
-    const event = tagIfCut(isLong, eventOfDocument(document, choice, { attributes }));
-    yield id === null ? event : { ...event, id: `${index}\n${id}` };
+    yield tagIfCut(isLong, eventOf(document, last, choice));
   }
   if (number === 0) throw new LoggiaError("bad_body", "request body is required");
+}
+
+/**
+ * Decodes a body that is the document of an action.
+ * @param onDocument called before its event
+ * @throws LoggiaError `bad_body`
+ */
+export function* decodeOne(
+  { body, choice }: Pick<Received, "body" | "choice">,
+  action: Pick<Action, "index" | "id">,
+  onDocument: () => void,
+): Generator<ReadEvent> {
+  if (body.length === 0) throw new LoggiaError("bad_body", "request body is required");
+  requireIdLength(action.id);
+  const { value, isCut } = yield* readOnly(withoutMark(body));
+  if (!isObject(value)) throw new LoggiaError("bad_body", "The document must be a JSON object");
+  onDocument();
+  yield tagIfCut(isCut, eventOf(value, action, choice));
+}
+
+function eventOf(document: object, { index, id }: Pick<Action, "index" | "id">, choice: FieldChoice): ProducerEvent {
+  const attributes = new Map(index === "" ? [] : [["_index", index]]);
+  if (id !== null) attributes.set("_id", id);
+  const event = eventOfDocument(document, choice, { attributes });
+  return id === null ? event : { ...event, id: `${index}\n${id}` };
+}
+
+function requireIdLength(id: string | null): void {
+  if (id !== null && Buffer.byteLength(id) > ID_MAX_BYTES) {
+    throw new LoggiaError("bad_body", `_id is longer than ${ID_MAX_BYTES} bytes`);
+  }
 }
 
 function readAction(line: string, number: number, indexOfPath: string): Omit<Action, "refusal"> {

@@ -1,19 +1,31 @@
 import type { Endpoint, PostEndpoint, Protocol } from "../protocol.ts";
-import { decodeBulk } from "./decode.ts";
+import { decodeBulk, decodeOne } from "./decode.ts";
+import { decoded, indexEndpoint } from "./indices.ts";
 import { infoOf } from "./info.ts";
 import { Actions, failure } from "./respond.ts";
 
 /** Matches a bulk path. Old clients add a type after the index. */
 const BULK = /^(?:\/(?<index>[^_/][^/]*)(?:\/[^/]+)?)?\/_bulk$/;
+/** Matches the path of one document. */
+const DOCUMENT = /^\/(?<index>[^_/][^/]*)\/(?<api>_doc|_create)(?:\/(?<id>[^/]+))?$/;
 
-/** Elasticsearch's `_bulk` API, and the other APIs that its clients call. */
+/** Elasticsearch's `_bulk` and document APIs, and the other APIs that its clients call. */
 export const ELASTICSEARCH: Protocol = {
   name: "elasticsearch",
   match(method, path): Endpoint | null {
-    const bulk = method === "POST" || method === "PUT" ? BULK.exec(path) : null;
-    if (bulk !== null) return bulkEndpoint(decodeURIComponentSafely(bulk.groups?.["index"] ?? ""));
+    if (method === "POST" || method === "PUT") {
+      const bulk = BULK.exec(path)?.groups;
+      if (bulk !== undefined) return bulkEndpoint(decoded(bulk["index"] ?? ""));
+      const { index, api, id } = DOCUMENT.exec(path)?.groups ?? {};
+      if (index !== undefined && (id !== undefined || (method === "POST" && api === "_doc"))) {
+        return documentEndpoint(decoded(index), {
+          operation: api === "_create" ? "create" : "index",
+          id: id === undefined ? null : decoded(id),
+        });
+      }
+    }
     const answer = infoOf(method, path);
-    return answer === null ? null : { kind: "info", answer };
+    return answer === null ? indexEndpoint(method, path) : { kind: "info", answer };
   },
 };
 
@@ -32,10 +44,22 @@ function bulkEndpoint(indexOfPath: string): PostEndpoint {
   };
 }
 
-function decodeURIComponentSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+function documentEndpoint(
+  index: string,
+  { operation, id }: { readonly operation: "index" | "create"; readonly id: string | null },
+): PostEndpoint {
+  return {
+    kind: "post",
+    read(received) {
+      const isCreate = operation === "create" || received.query.get("op_type") === "create";
+      const action = { operation: isCreate ? "create" : "index", index, id, refusal: null } as const;
+      const actions = new Actions();
+      return {
+        items: decodeOne(received, action, () => actions.add(action)),
+        onDuplicate: (n) => actions.markDuplicate(n),
+        accepted: (outcome) => actions.answerOnly(outcome, received.headers.accept),
+      };
+    },
+    failed: (failed, _error, headers) => failure(failed, headers.accept),
+  };
 }

@@ -58,6 +58,14 @@ export class Actions {
     return { status: 200, type: typeOf(accept), headers: PRODUCT, body };
   }
 
+  /** Returns the response to a request that is its only action. */
+  answerOnly(outcome: Outcome, accept: string | undefined): ProtocolAnswer {
+    const [id = ""] = outcome.ids();
+    const { status, error, ...document } = JSON.parse(this.#item(0, id, false)) as Item;
+    const body = error === undefined ? document : { error: { root_cause: [error], ...error }, status };
+    return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify(body) };
+  }
+
   *#pieces(ids: Iterator<EventId>, filter: string | null): Generator<string> {
     const { hasItems, isShort } = shapeOf(filter);
     const took_ms = Math.round(performance.now() - this.#began_ms);
@@ -93,6 +101,8 @@ export class Actions {
     return `${head}"status":409,"error":${errorOf({ type: "version_conflict_engine_exception", reason }, index)}}`;
   }
 }
+
+type Item = { readonly status: number; readonly error?: object };
 
 const PIECE_UNITS = 32 * 1024;
 const SHARDS = `"_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1`;
