@@ -130,6 +130,15 @@ test("logs may stand one behind another, or be lines of text", async (t) => {
   }
 });
 
+test("a request of Firehose, which would be repeated, is refused", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body = '{"requestId":"r","timestamp":1,"records":[{"data":"eA=="}]}';
+  const headers = { ...HEADERS, "X-Amz-Firehose-Request-Id": "r" };
+  const { status, text } = await send(service, "/v1/input", body, { headers });
+  t.is(status, 400);
+  t.regex(text, /use its destination Splunk/);
+});
+
 test("a key can be validated, as agents and Vector do before they post", async (t) => {
   const service = await serviceOf(t, "embedded");
   const validate = (headers: Record<string, string>) =>

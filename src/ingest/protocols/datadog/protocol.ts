@@ -1,3 +1,4 @@
+import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
 import type { Endpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
 import { decodeLogs, decodeText } from "./decode.ts";
@@ -26,7 +27,12 @@ const KEY_CHECK: Endpoint = {
   failed,
 };
 
+/** @throws LoggiaError `bad_body` */
 function read({ body, headers, query, choice }: Received): Reading {
+  // Firehose repeats a request until its answer has a form of its own, so its records would be doubled.
+  if (headers["x-amz-firehose-request-id"] !== undefined) {
+    throw new LoggiaError("bad_body", "HTTP endpoints of Firehose are not supported; use its destination Splunk");
+  }
   const isText = TEXT.test(headers["content-type"] ?? "");
   return { items: (isText ? decodeText : decodeLogs)(body, query, choice), accepted };
 }

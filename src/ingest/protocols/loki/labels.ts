@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 
 const QUOTED = String.raw`"(?:[^"\\]|\\[abfnrtvxuU0-7'"\\])*"`;
-const BARE = "[^\\s={}\",`]+";
+const BARE = '[^\\s={}",`]+';
 const PAIR = new RegExp(`\\s*(${BARE}|${QUOTED})\\s*=\\s*(${QUOTED}|\`[^\`]*\`)\\s*(,|(?=\\}))`, "y");
 /** Matches a label whose value is not escaped: it ends with a quote before the next label. */
 const UNESCAPED = new RegExp(`(${BARE})="(.*?)"(?:, (?=${BARE}=")|\\}$)`, "sy");
@@ -31,7 +31,10 @@ function parseQuoted(text: string): Labels | null {
   while (PAIR.lastIndex < end && text.slice(PAIR.lastIndex, end).trim() !== "") {
     const [, name, value = ""] = PAIR.exec(text) ?? [];
     if (name === undefined) return null;
-    labels.set(name.startsWith('"') ? unquote(name) : name, value.startsWith("`") ? value.slice(1, -1) : unquote(value));
+    labels.set(
+      name.startsWith('"') ? unquote(name) : name,
+      value.startsWith("`") ? value.slice(1, -1) : unquote(value),
+    );
   }
   return labels;
 }
