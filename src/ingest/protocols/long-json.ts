@@ -52,17 +52,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
 }
 
 /**
- * Yields the elements of a list one at a time, or the only value of a body without a list.
- * @throws LoggiaError `bad_body`
- */
-export function* elementsOf(body: Buffer): Generator<LongValue | DecodeFault> {
-  const scanner = new JsonScanner(body);
-  const end = yield* elementsOrValue(scanner, scanner.skipBlank(0));
-  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
-}
-
-/**
- * Like {@link elementsOf}, for consecutive lists and values.
+ * Yields the values of a body one at a time: consecutive values, and the elements of lists.
  * @throws LoggiaError `bad_body`
  */
 export function* runOfValues(body: Buffer): Generator<LongValue | DecodeFault> {
