@@ -94,12 +94,15 @@ export const SEEDS: readonly Seed[] = [
     body: '{"time":1700000000123,"level":30,"m":"x","a":{"b":[1,{"c":null}]},"tags":["t"]}\n{"@timestamp":"2026-11-20T10:00:00.1Z"}\nx',
   },
   { path: "/v1/logs", type: "application/json", body: JSON.stringify(OTLP) },
+  { path: "/v1/logs", type: "application/x-ndjson", body: `${JSON.stringify(OTLP)}\n[${JSON.stringify(OTLP)}]` },
   { path: "/v1/logs", type: "application/x-protobuf", body: encodeRequest(OTLP) },
   {
     path: "/logs/_bulk?filter_path=errors,items.*.status",
     type: "application/x-ndjson",
     body: '{"index":{"_id":"1"}}\n{"message":"a","log":{"level":"warn"}}\n\n{"delete":{"_id":"2"}}\n{"create":{"_index":"b"}}\n{"@timestamp":1700000000123}\n{"update":{"_id":3}}\n{"doc":{},"doc_as_upsert":true}\n',
   },
+  { path: "/logs/_doc/1?op_type=create", type: "application/json", body: '{\n"message":"a","log":{"level":"warn"}}' },
+  { method: "PUT", path: "/logs", type: "application/json", body: '{"settings":{},"mappings":{"x":1},"aliases":{}}' },
   {
     path: "/loki/api/v1/push",
     type: "application/json",
@@ -130,11 +133,23 @@ export const SEEDS: readonly Seed[] = [
     body: '{"time":1700000000.1,"host":"h","event":{"message":"m","a":[1]},"fields":{"f":1}}{"time":"1","event":"}{"}\n[{"event":5}]',
   },
   { path: "/services/collector/raw?host=h&time=1", type: "text/plain", body: "one\n\ntwo" },
+  { path: "/services/collector/raw?host=h", type: "text/plain", body: '{"a":"}{"}{"b":{}}{}\n{"c":1}{"d":[2]} ' },
   { path: "/services/collector/ack?channel=c", type: "application/json", body: '{"acks":[1,2,"x"]}' },
   {
     path: "/api/v2/logs?ddsource=q",
     type: "application/json",
     body: '[{"message":"m","ddtags":"a:b,c","status":"warn","timestamp":1700000000123,"http":{"x":1}},{}]',
+  },
+  {
+    path: "/api/v2/logs?service=s",
+    type: "application/json",
+    body: '{"message":"{\\"level\\":\\"warn\\",\\"service\\":\\"x\\"}","service":"y"}\n{"message":{"a":{"b":1}},"status":3}[{"ddtags":["a:b"]}]',
+  },
+  { path: "/v1/input?ddtags=a:b", type: "text/plain", body: 'one\n{"message":"two","n":1}\n\n[three' },
+  {
+    path: "/loki/api/v1/push",
+    type: "application/json",
+    body: '{"streams":[{"labels":"{a=\\"say \\"b\\" \\\\d\\", k8s=\\"c\\"}","values":[["1","a"]]},{"labels":"{\\"k8s/x\\"=\\"y\\"}","values":[]}]}',
   },
   {
     path: "/gelf",
