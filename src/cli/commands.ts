@@ -276,21 +276,27 @@ function addKeyCommands(key: Command): void {
 }
 
 function addHookCommands(hook: Command): void {
-  const withSettings = (command: Command): Command =>
+  const withSettings = (command: Command, withoutSecret: string): Command =>
     inLog(command)
       .addOption(
         new Option("--kind <kind>", "service that posts (default: by the name, otherwise json)").choices(hooks.KINDS),
       )
       .addOption(new Option("--signature <signature>", "how requests are signed").choices(hooks.SIGNATURES))
-      .option("--secret <secret>", "secret that requests are signed with; generated and shown if not given")
+      .option("--secret <secret>", `secret that requests are signed with; ${withoutSecret}`)
       .option("--secret-stdin", "read the secret from standard input, so that no list of processes shows it")
       .option("--template <json>", "how a body becomes events: a template, or @file; none: the default of the kind");
   apiAction(
-    withSettings(hook.command("add <name>").description("create a hook; a generated secret is shown once")),
+    withSettings(
+      hook.command("add <name>").description("create a hook; a generated secret is shown once"),
+      "generated and shown if not given",
+    ),
     async (given, name) => await hooks.addHook(given, given.log, name, await hooks.readSettings(given)),
   );
   apiAction(
-    withSettings(hook.command("change <name>").description("change the given settings and keep the others")),
+    withSettings(
+      hook.command("change <name>").description("change the given settings and keep the others"),
+      "kept if not given",
+    ).option("--new-secret", "generate a new secret and show it once"),
     async (given, name) => await hooks.changeHook(given, given.log, name, await hooks.readSettings(given)),
   );
   apiAction(inLog(hook.command("list").description("list the hooks of a log")), (given) =>

@@ -14,7 +14,8 @@ export const SIGNATURES = HOOK_SIGNATURES;
 type Settings = {
   readonly kind?: string;
   readonly signature?: string;
-  readonly secret?: string;
+  /** null: a new one is generated. */
+  readonly secret?: string | null;
   readonly template?: unknown;
 };
 type Hook = {
@@ -29,11 +30,12 @@ type Hook = {
 
 /** Reads the hook settings that are given. @throws CommandError */
 export async function readSettings(given: Readonly<Record<string, string | undefined>>): Promise<Settings> {
-  const { kind, signature, template, secretStdin } = given;
-  if (secretStdin !== undefined && given["secret"] !== undefined) {
-    throw new CommandError("Give only one of --secret and --secret-stdin");
+  const { kind, signature, template, secretStdin, newSecret } = given;
+  if ([given["secret"], secretStdin, newSecret].filter((option) => option !== undefined).length > 1) {
+    throw new CommandError("Give only one of --secret, --secret-stdin and --new-secret");
   }
-  const secret = secretStdin === undefined ? given["secret"] : await readPassword(process.stdin);
+  const entered = secretStdin === undefined ? given["secret"] : await readPassword(process.stdin);
+  const secret = newSecret === undefined ? entered : null;
   return {
     ...(kind !== undefined && { kind }),
     ...(signature !== undefined && { signature }),

@@ -113,6 +113,20 @@ test("hooks are created, changed, listed and removed, and generated secrets are 
   piped.stdin!.end(`whsec_${"B".repeat(32)}\n`);
   t.deepEqual(await once(piped, "exit"), [0, null]);
   t.is(service.ports.catalog.cachedHook(parseLogKey(LOG)!, "deploys")?.secret, `whsec_${"B".repeat(32)}`);
+  const renewed = await done(t, loggia("hook", "change", "github", ...inLog, "--new-secret"));
+  const before = made.split(" ").at(-1)!;
+  const [, secret = ""] = /^hook github of log first changed; its secret, shown only once: (whsec_\S{44})$/.exec(
+    renewed,
+  )!;
+  t.not(secret, before);
+  t.like(service.ports.catalog.cachedHook(parseLogKey(LOG)!, "github"), { secret, template: { text: "{a}" } });
+  await done(t, loggia("hook", "add", "open", ...inLog));
+  t.regex(await done(t, loggia("hook", "change", "open", ...inLog, "--new-secret")), /shown only once: whsec_/);
+  await refused(
+    t,
+    loggia("hook", "change", "github", ...inLog, "--new-secret", "--secret", "given-here"),
+    /Give only one of --secret, --secret-stdin and --new-secret/,
+  );
   await refused(t, loggia("hook", "change", "github", ...inLog), /Give at least one setting to change/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", "{"), /--template cannot be read/);
   await refused(t, loggia("hook", "add", "x", ...inLog, "--template", '{"text":"{"}'), /400: The field template\.text/);
