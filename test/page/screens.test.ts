@@ -28,6 +28,7 @@ test("a key is created, shown once, disabled and removed", async (t) => {
   await page.getByRole("button", { name: "Done" }).click();
   t.is(await page.getByText(key ?? "").count(), 0);
   const made = page.locator("tr", { has: page.getByText("Off", { exact: true }) });
+  t.is(await made.getByRole("button", { name: /^Remove \S+$/ }).count(), 1, "it says which key");
   await made.getByRole("button", { name: "Remove" }).click();
   await made.getByRole("button", { name: "Remove" }).click();
   await made.waitFor({ state: "detached" });

@@ -5,16 +5,33 @@ import type { JSX } from "preact";
 export function ConfirmButton(properties: {
   readonly label: string;
   readonly question: string;
+  /** What it acts on, for its accessible name: a table has one such button for each row. */
+  readonly of?: string;
   readonly act: () => void;
 }): JSX.Element {
-  const { label, question, act } = properties;
+  const { label, question, of, act } = properties;
   const isAsking = useSignal(false);
+  /** Set once an answer is given: the keyboard goes on from the first button. */
+  const isAnswered = useSignal(false);
   if (!isAsking.value)
     return (
-      <button class="quiet" type="button" onClick={() => (isAsking.value = true)}>
+      <button
+        class="quiet"
+        type="button"
+        aria-label={of === undefined ? undefined : `${label} ${of}`}
+        ref={(button) => {
+          if (button !== null && isAnswered.peek()) button.focus();
+          isAnswered.value = false;
+        }}
+        onClick={() => (isAsking.value = true)}
+      >
         {label}
       </button>
     );
+  const answer = () => {
+    isAnswered.value = true;
+    isAsking.value = false;
+  };
   return (
     <span class="acts" role="group" aria-label={question}>
       <span>{question}</span>
@@ -23,13 +40,13 @@ export function ConfirmButton(properties: {
         type="button"
         ref={(button) => button?.focus()}
         onClick={() => {
-          isAsking.value = false;
+          answer();
           act();
         }}
       >
         {label}
       </button>
-      <button class="btn small" type="button" onClick={() => (isAsking.value = false)}>
+      <button class="btn small" type="button" onClick={answer}>
         Keep
       </button>
     </span>

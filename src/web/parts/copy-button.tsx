@@ -4,7 +4,13 @@ import type { JSX } from "preact";
 import { Icon } from "./icons.tsx";
 
 /** Copies a text and confirms it. */
-export function CopyButton({ text, class: name }: { text: string; class: string }): JSX.Element {
+export function CopyButton(properties: {
+  readonly text: string;
+  readonly class: string;
+  /** What is copied, for the accessible name where there are several. */
+  readonly of?: string;
+}): JSX.Element {
+  const { text, class: name, of } = properties;
   const words = useSignal("Copy");
   const copy = () => {
     navigator.clipboard.writeText(text).then(
@@ -16,6 +22,7 @@ export function CopyButton({ text, class: name }: { text: string; class: string 
     <button class={name} type="button" onClick={copy} onBlur={() => (words.value = "Copy")}>
       <Icon name="copy" />
       <span aria-live="polite">{words.value}</span>
+      {of !== undefined && <span class="sr"> {of}</span>}
     </button>
   );
 }

@@ -71,7 +71,12 @@ export function Accounts({ app }: PartProperties): JSX.Element {
                   </button>
                 </Form>
               </details>
-              <ConfirmButton label="Remove" question={`${email} can sign in no more.`} act={() => remove(email)} />
+              <ConfirmButton
+                label="Remove"
+                of={email}
+                question={`${email} can sign in no more.`}
+                act={() => remove(email)}
+              />
             </td>
           </tr>
         )}

@@ -72,7 +72,12 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
               <button class="quiet" type="button" onClick={() => turn(key)}>
                 Turn {key.disabled ? "on" : "off"}
               </button>
-              <ConfirmButton label="Remove" question="Programs with it are refused." act={() => remove(key)} />
+              <ConfirmButton
+                label="Remove"
+                of={key.id}
+                question="Programs with it are refused."
+                act={() => remove(key)}
+              />
             </td>
           </tr>
         )}

@@ -51,7 +51,12 @@ export function People({ app, log }: PartProperties): JSX.Element {
               </select>
             </td>
             <td class="act">
-              <ConfirmButton label="Remove" question={`${email} sees this log no more.`} act={() => remove(email)} />
+              <ConfirmButton
+                label="Remove"
+                of={email}
+                question={`${email} sees this log no more.`}
+                act={() => remove(email)}
+              />
             </td>
           </tr>
         )}

@@ -58,6 +58,7 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
                   </button>
                   <ConfirmButton
                     label="Remove"
+                    of={saved.name}
                     question="It cannot be brought back."
                     act={() => change(saved.name, { method: "DELETE" })}
                   />

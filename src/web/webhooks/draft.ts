@@ -76,6 +76,14 @@ export function settingsOf(draft: Draft, before: HookRecord | null): Readonly<Re
 /** A fault and the field that it belongs to. */
 export type FieldFault = { readonly field: string; readonly words: string };
 
+/** Whether two reads of a hook show the same settings. */
+export function isSameHook(one: HookRecord, other: HookRecord): boolean {
+  const [first, second] = [one, other].map(({ kind, signature, template, created }) =>
+    JSON.stringify([kind, signature, textsOf(template ?? {}), created]),
+  );
+  return first === second;
+}
+
 /** Checks a name by the rules of the API before it is sent. Null for a valid or an empty name. */
 export function nameFault(text: string, log: string, hooks: readonly Pick<HookRecord, "name">[]): string | null {
   if (text === "") return null;

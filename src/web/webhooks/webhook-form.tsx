@@ -2,11 +2,21 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { ApiFault } from "../api/client.ts";
 import type { HookRecord, HookSignature } from "../api/types.ts";
 import type { App } from "../app.ts";
 import { Form } from "../parts/form.tsx";
 import { useAction } from "../state/resource.ts";
-import { draftOf, nameFault, newDraft, placeFault, settingsOf, showsTemplate, withSender } from "./draft.ts";
+import {
+  draftOf,
+  isSameHook,
+  nameFault,
+  newDraft,
+  placeFault,
+  settingsOf,
+  showsTemplate,
+  withSender,
+} from "./draft.ts";
 import type { Draft, FieldFault } from "./draft.ts";
 import { Field } from "./field.tsx";
 import { SecretFields } from "./secret-fields.tsx";
@@ -19,6 +29,11 @@ import { WebhookPreview } from "./webhook-preview.tsx";
 /** The response to a change. `secret` is the drawn one, returned only this once, or null. */
 export type SavedHook = HookRecord & { readonly secret: string | null };
 
+const CHANGED_ELSEWHERE =
+  "This webhook was changed elsewhere since you opened it. Cancel and open it again to see how it is now, or save " +
+  "again to replace that.";
+const TOO_LARGE = "These settings are too long to be saved";
+
 /** Creates a hook, or changes everything but the name of one. */
 export function WebhookForm(properties: {
   readonly app: App;
@@ -27,11 +42,15 @@ export function WebhookForm(properties: {
   readonly hook: HookRecord | null;
   readonly hooks: readonly HookRecord[];
   readonly onSaved: (hook: SavedHook) => Promise<void>;
+  /** Called when a save failed: the list may be out of date, or the failed save may have taken effect. */
+  readonly onFailed: () => void;
   readonly onClose: () => void;
 }): JSX.Element {
-  const { app, log, hook, hooks, onSaved, onClose } = properties;
+  const { app, log, hook, hooks, onSaved, onFailed, onClose } = properties;
   const isNew = hook === null;
   const draft = useSignal<Draft>(hook === null ? newDraft("github", hooks) : draftOf(hook));
+  /** The settings that a save replaces, as the user has seen them or has been told of. */
+  const before = useSignal(hook);
   /** Fault of the last save; fault of the template as it is typed. */
   const refused = useSignal<FieldFault | null>(null);
   const wrongTemplate = useSignal<FieldFault | null>(null);
@@ -50,11 +69,19 @@ export function WebhookForm(properties: {
       const path = `/manage/1/logs/${log}/hooks`;
       const settings = settingsOf(draft.value, hook);
       try {
+        if (hook !== null) {
+          const { body: current } = await app.client.ask<HookRecord>(`${path}/${hook.name}`);
+          const isSeen = isSameHook(current, before.peek()!);
+          before.value = current;
+          if (!isSeen) throw new Error(CHANGED_ELSEWHERE);
+        }
         const { body } = isNew
           ? await app.client.ask<SavedHook>(path, { method: "POST", json: { name, ...settings } })
           : await app.client.ask<SavedHook>(`${path}/${hook.name}`, { method: "PUT", json: settings });
         await onSaved(body);
       } catch (error) {
+        onFailed();
+        if (error instanceof ApiFault && error.code === "body_too_large") throw new Error(TOO_LARGE, { cause: error });
         const placed = placeFault(error);
         if (placed === null) throw error;
         refused.value = placed;
@@ -91,7 +118,7 @@ export function WebhookForm(properties: {
             value={name}
             isRequired
             help="Letters a to z, digits and hyphens. It is part of the address and never changes."
-            fault={wrongName ?? faultOf("name")}
+            fault={faultOf("name") ?? wrongName}
             onInput={(text) => change({ name: text })}
           />
         )}

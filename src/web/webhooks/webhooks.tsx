@@ -50,6 +50,7 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
       if (edited.peek()?.name === name) edited.value = undefined;
       if (saved.peek()?.name === name) saved.value = null;
       await hooks.reload();
+      document.getElementById("main")?.focus();
     });
   const openerOf = (hook: HookRecord | null) => (hook === null ? "new-webhook" : `change-${hook.name}`);
   const opened = edited.value;
@@ -105,6 +106,7 @@ export function Webhooks({ app, log }: PartProperties): JSX.Element {
           hook={opened}
           hooks={hooks.value.value ?? []}
           onSaved={onSaved}
+          onFailed={() => void hooks.reload()}
           onClose={() => close(openerOf(opened))}
         />
       )}
@@ -143,12 +145,12 @@ function HookRows({ hook, address, isNew, onChange, onRemove }: HookRowsProperti
         <td colSpan={5} class="act">
           <div>
             <code>{address}</code>
-            <CopyButton class="btn small" text={address} />
+            <CopyButton class="btn small" text={address} of={`the address of ${name}`} />
             <span class="space" />
             <button class="quiet" type="button" id={`change-${name}`} aria-label={`Change ${name}`} onClick={onChange}>
               Change
             </button>
-            <ConfirmButton label="Remove" question="Its sender will be refused." act={onRemove} />
+            <ConfirmButton label="Remove" of={name} question="Its sender will be refused." act={onRemove} />
           </div>
         </td>
       </tr>
