@@ -103,7 +103,7 @@ export class BlockIndex implements AsyncDisposable {
         const filter = first > last ? null : TokenFilter.decode(encoded);
         if (filter === null) damaged.push({ first, last });
         else this.#place({ first, last, filter });
-        await this.#fit();
+        await this.#fit(0);
       }
     } catch (error) {
       log.warn({ err: error, table }, "Bloom filters cannot be read and are rebuilt");
@@ -255,11 +255,11 @@ export class BlockIndex implements AsyncDisposable {
     this.#version += 1;
     const before = this.#blocks.findLastIndex(({ first }) => first <= block.first);
     this.#blocks.splice(before + 1, 0, { ...block });
-    void this.#fit();
+    void this.#fit(block.filter.size);
   }
 
-  #fit(): Promise<void> {
-    return this.#memory.fit(() => this.#blocks);
+  #fit(added_bytes: number): Promise<void> {
+    return this.#memory.fit(() => this.#blocks, added_bytes);
   }
 
   /** Replaces the blocks without remaining rows by an empty one. Part of a transaction. */

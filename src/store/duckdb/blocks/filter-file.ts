@@ -28,6 +28,7 @@ export class FilterFile implements Disposable {
   readonly #pitch: number;
   /** The parts read since the last {@link release}, by number. */
   readonly #read = new Map<number, Buffer>();
+  #closed = false;
 
   private constructor(fd: number, filters: readonly TokenFilter[]) {
     this.#fd = fd;
@@ -87,6 +88,8 @@ export class FilterFile implements Disposable {
   #part(number: number): Buffer {
     const known = this.#read.get(number);
     if (known !== undefined) return known;
+    // The system gives the number of a closed descriptor to the next file.
+    if (this.#closed) throw new Error("A file of filters is closed");
     const part = Buffer.allocUnsafe(this.#pitch * this.#bits.length);
     for (let done = 0; done < part.length;) {
       const read = readSync(this.#fd, part, done, part.length - done, number * part.length + done);
@@ -102,7 +105,10 @@ export class FilterFile implements Disposable {
     this.#read.clear();
   }
 
+  /** Afterwards the filters throw when they are asked. */
   [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#read.clear();
     closeSync(this.#fd);
   }
 }

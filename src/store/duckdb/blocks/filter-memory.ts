@@ -21,6 +21,8 @@ export class FilterMemory implements AsyncDisposable {
   readonly #log: Logger;
   readonly #files = new Map<FilterFile, readonly FilteredBlock[]>();
   #count = 0;
+  /** Upper bound of the filters in memory: those at the last look, and those added since. */
+  #size_bytes = 0;
   #moving: Promise<void> | null = null;
   #closed = false;
 
@@ -34,9 +36,12 @@ export class FilterMemory implements AsyncDisposable {
   /**
    * Moves the oldest filters to a file if they exceed the limit. Resolves when those left fit.
    * Never rejects.
-   * @param blocks the present blocks, oldest first
+   * @param blocks the present blocks, oldest first; looked at only if they may exceed the limit
+   * @param added_bytes size of the filters that were added since the last call
    */
-  fit(blocks: () => readonly FilteredBlock[]): Promise<void> {
+  fit(blocks: () => readonly FilteredBlock[], added_bytes = Infinity): Promise<void> {
+    this.#size_bytes += added_bytes;
+    if (this.#moving === null && this.#size_bytes <= this.#limit_bytes) return Promise.resolve();
     return (this.#moving ??= this.#fit(blocks).finally(() => (this.#moving = null)));
   }
 
@@ -44,6 +49,7 @@ export class FilterMemory implements AsyncDisposable {
     for (;;) {
       const present = blocks();
       let size = present.reduce((sum, { filter }) => sum + sizeOf(filter), 0);
+      this.#size_bytes = size;
       if (size <= this.#limit_bytes || this.#closed) return;
       const oldest: (FilteredBlock & { filter: TokenFilter })[] = [];
       for (const block of present) {
@@ -53,6 +59,8 @@ export class FilterMemory implements AsyncDisposable {
         size -= sizeOf(block.filter);
       }
       await this.#move(oldest);
+      // Blocks may have gone while their file was written.
+      this.closeUnused(blocks());
     }
   }
 
@@ -68,7 +76,8 @@ export class FilterMemory implements AsyncDisposable {
     } catch (error) {
       this.#log.warn(
         { err: error, blocks: blocks.length },
-        "filters of words do not fit into memory and cannot be written to a file; their events are always scanned",
+        "filters of words do not fit into memory and cannot be written to a file; until the next start, all " +
+          "searches scan their events",
       );
     }
     for (const [place, block] of blocks.entries()) (block as FilteredBlock).filter = file?.filter(place) ?? null;

@@ -1,5 +1,5 @@
 import test from "ava";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { FilterFile } from "../../../../src/store/duckdb/blocks/filter-file.ts";
@@ -48,4 +48,21 @@ test("a file left by a killed process is replaced", async (t) => {
 test("a file that cannot be created is an error", async (t) => {
   const filters = [TokenFilter.of(new TokenList())];
   await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters), { code: "ENOENT" });
+});
+
+test("a closed file answers nothing, not even from the next file with its descriptor", async (t) => {
+  const folder = temporaryFolder(t);
+  const list = new TokenList();
+  list.add(17);
+  const file = await FilterFile.write(join(folder, "filters"), [TokenFilter.of(list)]);
+  const filter = file.filter(0);
+  t.true(filter.mayHold(17));
+  file[Symbol.dispose]();
+  const path = join(folder, "other");
+  writeFileSync(path, Buffer.alloc(100_000));
+  const other = openSync(path, "r");
+  t.teardown(() => closeSync(other));
+  t.throws(() => filter.mayHold(17), { message: "A file of filters is closed" });
+  file.release();
+  t.throws(() => filter.mayHold(17), { message: "A file of filters is closed" });
 });

@@ -56,6 +56,26 @@ test("the oldest filters beyond the limit move to a file and answer from there",
   memory.release();
 });
 
+test("adding a filter does not look at all of them, so that a start with many is fast", async (t) => {
+  const all = blocksOf(64);
+  const size = (all[0]!.filter as TokenFilter).size;
+  const blocks: FilteredBlock[] = [];
+  let looks = 0;
+  const present = () => ((looks += 1), blocks);
+  await using memory = new FilterMemory({
+    limit_bytes: 32.5 * size,
+    path: join(temporaryFolder(t), "filters"),
+    log: pino({ level: "silent" }),
+  });
+  for (const block of all) {
+    blocks.push(block);
+    await memory.fit(present, (block.filter as TokenFilter).size);
+    t.true(blocks.filter(inMemory).length <= 32);
+  }
+  t.true(blocks.filter(inMemory).length >= 24);
+  t.true(looks <= 30, `${looks} looks`);
+});
+
 (process.platform === "linux" ? test : test.skip)("a file is closed once none of its blocks is left", async (t) => {
   const folder = temporaryFolder(t);
   const blocks = blocksOf(10);
@@ -72,6 +92,24 @@ test("the oldest filters beyond the limit move to a file and answer from there",
   t.deepEqual(openBelow(folder), []);
 });
 
+(process.platform === "linux" ? test : test.skip)(
+  "a file whose blocks went while it was written is closed, and its space freed",
+  async (t) => {
+    const folder = temporaryFolder(t);
+    let blocks = blocksOf(5);
+    await using memory = new FilterMemory({
+      limit_bytes: 0,
+      path: join(folder, "filters"),
+      log: pino({ level: "silent" }),
+    });
+    const moving = memory.fit(() => blocks);
+    blocks = [];
+    memory.closeUnused(blocks);
+    await moving;
+    t.deepEqual(openBelow(folder), []);
+  },
+);
+
 test("if no file can be made, the log says so and the blocks are scanned", async (t) => {
   const lines: string[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
@@ -83,5 +121,5 @@ test("if no file can be made, the log says so and the blocks are scanned", async
     blocks.map(({ filter }) => filter),
     [null, null, null],
   );
-  t.regex(lines.join(""), /do not fit into memory and cannot be written to a file/);
+  t.regex(lines.join(""), /do not fit into memory and cannot be written to a file; until the next start/);
 });
