@@ -29,6 +29,8 @@ export function openFailureReason(error: unknown): string {
     case SQLITE.CANTOPEN:
     case SQLITE.READONLY:
       return "it cannot be opened for writing; check the folder and its permissions";
+    case SQLITE.IOERR:
+      return "reading or writing it failed; check the disk, and that its file system is not mounted read-only";
     default:
       return error instanceof Error ? error.message : String(error);
   }

@@ -57,6 +57,7 @@ export class Removal {
   #isLogStale = true;
   #nextRound_ms = -Infinity;
   #nextWarning_ms = -Infinity;
+  #nextFailure_ms = -Infinity;
   #timer: NodeJS.Timeout;
   #running: Promise<void> = Promise.resolve();
   #isRunning = false;
@@ -98,12 +99,19 @@ export class Removal {
     try {
       if (!this.#options.isHeld()) isMore = await this.#step();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "old records could not be removed from the bus");
+      this.#logFailure(error);
     }
     this.#isRunning = false;
     if (this.#closed) return;
     const rest_ms = this.#options.keep_bytes < Infinity ? SIZE_INTERVAL_MS : ROUND_INTERVAL_MS;
     this.#timer = this.#after(this.#isSoon ? 0 : isMore ? STEP_INTERVAL_MS : rest_ms);
+  }
+
+  /** On a full disk each step fails, and the size is compared once a second. */
+  #logFailure(error: unknown): void {
+    if (performance.now() < this.#nextFailure_ms) return;
+    this.#nextFailure_ms = performance.now() + ROUND_INTERVAL_MS;
+    this.#options.log.warn({ err: error }, "old records could not be removed from the bus");
   }
 
   /** @returns whether there is more to remove or to give back */

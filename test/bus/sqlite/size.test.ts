@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from "ava";
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 
 import { HOST_CLOCK } from "../../../src/events/clock.ts";
@@ -120,6 +121,20 @@ test("while the store is in doubt nothing goes by size", async (t) => {
   t.is(await oldest(bus), 1);
   isInDoubt = false;
   await until(async () => (await bus.disk()).used_bytes <= BOUND_BYTES, { what: "the size to hold" });
+});
+
+test("a removal that fails again and again is logged once in a while", async (t) => {
+  const { file, open, warnings } = await loaded(t);
+  const database = new DatabaseSync(file);
+  database.exec("CREATE TRIGGER full BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+  database.close();
+  let asked = 0;
+  await using bus = await open({ isStoreInDoubt: () => ((asked += 1), false) });
+  await collect(bus, { group: "g" });
+  await until(() => asked > 4, { what: "four failures" });
+  const failures = warnings.filter((line) => line.includes("old records could not be removed from the bus"));
+  t.is(failures.length, 1, failures.join(""));
+  t.regex(failures[0]!, /the disk is full/);
 });
 
 test("a read that is under way finds all that lay ahead of it", async (t) => {

@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import type { BusRecord } from "../../../src/bus/bus.ts";
 import { openBusFile } from "../../../src/bus/sqlite/file.ts";
+import { openFailureReason } from "../../../src/bus/sqlite/errors.ts";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { LoggiaError, StartError } from "../../../src/errors.ts";
 import { behind, collect, record, texts } from "../../contract/bus.ts";
@@ -90,6 +91,11 @@ test("files that are not a bus of this version are refused in one line and left 
     t.notRegex(error.message, /\n/);
   }
   t.true(readFileSync(notes, "utf8").startsWith("just some text"));
+});
+
+test("a read-only file system, of which SQLite knows only that the disk failed, is named as a cause", (t) => {
+  const found = Object.assign(new Error("disk I/O error"), { errcode: 10 | (8 << 8) });
+  t.regex(openFailureReason(found), /check the disk, and that its file system is not mounted read-only$/);
 });
 
 test("a file of the first version gets the missing topic and keeps its records", async (t) => {
