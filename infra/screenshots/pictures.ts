@@ -58,6 +58,23 @@ async function pressKey(page: Page, key: string): Promise<void> {
   await page.keyboard.press(key);
 }
 
+/** Fills the form of a new webhook, and scrolls to the event that its template makes of an example. */
+async function previewWebhook(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "New webhook" }).click();
+  await page.getByLabel("From").selectOption({ label: "Any JSON" });
+  await page.getByLabel("Name", { exact: true }).fill("builds");
+  await page.getByRole("button", { name: "Fill in an example" }).click();
+  for (const [label, text] of [
+    ["Text", "{title} on {branch}"],
+    ["Tags", "build {branch}"],
+    ["Severity", "{level}"],
+    ["Value", "{build}"],
+  ] as const)
+    await page.getByLabel(label, { exact: true }).fill(text);
+  await page.getByRole("row", { name: "value 17" }).waitFor();
+  await page.getByRole("button", { name: "Make webhook" }).scrollIntoViewIfNeeded();
+}
+
 const BOTH: readonly Scheme[] = ["light", "dark"];
 const LIGHT: readonly Scheme[] = ["light"];
 
@@ -149,6 +166,13 @@ export const PICTURES: readonly Picture[] = [
       await page.getByRole("button", { name: "Make key" }).click();
       await page.getByLabel("New key", { exact: true }).and(page.locator("output")).waitFor();
     },
+  },
+  {
+    name: "webhooks",
+    address: `#/${LOG}/settings/webhooks`,
+    schemes: LIGHT,
+    viewport: { width: 1280, height: 1338 },
+    act: previewWebhook,
   },
   {
     name: "first-run",
