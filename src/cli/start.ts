@@ -14,6 +14,10 @@ import { printableLines } from "./terminal.ts";
 /** Longer than the roles' own shutdown limits, so that they time out first and log it. */
 const CLOSE_DELAY_MS = 9_500;
 
+const STILL_BUSY =
+  "The service did not stop in time and ends as soon as its disk allows, with exit code 1; nothing that it accepted " +
+  "is lost, and the next start stores the rest";
+
 /**
  * Heap growth since the last collection that triggers the next one. V8's default depends on the
  * machine's memory, part of which an embedded engine needs.
@@ -55,7 +59,8 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   let loggia: Loggia | null = null;
   let failure: string | null = null;
   // From here on a signal ends the process cleanly and is logged.
-  const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false }, async ({ err, signal }) => {
+  const onTimeout = () => log.error({ ...about, waited_ms: CLOSE_DELAY_MS }, STILL_BUSY);
+  const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false, onTimeout }, async ({ err, signal }) => {
     const reason = err ? "an uncaught error" : (failure ?? signal ?? "a request to stop");
     if (err) log.fatal({ ...about, reason, err }, "Stopping");
     else log.info({ ...about, reason }, "Stopping");

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -41,6 +41,20 @@ test("Ctrl-C to the whole group drains and exits with 0, and files are readable 
   process.kill(-(child.pid ?? 0), "SIGINT");
   t.is(await ended, 0);
   t.is(seen.err, "");
+});
+
+test("a stop that takes too long says so", async (t) => {
+  if (process.platform === "win32") return t.pass();
+  const folder = temporaryFolder(t);
+  const { child, seen, ended } = start({ ...environmentOf("embedded", folder), LOGGIA_LOG_LEVEL: "info" });
+  await until(() => seen.out.includes("posting"), { what: "the addresses" });
+  // Opened for writing, a pipe without a reader blocks as a disk does that no longer answers.
+  execFileSync("mkfifo", [join(folder, "clock.json.new")]);
+  child.kill("SIGTERM");
+  await until(() => /The service did not stop in time/.test(seen.err), { what: "the reason" });
+  child.kill("SIGKILL");
+  await ended;
+  t.regex(seen.err, /"msg":"Stopping"/);
 });
 
 test("helper threads have a lower priority than those that accept and commit posts", async (t) => {
