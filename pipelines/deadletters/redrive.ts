@@ -112,8 +112,8 @@ async function redrive(
   which: "all" | readonly string[],
 ): Promise<Redriven> {
   const marks = which === "all" ? await readMarks(bus) : null;
-  const asked = which === "all" ? null : new Set(which.map((id) => canonicalId(id)));
-  const isWanted = (id: string): boolean => (asked === null ? !marks!.times.has(id) : asked.has(id));
+  const requested = which === "all" ? null : new Set(which.map((id) => canonicalId(id)));
+  const isWanted = (id: string): boolean => (requested === null ? !marks!.times.has(id) : requested.has(id));
   const found = new Set<string>();
   let waiting: { id: string; record: NewRecord }[] = [];
   let size_bytes = 0;
@@ -141,7 +141,7 @@ async function redrive(
     size_bytes += record.value.length;
   }
   await flush();
-  return { redriven: found.size, missing: asked === null ? [] : [...asked].filter((id) => !found.has(id)) };
+  return { redriven: found.size, missing: requested === null ? [] : [...requested].filter((id) => !found.has(id)) };
 }
 
 /**

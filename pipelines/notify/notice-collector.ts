@@ -34,7 +34,7 @@ export function createNoticeCollector(parts: {
   let notices = 0;
   let skipped = 0;
 
-  function scheduleIt(id: DigestId, digest: Digest): void {
+  function scheduleDigest(id: DigestId, digest: Digest): void {
     const ready_ms = readyAt(digest, timing);
     if (ready_ms !== null) schedule(id, ready_ms);
   }
@@ -44,10 +44,10 @@ export function createNoticeCollector(parts: {
     for (let first = 0; first < digests.length; first += MAX_CONCURRENT_WRITES) {
       batch.signal.throwIfAborted();
       await batch.heartbeat();
-      const some = digests.slice(first, first + MAX_CONCURRENT_WRITES);
+      const group = digests.slice(first, first + MAX_CONCURRENT_WRITES);
       await Promise.all(
-        some.map(async ([id, news]) => {
-          scheduleIt(id, await state.changeDigest(id, (digest) => addNotices(digest, news, at)));
+        group.map(async ([id, fresh]) => {
+          scheduleDigest(id, await state.changeDigest(id, (digest) => addNotices(digest, fresh, at)));
         }),
       );
     }
@@ -55,18 +55,18 @@ export function createNoticeCollector(parts: {
 
   return {
     takeOver: async (partition) => {
-      for (const { id, digest } of await state.digestsOf(partition)) scheduleIt(id, digest);
+      for (const { id, digest } of await state.digestsOf(partition)) scheduleDigest(id, digest);
     },
     handle: async (batch) => {
       const now_ms = now();
       const read = batch.records.flatMap(({ value }) => decodeNotice(value) ?? []);
-      const news = read.filter(({ id }) => !isStale(id, now_ms));
-      const left = batch.records.length - news.length;
-      if (left > 0) log.warn({ count: left }, "skipped notices that are stale or malformed");
-      await write([...byDigest(news)], batch);
+      const fresh = read.filter(({ id }) => !isStale(id, now_ms));
+      const skippedNow = batch.records.length - fresh.length;
+      if (skippedNow > 0) log.warn({ count: skippedNow }, "skipped notices that are stale or malformed");
+      await write([...byDigest(fresh)], batch);
       await batch.ack();
       notices += batch.records.length;
-      skipped += left;
+      skipped += skippedNow;
       // An aborted timer rejects; closing is not an error.
       await sleep(PAUSE_MS, undefined, { signal: AbortSignal.any([batch.signal, closing]) }).catch(() => {});
     },

@@ -113,8 +113,8 @@ function composeMail({ to, subject, text, name, date_ms }: Mail, from: SmtpOptio
 }
 
 function messageIdOf(name: string, from: string): string {
-  const left = createHash("sha256").update(name).digest("hex").slice(0, 40);
-  return `<${left}@${from.slice(from.lastIndexOf("@") + 1)}>`;
+  const localPart = createHash("sha256").update(name).digest("hex").slice(0, 40);
+  return `<${localPart}@${from.slice(from.lastIndexOf("@") + 1)}>`;
 }
 
 /** Returns a stream of `bytes` that calls `onRead` when it is first read. */

@@ -13,8 +13,8 @@ export type MailCounts = {
 export function mailMetrics(registry: Registry, read: () => MailCounts): void {
   const taken = "Notices taken from the bus about events to be mailed, including redelivered ones";
   readCounter(registry, "loggia_mail_notices_total", taken, () => read().notices);
-  const left = "Notices skipped because they are too old or malformed";
-  readCounter(registry, "loggia_mail_notices_skipped_total", left, () => read().skipped);
+  const skipped = "Notices skipped because they are too old or malformed";
+  readCounter(registry, "loggia_mail_notices_skipped_total", skipped, () => read().skipped);
   const help = "Attempts to send a mail, by outcome";
   readCounters(registry, "loggia_mails_total", help, "outcome", () => Object.entries(read().mails));
 }

@@ -78,7 +78,7 @@ async function fewValues(
   const { query } = part;
   const { aggs, page } = computation;
   // If an event may be in several groups, their counts do not show whether some events are missing.
-  const [answer, those] = await Promise.all([
+  const [answer, absentGroups] = await Promise.all([
     search({
       query,
       size: 0,
@@ -92,8 +92,8 @@ async function fewValues(
   if ((groups.sum_other_doc_count ?? 0) > 0) return null;
   const found = (groups.buckets ?? []).map((bucket): RawGroup => ({ raw: [bucket.key as RawKey], bucket }));
   const counted = found.reduce((sum, { bucket }) => sum + bucket.doc_count, 0);
-  if (those === null && counted === totalOf(answer)) return found;
-  return [...found, ...(those ?? (await absentGroup(search, part, field, computation)))];
+  if (absentGroups === null && counted === totalOf(answer)) return found;
+  return [...found, ...(absentGroups ?? (await absentGroup(search, part, field, computation)))];
 }
 
 /** Returns the group of events without a value in a field, if there are any. */

@@ -32,7 +32,7 @@ export async function topGroups(
   // One shard knows its greatest groups. Several shards have to return all of theirs.
   const shardSize = (await isOneShard()) ? size : page;
   const terms = { field, size, shard_size: shardSize, order: { [order.path]: "desc" as const } };
-  const [answer, those] = await Promise.all([
+  const [answer, absentGroups] = await Promise.all([
     search({ query: part.query, size: 0, track_total_hits: true, aggs: { groups: { terms, aggs } } }),
     mayRepeat(field) ? absentGroup(search, part, field, computation) : null,
   ]);
@@ -41,7 +41,8 @@ export async function topGroups(
   const buckets = groups.buckets ?? [];
   const others = groups.sum_other_doc_count ?? 0;
   const counted = buckets.reduce((sum, bucket) => sum + bucket.doc_count, others);
-  const absent = those ?? (counted === totalOf(answer) ? [] : await absentGroup(search, part, field, computation));
+  const absent =
+    absentGroups ?? (counted === totalOf(answer) ? [] : await absentGroup(search, part, field, computation));
   const valueOf = (bucket: Bucket): GroupValue => computation.read(bucket)[order.by]!;
   // With several shards, the order is final only if each returned all its groups.
   const { _shards: shards } = answer;

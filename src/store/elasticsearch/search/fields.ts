@@ -55,8 +55,8 @@ const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "
 type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
 
 /** Implements {@link Store.fields}. */
-export async function fields(client: Client, names: Names, asked: FieldsQuery): Promise<FieldSummary[]> {
-  const { log, from, to, prefix } = asked;
+export async function fields(client: Client, names: Names, fieldsQuery: FieldsQuery): Promise<FieldSummary[]> {
+  const { log, from, to, prefix } = fieldsQuery;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
   return withPointInTime(client, names.events, async (search) => {
@@ -72,7 +72,7 @@ export async function fields(client: Client, names: Names, asked: FieldsQuery): 
     const values = await valuesOf(search, query, {
       columns,
       listed,
-      most: asked.values,
+      most: fieldsQuery.values,
       rest: hasRest ? rest : null,
     });
     return listed.map(({ name, kind, count, column }) => ({
@@ -99,11 +99,11 @@ async function columnsOf(client: Client, { events }: Names, listed: readonly Lis
 }
 
 async function listedFields(search: Searcher, query: Query, prefix: string): Promise<Listed[]> {
-  const asked = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
-  if (asked.length === 0) return [];
-  const aggs = Object.fromEntries(asked.map((field) => [field, { filter: PRESENT[field] }]));
+  const listed = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
+  if (listed.length === 0) return [];
+  const aggs = Object.fromEntries(listed.map((field) => [field, { filter: PRESENT[field] }]));
   const { aggregations } = await search({ query, size: 0, track_total_hits: false, aggs });
-  return asked.flatMap((name) => {
+  return listed.flatMap((name) => {
     const count = aggregations?.[name]?.doc_count ?? 0;
     if (count === 0) return [];
     return { name, kind: KINDS[name] ?? "text", count, column: WITHOUT_VALUES.has(name) ? null : name };
@@ -165,7 +165,7 @@ async function allCounts(search: Searcher, query: Query, field: string): Promise
 }
 
 type Values = FieldSummary["values"];
-type Asked = {
+type ValuesRequest = {
   readonly columns: readonly string[];
   readonly listed: readonly Listed[];
   readonly most: number;
@@ -177,7 +177,7 @@ type Asked = {
 async function valuesOf(
   search: Searcher,
   query: Query,
-  { columns, listed, most, rest }: Asked,
+  { columns, listed, most, rest }: ValuesRequest,
 ): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const shown = new Set(listed.flatMap(({ column }) => column ?? []));
@@ -253,7 +253,7 @@ function firstOf(
  */
 async function talliesOfRest(
   search: Searcher,
-  those: Query,
+  rest: Query,
   columns: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
   const tallies = new Map<string, Map<string, number>>();
@@ -264,7 +264,7 @@ async function talliesOfRest(
     for (const value of new Set(values)) tally.set(value, (tally.get(value) ?? 0) + 1);
   };
   const shown = { includes: ["text", "pattern", "attributes", ATTRIBUTE_PATHS.rest] };
-  for await (const hits of scan(search, { query: those, sort: ANY_ORDER, batch: BATCH, source: shown })) {
+  for await (const hits of scan(search, { query: rest, sort: ANY_ORDER, batch: BATCH, source: shown })) {
     for (const { _source: source, _ignored: ignored = [] } of hits) {
       const document = source as Partial<Document>;
       if (document.pattern === undefined && document.text) count("pattern", [patternOf(document.text)]);

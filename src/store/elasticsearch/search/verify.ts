@@ -65,17 +65,17 @@ class TestByFields<Row, Field extends string> implements RecordTest<Row> {
   readonly #places: readonly { readonly field: Field; readonly search: Search }[];
 
   constructor(condition: Condition<Field>, fields: Fields<Row, Field>) {
-    const asked: Extract<Condition<Field>, { kind: "matches" }>[] = [];
+    const expressions: Extract<Condition<Field>, { kind: "matches" }>[] = [];
     someComparison(condition, (each) => {
-      if (each.kind === "matches") asked.push(each);
+      if (each.kind === "matches") expressions.push(each);
       return false;
     });
-    const patterns = new Set(asked.map(({ pattern }) => pattern));
+    const patterns = new Set(expressions.map(({ pattern }) => pattern));
     const searches = new Map<string, Search>();
     for (const pattern of patterns)
       searches.set(pattern, { expression: new ExpressionSearch(pattern, patterns.size), found: new Map() });
     this.#texts = fields.texts;
-    this.#places = asked.map(({ field, pattern }) => ({ field, search: searches.get(pattern)! }));
+    this.#places = expressions.map(({ field, pattern }) => ({ field, search: searches.get(pattern)! }));
     this.holds = testOf(condition, fields, searches);
   }
 

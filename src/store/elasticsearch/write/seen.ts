@@ -47,22 +47,22 @@ export async function setAlertSeen(
 export async function markAlertsSeen(
   client: Client,
   names: Names,
-  { until, ...asked }: AlertsSeen & { readonly until: EventId | null },
+  { until, ...alerts }: AlertsSeen & { readonly until: EventId | null },
 ): Promise<number> {
   const upTo: Query[] = until === null ? [] : [{ range: { id: { lte: until } } }];
-  const query: Query = { bool: { filter: [...ownedBy(asked), ...upTo], must_not: [{ term: { has: SEEN } }] } };
-  await changeAll(client, names, query, (has) => [...has, SEEN, markedBy(asked.mark)]);
-  const marked = { query: { bool: { filter: isMarked(asked) } }, size: 0, track_total_hits: true };
+  const query: Query = { bool: { filter: [...ownedBy(alerts), ...upTo], must_not: [{ term: { has: SEEN } }] } };
+  await changeAll(client, names, query, (has) => [...has, SEEN, markedBy(alerts.mark)]);
+  const marked = { query: { bool: { filter: isMarked(alerts) } }, size: 0, track_total_hits: true };
   return totalOf(await searcherOf(client, names.alerts)(marked));
 }
 
 /** Undoes {@link markAlertsSeen}. @returns the number of alerts changed */
-export function unmarkAlertsSeen(client: Client, names: Names, asked: AlertsSeen): Promise<number> {
-  return changeAll(client, names, { bool: { filter: isMarked(asked) } }, withoutSeen);
+export function unmarkAlertsSeen(client: Client, names: Names, alerts: AlertsSeen): Promise<number> {
+  return changeAll(client, names, { bool: { filter: isMarked(alerts) } }, withoutSeen);
 }
 
-function isMarked(asked: AlertsSeen): Query[] {
-  return [...ownedBy(asked), { term: { has: markedBy(asked.mark) } }];
+function isMarked(alerts: AlertsSeen): Query[] {
+  return [...ownedBy(alerts), { term: { has: markedBy(alerts.mark) } }];
 }
 
 function ownedBy({ user, logs }: AlertsSeen): Query[] {
