@@ -79,6 +79,14 @@ test("each action has an item in order, under its own name", async (t) => {
   t.like(events.get("last"), { attributes: { _id: "7", n: "12345678901234567890" } });
 });
 
+test("a long answer says at its beginning whether there are errors, for clients that keep no more of it", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const post = (body: string) => send(service, "/_bulk", body, { headers: NDJSON });
+  // Fluent Bit searches what it kept of an answer for this text, else sends the request again.
+  t.regex((await post(lines({ create: {} }, { message: "m" }))).text, /^\{"took":\d+,"errors":false,"items":\[/);
+  t.regex((await post(lines({ create: {} }, 7))).text, /^\{"took":\d+,"errors":true,"items":\[/);
+});
+
 test("a repeated event with the same id is stored once", async (t) => {
   const folder = temporaryFolder(t);
   const environment = environmentOf("embedded", folder);

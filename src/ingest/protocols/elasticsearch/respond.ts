@@ -69,7 +69,8 @@ export class Actions {
   *#pieces(ids: Iterator<EventId>, filter: string | null): Generator<string> {
     const { hasItems, isShort } = shapeOf(filter);
     const took_ms = Math.round(performance.now() - this.#began_ms);
-    yield `{"errors":${this.#hasErrors},"took":${took_ms}`;
+    // Fluent Bit keeps the beginning of a long response, and needs `"errors":false,"items":[` in it.
+    yield `{"took":${took_ms},"errors":${this.#hasErrors}`;
     if (hasItems) {
       yield `,"items":[`;
       let piece = "";
