@@ -23,7 +23,10 @@ export type Protocol = {
 /** An endpoint of a protocol. */
 export type Endpoint =
   /** Information that clients request before they post. It is not confidential and needs no key. */
-  { readonly kind: "info"; answer(settings: ProtocolSettings): ProtocolAnswer } | PostEndpoint;
+  { readonly kind: "info"; answer(asked: Asked): ProtocolAnswer } | PostEndpoint;
+
+/** What the answer to a request for information may depend on. */
+export type Asked = { readonly settings: ProtocolSettings; readonly headers: IncomingHttpHeaders };
 
 /** Settings of the service that protocols show to clients. */
 export type ProtocolSettings = {

@@ -69,7 +69,8 @@ export async function serveProtocol(
 ): Promise<Served> {
   if (endpoint.kind === "info") {
     if (hasBody(request)) await discardBody(request);
-    send(request, response, endpoint.answer(options.settings), {});
+    const { headers } = request;
+    send(request, response, endpoint.answer({ settings: options.settings, headers }), {});
     return { outcome: "accepted", events: 0 };
   }
   try {

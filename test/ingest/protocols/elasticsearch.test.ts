@@ -1,6 +1,7 @@
 import test from "ava";
 import { gzipSync } from "node:zlib";
 
+import { infoOf } from "../../../src/ingest/protocols/elasticsearch/info.ts";
 import { environmentOf, KEY, serviceOf, startService } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -164,6 +165,25 @@ test("documents of the Collector's exporter have text, severity and source in ea
   t.like(events.get("no word"), { source: "box", tags: ["info"], user: "u1" });
 });
 
+test("the node that clients find is at the address they used", (t) => {
+  for (const [host, address, more] of [
+    ["127.0.0.1:8081", "127.0.0.1:8081", {}],
+    ["[::1]:8081", "[::1]:8081", {}],
+    ["in.example.org", "in.example.org:80", {}],
+    ["in.example.org", "in.example.org:443", { "x-forwarded-proto": "https" }],
+    ['no"host', undefined, {}],
+  ] as const) {
+    const answer = infoOf("GET", "/_nodes/http")!;
+    const { body } = answer({ settings: { elasticsearchVersion: "8.19.0" }, headers: { host, ...more } });
+    const { _nodes: counts, nodes } = JSON.parse(body as string) as {
+      _nodes: { total: number };
+      nodes: Record<string, { http: { publish_address: string } }>;
+    };
+    t.is(nodes["loggia"]?.http.publish_address, address);
+    t.is(counts.total, Object.keys(nodes).length);
+  }
+});
+
 test("a malformed request stores nothing", async (t) => {
   const service = await serviceOf(t, "embedded");
   const good = lines({ index: {} }, { message: "good" });
@@ -268,6 +288,9 @@ test("endpoints that clients query before posting are answered", async (t) => {
   for (const path of ["/_index_template/x", "/_template/x", "/_ilm/policy/x", "/_ingest/pipeline/x"])
     await ask("PUT", path);
   await ask("POST", "/x/_refresh");
+  // Fluentd asks after 10,000 requests, and then posts to these nodes alone.
+  const { nodes } = JSON.parse(await ask("GET", "/_nodes/http")) as { nodes: Record<string, object> };
+  t.like(nodes, { loggia: { version: "9.1.0", http: { publish_address: new URL(service.postUrl).host } } });
   for (const [method, path] of [
     ["GET", "/orders/_search"],
     ["POST", "/_search"],

@@ -1,4 +1,5 @@
-import type { ProtocolAnswer, ProtocolSettings } from "../protocol.ts";
+import type { Asked, ProtocolAnswer } from "../protocol.ts";
+import { BODY_MAX_BYTES } from "../protocol.ts";
 import { PRODUCT } from "./respond.ts";
 
 const TAGLINE = "You Know, for Search";
@@ -6,7 +7,7 @@ const LICENSE = { status: "active", uid: "00000000-0000-0000-0000-000000000000",
 const ACKNOWLEDGED = { acknowledged: true };
 const SHARDS = { _shards: { total: 1, successful: 1, failed: 0 } };
 
-type Answer = (settings: ProtocolSettings) => object | string;
+type Answer = (asked: Asked) => object | string;
 
 /**
  * Requests that clients make before they post, and what they set up. The responses are those of a
@@ -22,10 +23,7 @@ const READ: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^\/_xpack\/license$/, () => ({ license: LICENSE })],
   [/^\/_cluster\/health(?:\/[^/]+)?$/, health],
   [/^\/_cat\/health$/, () => "loggia green 1 1 0 0 0 0 0 0 - 100.0%\n"],
-  [
-    /^\/_nodes(?:\/.*)?$/,
-    () => ({ _nodes: { total: 0, successful: 0, failed: 0 }, cluster_name: "loggia", nodes: {} }),
-  ],
+  [/^\/_nodes(?:\/.*)?$/, nodes],
   [/^\/_index_template(?:\/[^/]+)?$/, () => ({ index_templates: [] })],
   [/^\/(?:_template|_component_template|_ilm\/policy|_ingest\/pipeline|_data_stream)(?:\/[^/]+)?$/, () => ({})],
   // Beats create an index if they find no alias.
@@ -54,21 +52,21 @@ const NOT_FOUND: ProtocolAnswer = {
 };
 
 /** Returns the response to a request that posts nothing; null if there is none. */
-export function infoOf(method: string, path: string): ((settings: ProtocolSettings) => ProtocolAnswer) | null {
+export function infoOf(method: string, path: string): ((asked: Asked) => ProtocolAnswer) | null {
   const isRead = method === "GET" || method === "HEAD";
   const known = isRead ? READ : method === "PUT" || method === "POST" ? WRITTEN : [];
   const [, answer] = known.find(([pattern]) => pattern.test(path)) ?? [];
   // Clients reject a response without the product header, whatever it says.
   if (answer === undefined) return ITS_OWN.test(path) ? () => NOT_FOUND : null;
-  return (settings) => {
-    const given = answer(settings);
+  return (asked) => {
+    const given = answer(asked);
     const isText = typeof given === "string";
     const type = isText ? "text/plain; charset=UTF-8" : "application/json";
     return { status: 200, type, headers: PRODUCT, body: isText ? given : JSON.stringify(given) };
   };
 }
 
-function banner({ elasticsearchVersion: number }: ProtocolSettings): object {
+function banner({ settings: { elasticsearchVersion: number } }: Asked): object {
   return {
     name: "loggia",
     cluster_name: "loggia",
@@ -97,4 +95,34 @@ function health(): object {
     number_of_data_nodes: 1,
     active_shards_percent_as_number: 100,
   };
+}
+
+/** Matches the Host of a request: a name or an address, with or without a port. */
+const HOST = /^(?<name>[\w.-]+|\[[\da-fA-F:.]+\])(?::(?<port>\d{1,5}))?$/;
+
+/**
+ * Returns one node, at the address that the client used. Clients that look for nodes, as Fluentd
+ * does after 10,000 requests, then use those of the answer alone.
+ */
+function nodes({ settings, headers }: Asked): object {
+  const { name, port } = HOST.exec(headers.host ?? "")?.groups ?? {};
+  const found = name === undefined ? {} : { loggia: nodeAt(`${name}:${port ?? portOf(headers)}`, settings) };
+  const total = Object.keys(found).length;
+  return { _nodes: { total, successful: total, failed: 0 }, cluster_name: "loggia", nodes: found };
+}
+
+function nodeAt(address: string, { elasticsearchVersion: version }: Asked["settings"]): object {
+  return {
+    name: "loggia",
+    version,
+    build_flavor: "default",
+    roles: ["data", "ingest", "master"],
+    attributes: {},
+    http: { bound_address: [address], publish_address: address, max_content_length_in_bytes: BODY_MAX_BYTES },
+  };
+}
+
+/** Returns the port of an address without one, which a proxy may serve by TLS. */
+function portOf({ "x-forwarded-proto": protocol }: Asked["headers"]): string {
+  return protocol === "https" ? "443" : "80";
 }
