@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
 import { eventsOf, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
-import { Scan } from "../../src/ingest/protocols/forward/scan.ts";
+import { Scan } from "../../src/ingest/protocols/msgpack-scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
 import { readDatagram as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";

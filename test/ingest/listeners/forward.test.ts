@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 
 import { LoggiaError } from "../../../src/errors.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
-import { Scan } from "../../../src/ingest/protocols/forward/scan.ts";
+import { Scan } from "../../../src/ingest/protocols/msgpack-scan.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
@@ -114,6 +114,41 @@ test("an acknowledged chunk is stored, and a repeated one is stored once", async
   t.is(new Set(texts).size, 150);
 });
 
+test("equal chunks of one connection are messages of their own, and repeats by another are not", async (t) => {
+  const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
+  // Fluent Bit derives the chunk from the content: equal lines of one second have the same.
+  const message = (log: string, chunk: string) => encode(["app", TIME_S, { log }, { chunk }]);
+  const flush = [message("GET /", "a"), message("GET /", "a"), message("POST /", "b"), message("GET /", "a")];
+  for (const parts of [flush.slice(0, 3), flush]) {
+    const socket = await connectTo(portOf(service));
+    const next = answersOf(socket);
+    for (const part of parts) {
+      socket.write(part);
+      t.truthy(await next());
+    }
+    socket.destroy();
+  }
+  const texts = (await eventsOf(service, 4)).map(({ text }) => text);
+  t.deepEqual(texts.toSorted(), ["GET /", "GET /", "GET /", "POST /"]);
+});
+
+test("metrics and traces of Fluent Bit are acknowledged, counted, and not stored", async (t) => {
+  const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
+  const socket = await connectTo(portOf(service));
+  const next = answersOf(socket);
+  socket.write(encode(["cpu", Buffer.from([0x81, 0xa1, 0x61, 1]), { chunk: "m", fluent_signal: 1 }]));
+  t.deepEqual(await next(), { ack: "m" });
+  socket.write(encode(["spans", Buffer.from([0x80]), { fluent_signal: 2 }]));
+  socket.write(encode(["app", [[TIME_S, { log: "a log" }]], { chunk: "l", fluent_signal: 0 }]));
+  t.deepEqual(await next(), { ack: "l" });
+  socket.destroy();
+  t.deepEqual(
+    (await eventsOf(service, 1)).map(({ text }) => text),
+    ["a log"],
+  );
+  t.is(await metricOf(service, "refused_total", "forward"), 2);
+});
+
 test("nothing is acknowledged before it is on the bus", async (t) => {
   const { context, bus } = await contextOf(t, {
     idempotency: {
@@ -182,6 +217,29 @@ test("a shared key is required and revealed by neither side", async (t) => {
     ["inside"],
   );
   t.is(await metricOf(service, "refused_total", "forward"), 3);
+});
+
+test("a salt and a host name that are not UTF-8 prove the shared key as well", async (t) => {
+  const key = "a shared secret";
+  const service = await listeningService(t, {
+    LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?shared_key=${key.replaceAll(" ", "+")}`,
+  });
+  const socket = await connectTo(portOf(service));
+  const next = answersOf(socket);
+  const [, { nonce }] = (await next()) as [string, { nonce: Uint8Array }];
+  const sha = (...parts: (string | Uint8Array)[]) =>
+    parts.reduce((hash, part) => hash.update(part), createHash("sha512")).digest("hex");
+  // Fluent Bit packs its salt as a text of 16 random bytes.
+  const salt = Buffer.from("ff00e28207c3b1a0fe8090d0f5c0af41", "hex");
+  const host = Buffer.from([0x62, 0xf6, 0x78]);
+  const asText = (bytes: Buffer) => Buffer.concat([Buffer.from([0xa0 + bytes.length]), bytes]);
+  const digest = Buffer.concat([Buffer.from([0xd9, 128]), Buffer.from(sha(salt, host, nonce, key))]);
+  socket.write(Buffer.concat([Buffer.from([0x96]), encode("PING"), asText(host)]));
+  socket.write(Buffer.concat([Buffer.from([0xb0]), salt, digest, encode(""), encode("")]));
+  const [, isRight, , server, proof] = (await next()) as [string, boolean, string, string, string];
+  t.true(isRight);
+  t.is(proof, sha(salt, server, nonce, key));
+  socket.destroy();
 });
 
 test("malformed, nested and endless messages close their connection; complete ones before them are stored", async (t) => {

@@ -1,3 +1,4 @@
+import { encode, ExtData } from "@msgpack/msgpack";
 import test from "ava";
 import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 
@@ -78,6 +79,9 @@ test("an array of objects and an object over several lines are events, as batchi
     ['\ufeff [ {"message":"one","level":"info"},\n{"message":"two"}, 5 ]\n', 3],
     [JSON.stringify({ message: "three", user: { name: "ann" } }, null, 2), 1],
     [JSON.stringify(many), 400],
+    ['{"message":"run 1"}{"message":"}{"} {"message":"run 3","n":1}', 3],
+    ['{"message":"run 4"}{"message":"run 5"}\n{"m":1}{broken\n{"message":"run 6"}', 4],
+    [many.map((one) => JSON.stringify({ message: `long ${one.took}`, pad: "x".repeat(2_000) })).join(""), 400],
     ["[]", 0],
     ["[info] no list", 1],
     ['{"message":"four"}\n{"message":"five"}', 2],
@@ -93,7 +97,7 @@ test("an array of objects and an object over several lines are events, as batchi
     t.is(posted.status, 201, posted.text);
     t.deepEqual(JSON.parse(posted.text), { accepted }, body.slice(0, 80));
   }
-  const events = await eventsOf(service, 419);
+  const events = await eventsOf(service, 826);
   const texts = new Map(events.map((event) => [event.text, event]));
   for (const text of [
     "one",
@@ -101,6 +105,13 @@ test("an array of objects and an object over several lines are events, as batchi
     "5",
     "three",
     "many 399",
+    "long 399",
+    "run 1",
+    "}{",
+    "run 3",
+    "run 5",
+    '{"m":1}{broken',
+    "run 6",
     "[info] no list",
     "four",
     "five",
@@ -144,4 +155,32 @@ test("events of .NET loggers have their text, time and severity", async (t) => {
       ["Disk 3", ["info"], `/Date(${Date.parse(time)})/`],
     ],
   );
+});
+
+test("MessagePack records are events, with their times where a time comes with them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const post = (bytes: Uint8Array, type: string, encoding = "identity") =>
+    send(service, "/lines?source=till&text_field=log,what", bytes, {
+      headers: { "Content-Type": type, "Content-Encoding": encoding },
+    });
+  const time = new ExtData(0, Buffer.from("691ee1200000000f", "hex"));
+  const record = (log: string) => ({ log, level: "warn", n: 2n ** 60n, raw: Buffer.from("é") });
+  const packed = (...values: unknown[]) => Buffer.concat(values.map((value) => encode(value, { useBigInt64: true })));
+  // Fluent Bit: a time with metadata, and a record.
+  const fluentBit = packed([[time, { meta: 1 }], record("one")], [[time, {}], record("two")]);
+  t.is((await post(fluentBit, "application/msgpack")).text, '{"accepted":2}');
+  // Fluentd: records alone, or lists of them.
+  t.is((await post(packed(record("three"), record("four")), "application/x-msgpack")).text, '{"accepted":2}');
+  t.is((await post(packed([record("five"), { what: "six" }]), "application/vnd.msgpack; x=y")).status, 201);
+  t.is((await post(gzipSync(packed([1_763_632_800, record("seven")])), "application/msgpack", "gzip")).status, 201);
+  const events = new Map((await eventsOf(service, 7)).map((event) => [event.text, event]));
+  t.deepEqual([...events.keys()].toSorted(), ["five", "four", "one", "seven", "six", "three", "two"]);
+  t.like(events.get("one"), { source: "till", tags: ["warn"], attributes: { n: "1152921504606846976", raw: "é" } });
+  t.like(events.get("one")?.attributes, { meta: 1, time_ns: "1763631392000000015" });
+  t.is(events.get("seven")?.created, events.get("two")?.created.replace(/\d+/, "1763632800000"));
+  for (const bytes of [packed("text"), packed(record("a"), 7), packed(record("b")).subarray(0, -1), packed([[1, 2]])]) {
+    t.is((await post(bytes, "application/msgpack")).status, 400);
+  }
+  t.is((await post(Buffer.from([0xc1]), "application/msgpack")).status, 400);
+  t.is((await eventsOf(service, 7)).length, 7);
 });

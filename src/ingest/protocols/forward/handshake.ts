@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { hostname } from "node:os";
 
 import { LoggiaError } from "../../../errors.ts";
-import { decodeValue } from "./decode.ts";
+import { decodeRaw } from "../msgpack.ts";
 
 const NONCE_BYTES = 16;
 const LONGEST = 1_024;
@@ -27,7 +27,8 @@ export class Handshake {
    * @throws LoggiaError `bad_body` if it is malformed, `unauthorized` if it is not a PING
    */
   answer(bytes: Uint8Array): { readonly isRight: boolean; readonly pong: Uint8Array; readonly digest: string } {
-    const ping = decodeValue(bytes);
+    // Fluent Bit sends its salt, any bytes, as a text.
+    const ping = decodeRaw(bytes);
     if (!Array.isArray(ping) || ping.length < 4) throw notPing();
     const [word, client, salt, digest] = (ping as unknown[]).map(bytesOf);
     if (String(word) !== "PING" || client === undefined || salt === undefined || digest === undefined) throw notPing();

@@ -10,6 +10,7 @@ import { Sink } from "../../listeners/sink.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
 import { decompress } from "../inflate.ts";
+import { Scan } from "../msgpack-scan.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { ProducerEvent, Reading } from "../protocol.ts";
 import type { MemoryShare } from "../body-memory.ts";
@@ -17,11 +18,13 @@ import { storeEvents } from "../store.ts";
 import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
-import { Scan } from "./scan.ts";
 
 const NOTHING = Buffer.alloc(0);
 /** First byte of a heartbeat. */
 const NIL = 0xc0;
+/** Chunks of a connection that are remembered, and their longest id. */
+const CHUNKS = 1_000;
+const LONGEST_CHUNK = 128;
 /** Messages of one connection that are stored at the same time. */
 const AT_ONCE = 64;
 /** Entries stored before the event loop gets a turn. */
@@ -57,7 +60,10 @@ class ForwardStream implements Stream {
   readonly #sink: Sink;
   readonly #share: MemoryShare;
   readonly #person: string;
+  /** How often the connection sent a chunk, for the latest chunks. */
+  readonly #chunks = new Map<string, number>();
   #handshake: Handshake | null = null;
+  #sentOtherSignals = false;
   /** Beginning of an incomplete message, in a buffer that grows by doubling. */
   #buffer = NOTHING;
   #held_bytes = 0;
@@ -91,7 +97,7 @@ class ForwardStream implements Stream {
         this.frames += 1;
         const message = all.subarray(start, end);
         if (this.#handshake !== null) this.#greet(message);
-        else if (message[0] !== NIL) await this.#store(readMessage(message), storing);
+        else if (message[0] !== NIL) await this.#storeLogs(readMessage(message), storing);
         start = end;
         this.#scan = this.#nextScan(start);
         if (start === all.length) break;
@@ -168,6 +174,37 @@ class ForwardStream implements Stream {
       throw new LoggiaError("unauthorized", "A Fluent forward client does not have the right shared key");
     }
     this.#handshake = null;
+  }
+
+  /** Stores a message of events. One of metrics or traces is acknowledged, or it would be sent again. */
+  async #storeLogs(message: ForwardMessage, storing: Promise<void>[]): Promise<void> {
+    if (message.isLogs) return this.#store({ ...message, earlier: this.#countEarlier(message.chunk) }, storing);
+    const { tally, socket } = this.#connection;
+    tally.add("refused");
+    if (!this.#sentOtherSignals) {
+      this.#sentOtherSignals = true;
+      this.#context.log.warn(
+        { tag: message.tag },
+        "A Fluent forward client sends metrics or traces; only logs are stored",
+      );
+    }
+    if (message.chunk !== null && socket.writable) socket.write(encode({ ack: message.chunk }));
+  }
+
+  /**
+   * Counts the earlier messages with the same chunk. Fluent Bit derives the chunk from the content,
+   * so equal events have equal ones. A client sends a message again only by another connection.
+   */
+  #countEarlier(chunk: string | null): number {
+    if (chunk === null || chunk.length > LONGEST_CHUNK) return 0;
+    const earlier = this.#chunks.get(chunk) ?? 0;
+    this.#chunks.delete(chunk);
+    this.#chunks.set(chunk, earlier + 1);
+    for (const oldest of this.#chunks.keys()) {
+      if (this.#chunks.size <= CHUNKS) break;
+      this.#chunks.delete(oldest);
+    }
+    return earlier;
   }
 
   /** Stores a message. Messages without an acknowledgement share appends. */

@@ -6,6 +6,7 @@ import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
 import { beginOf, isBlank, LINE_FEED, linesOf } from "../lines.ts";
+import type { TextLine } from "../lines.ts";
 import { readOnly, runOfValues } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
@@ -17,13 +18,15 @@ const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 const LIST = /^\s*\[\s*[{\]]/;
 /** Matches the beginning of an object. */
 const OBJECT = /^\s*\{/;
+/** Matches what may be the end of an object and the beginning of another. */
+const BETWEEN_OBJECTS = /\}[ \t]*\{/;
 /** Bytes examined at the beginning of a body. */
 const BEGIN_BYTES = 256;
 
 /**
  * Decodes a body with one event per line. Blank lines are skipped.
- * @param json whether to decode JSON: one object per line, lists of objects, or objects over
- * several lines. Other lines stay text
+ * @param json whether to decode JSON: objects of a line each or one behind another, lists of
+ * objects, or objects over several lines. Other lines stay text
  * @throws LoggiaError `bad_body` if there is no event
  */
 export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice): Generator<ReadEvent> {
@@ -36,8 +39,11 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
       continue;
     }
     count += 1;
-    if (typeof line === "string") yield (json ? eventOfJson(line, choice) : null) ?? eventOfText(line);
-    else yield (json ? yield* eventOfLong(line, choice) : null) ?? tagIfCut(true, eventOfText(beginOf(line)));
+    const isWhole = typeof line === "string";
+    const event = !json ? null : isWhole ? eventOfJson(line, choice) : yield* eventOfLong(line, choice);
+    if (event !== null) yield event;
+    else if (json && (yield* isRunOfObjects(line))) yield* decodeDocument(bytesOf(line), choice);
+    else yield isWhole ? eventOfText(line) : tagIfCut(true, eventOfText(beginOf(line)));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must have at least one line that is not blank");
 }
@@ -63,6 +69,27 @@ function* isDocument(body: Buffer): Steps<boolean> {
     if (error instanceof LoggiaError) return false;
     throw error;
   }
+}
+
+/** Returns whether a line is several objects one behind another, as Fluent Bit's `json_stream`. */
+function* isRunOfObjects(line: TextLine): Steps<boolean> {
+  if (typeof line === "string" && !BETWEEN_OBJECTS.test(line)) return false;
+  let count = 0;
+  try {
+    for (const read of runOfValues(bytesOf(line))) {
+      if ("fault" in read) yield read;
+      else if (isObject(read.value)) count += 1;
+      else return false;
+    }
+  } catch (error) {
+    if (error instanceof LoggiaError) return false;
+    throw error;
+  }
+  return count > 1;
+}
+
+function bytesOf(line: TextLine): Buffer {
+  return typeof line === "string" ? Buffer.from(line) : line;
 }
 
 /** Yields the events of lists of objects, or of objects. Other values become text. */

@@ -1,12 +1,17 @@
 import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, Received } from "../protocol.ts";
 import { decodeLines } from "./decode.ts";
+import { decodeMessagePack } from "./msgpack.ts";
 
 const PATH = "/lines";
 const JSON_LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines|json)\s*(?:;|$)/i;
+const MESSAGE_PACK = /^application\/(?:x-|vnd\.)?msgpack\s*(?:;|$)/i;
 const TYPE = "application/json; charset=utf-8";
 
-/** Plain text with an event per line. With a JSON Lines content type, each object is an event. */
+/**
+ * Plain text with an event per line. With a content type of JSON or MessagePack, each object is an
+ * event.
+ */
 export const LINES: Protocol = {
   name: "lines",
   match: (method, path) => (path === PATH && (method === "POST" || method === "PUT") ? ENDPOINT : null),
@@ -15,12 +20,12 @@ export const LINES: Protocol = {
 const ENDPOINT: PostEndpoint = {
   kind: "post",
   read({ body, headers, choice, query }: Received) {
-    const json = JSON_LINES.test(headers["content-type"] ?? "");
+    const type = headers["content-type"] ?? "";
     const source = query.get("source") ?? "";
-    return {
-      items: source === "" ? decodeLines(body, json, choice) : withSource(decodeLines(body, json, choice), source),
-      accepted,
-    };
+    const events = MESSAGE_PACK.test(type)
+      ? decodeMessagePack(body, choice)
+      : decodeLines(body, JSON_LINES.test(type), choice);
+    return { items: source === "" ? events : withSource(events, source), accepted };
   },
   failed,
 };

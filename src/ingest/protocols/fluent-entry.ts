@@ -1,0 +1,78 @@
+import type { FieldChoice } from "./choice.ts";
+import { eventOfAttributes } from "./document.ts";
+import { flattenInto, put } from "./flatten.ts";
+import type { MutableAttributes } from "./flatten.ts";
+import { isObject } from "./json.ts";
+import { EventTime, plainOf } from "./msgpack.ts";
+import type { ProducerEvent, ProducerTime } from "./protocol.ts";
+import { timeOf } from "./times.ts";
+
+/** Seconds of the entries with which Fluent Bit begins and ends a group: -1 and -2. */
+const GROUP_START_MS = 0xffffffff * 1_000;
+const GROUP_END_MS = 0xfffffffe * 1_000;
+/** Member of an entry's metadata that holds the fields of an OpenTelemetry record. */
+const OTLP = "otlp";
+/** Ids of OpenTelemetry, which are bytes. */
+const IDS = ["trace_id", "span_id"] as const;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * Decodes the entries of Fluentd and Fluent Bit: a time and a record, with metadata from Fluent Bit.
+ * Fluent Bit also groups entries that share the attributes of an OpenTelemetry resource.
+ */
+export class FluentEntries {
+  readonly #choice: FieldChoice;
+  readonly #common: ReadonlyMap<string, string>;
+  #group: Members = {};
+
+  /** @param common attributes of all entries */
+  constructor(choice: FieldChoice, common: ReadonlyMap<string, string> = new Map()) {
+    this.#choice = choice;
+    this.#common = common;
+  }
+
+  /** Returns the event of an entry; "group" if it begins or ends one, null if it is malformed. */
+  eventOf(entry: unknown): ProducerEvent | "group" | null {
+    if (!Array.isArray(entry) || entry.length < 2) return null;
+    const [when, record] = entry as unknown[];
+    if (!isObject(record)) return null;
+    const [time, metadata] = Array.isArray(when) ? (when as unknown[]) : [when];
+    const ms = time instanceof EventTime ? time.time.ms : 0;
+    if (ms === GROUP_START_MS || ms === GROUP_END_MS) {
+      this.#group = ms === GROUP_START_MS ? (plainOf(record) as Members) : {};
+      return "group";
+    }
+    return this.eventOfRecord(record, isObject(metadata) ? metadata : {}, momentOf(time));
+  }
+
+  /** Returns the event of a record, of which attributes take precedence over those of its metadata. */
+  eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ProducerEvent {
+    const attributes: MutableAttributes = new Map(this.#common);
+    flattenInto(attributes, plainOf(record) as Members);
+    for (const around of [...membersOf(metadata), this.#group]) {
+      const more: MutableAttributes = new Map();
+      flattenInto(more, around);
+      for (const [name, value] of more) put(attributes, name, value);
+    }
+    return eventOfAttributes(attributes, this.#choice, { time });
+  }
+}
+
+/** Returns metadata in order of precedence: OpenTelemetry's fields under their own names. */
+function membersOf({ [OTLP]: otlp, ...others }: Members): readonly Members[] {
+  if (!isObject(otlp)) return [plainOf({ ...others, ...(otlp !== undefined && { otlp }) }) as Members];
+  const { attributes, ...fields } = otlp;
+  const named: Record<string, unknown> = { ...fields };
+  for (const name of IDS) {
+    const id = fields[name];
+    if (id instanceof Uint8Array) named[name] = Buffer.from(id).toString("hex");
+  }
+  return [named, isObject(attributes) ? attributes : {}, others].map((members) => plainOf(members) as Members);
+}
+
+function momentOf(time: unknown): ProducerTime | null {
+  if (time instanceof EventTime) return time.time;
+  const value = typeof time === "bigint" ? String(time) : time;
+  return value === 0 || value === "0" ? null : timeOf(value);
+}
