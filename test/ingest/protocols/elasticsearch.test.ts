@@ -88,6 +88,32 @@ test("a long answer says at its beginning whether there are errors, for clients 
   t.regex((await post(lines({ create: {} }, 7))).text, /^\{"took":\d+,"errors":true,"items":\[/);
 });
 
+test("the answer to Fluent Bit has the items that failed, and one that did not, however many there are", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const post = async (body: string): Promise<{ text: string; answer: Answer }> => {
+    const { text } = await send(service, "/_bulk", body, { headers: { ...NDJSON, "User-Agent": "Fluent-Bit" } });
+    return { text, answer: JSON.parse(text) as Answer };
+  };
+  const documents = Array.from({ length: 5_000 }, (_, n) =>
+    lines({ create: { _index: "a", _id: n } }, { message: "m" }),
+  );
+  const stored = await post(documents.join(""));
+  t.false(stored.answer.errors);
+  t.deepEqual(statuses(stored.answer), [["create", 201]]);
+  // It sends a request again whose answer has more than 512,000 bytes.
+  t.true(stored.text.length < 1_000, String(stored.text.length));
+  const known = lines({ create: { _index: "a", _id: 7 } }, { message: "m" });
+  const more = lines({ index: {} }, { message: "n" }, { index: {} }, { message: "o" });
+  const some = await post(`${known}${more}${lines({ index: {} })}[1]\n`);
+  t.true(some.answer.errors);
+  t.deepEqual(statuses(some.answer), [
+    ["create", 409],
+    ["index", 201],
+    ["index", 400],
+  ]);
+  t.is((await eventsOf(service, 5_002)).length, 5_002);
+});
+
 test("a repeated event with the same id is stored once", async (t) => {
   const folder = temporaryFolder(t);
   const environment = environmentOf("embedded", folder);

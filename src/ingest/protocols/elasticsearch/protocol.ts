@@ -37,7 +37,7 @@ function bulkEndpoint(indexOfPath: string): PostEndpoint {
       return {
         items: decodeBulk(received, indexOfPath, (action) => actions.add(action)),
         onDuplicate: (n) => actions.markDuplicate(n),
-        accepted: (outcome) => actions.answer(outcome, received.headers.accept, received.query.get("filter_path")),
+        accepted: (outcome) => actions.answer(outcome, received.headers, received.query.get("filter_path")),
       };
     },
     failed: (failed, _error, headers) => failure(failed, headers.accept),

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
+
 import type { EventId } from "../../../events/id.ts";
 import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, ProtocolAnswer } from "../protocol.ts";
@@ -52,10 +54,11 @@ export class Actions {
     if (this.#operations[n] === "create") this.#hasErrors = true;
   }
 
-  /** @param accept the client's Accept header @param filter its `filter_path` */
-  answer(outcome: Outcome, accept: string | undefined, filter: string | null): ProtocolAnswer {
-    const body = this.#pieces(outcome.ids()[Symbol.iterator](), filter);
-    return { status: 200, type: typeOf(accept), headers: PRODUCT, body };
+  /** @param filter the client's `filter_path` */
+  answer(outcome: Outcome, headers: IncomingHttpHeaders, filter: string | null): ProtocolAnswer {
+    const shape = shapeOf(filter, headers["user-agent"] ?? "");
+    const body = this.#pieces(outcome.ids()[Symbol.iterator](), shape);
+    return { status: 200, type: typeOf(headers.accept), headers: PRODUCT, body };
   }
 
   /** Returns the response to a request that is its only action. */
@@ -66,17 +69,22 @@ export class Actions {
     return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify(body) };
   }
 
-  *#pieces(ids: Iterator<EventId>, filter: string | null): Generator<string> {
-    const { hasItems, isShort } = shapeOf(filter);
+  *#pieces(ids: Iterator<EventId>, { hasItems, isShort, isBrief }: Shape): Generator<string> {
     const took_ms = Math.round(performance.now() - this.#began_ms);
-    // Fluent Bit keeps the beginning of a long response, and needs `"errors":false,"items":[` in it.
+    // Fluent Bit before 5 keeps the beginning of a long response, and searches it for this order.
     yield `{"took":${took_ms},"errors":${this.#hasErrors}`;
     if (hasItems) {
       yield `,"items":[`;
       let piece = "";
+      let separator = "";
+      let hasSuccess = false;
       for (let n = 0; n < this.#operations.length; n++) {
         const id = this.#states[n] === STORED ? (ids.next().value as EventId) : "";
-        piece += `${n === 0 ? "" : ","}{"${this.#operations[n]}":${this.#item(n, id, isShort)}}`;
+        const isOmitted = isBrief && hasSuccess && !this.#isFailure(n);
+        hasSuccess ||= !this.#isFailure(n);
+        if (isOmitted) continue;
+        piece += `${separator}{"${this.#operations[n]}":${this.#item(n, id, isShort)}}`;
+        separator = ",";
         if (piece.length < PIECE_UNITS) continue;
         yield piece;
         piece = "";
@@ -84,6 +92,11 @@ export class Actions {
       yield `${piece}]`;
     }
     yield "}";
+  }
+
+  #isFailure(n: number): boolean {
+    const state = this.#states[n];
+    return state === REFUSED || state === NOT_FOUND || (state === DUPLICATE && this.#operations[n] === "create");
   }
 
   #item(n: number, given: string, isShort: boolean): string {
@@ -115,13 +128,20 @@ function errorOf({ type, reason }: Pick<Refusal, "type" | "reason">, index: stri
   return JSON.stringify({ type, reason, index });
 }
 
+/** Parts of a response to send: items, with status and error alone, and only one success. */
+type Shape = { readonly hasItems: boolean; readonly isShort: boolean; readonly isBrief: boolean };
+
+/** Matches clients that send a request again if its response has more than 512 KB. */
+const BRIEF = /^fluent-bit/i;
+
 /** Returns which parts to send. Clients with a filter request the items' errors and statuses. */
-function shapeOf(filter: string | null): { hasItems: boolean; isShort: boolean } {
+function shapeOf(filter: string | null, userAgent: string): Shape {
+  const isBrief = BRIEF.test(userAgent);
   const paths = (filter ?? "").split(",").filter((path) => path !== "" && !path.startsWith("-"));
-  if (paths.length === 0) return { hasItems: true, isShort: false };
+  if (paths.length === 0) return { hasItems: true, isShort: false, isBrief };
   const items = paths.filter((path) => /^(?:items|\*)/.test(path));
   const isShort = items.length > 0 && items.every((path) => /[.](?:error|status)(?:[.]|$)/.test(path));
-  return { hasItems: items.length > 0, isShort };
+  return { hasItems: items.length > 0, isShort, isBrief };
 }
 
 /** Returns the requested media type if it is one of Elasticsearch's. */
