@@ -10,10 +10,8 @@ import { timeOf } from "./times.ts";
 /** Seconds of the entries with which Fluent Bit begins and ends a group: -1 and -2. */
 const GROUP_START_MS = 0xffffffff * 1_000;
 const GROUP_END_MS = 0xfffffffe * 1_000;
-/** Member of an entry's metadata that holds the fields of an OpenTelemetry record. */
+/** Schema of groups from OpenTelemetry, and member of the metadata of their entries. */
 const OTLP = "otlp";
-/** Ids of OpenTelemetry, which are bytes. */
-const IDS = ["trace_id", "span_id"] as const;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -24,7 +22,7 @@ type Members = Readonly<Record<string, unknown>>;
 export class FluentEntries {
   readonly #choice: FieldChoice;
   readonly #common: ReadonlyMap<string, string>;
-  #group: Members = {};
+  #group: readonly Members[] = [];
 
   /** @param common attributes of all entries */
   constructor(choice: FieldChoice, common: ReadonlyMap<string, string> = new Map()) {
@@ -40,7 +38,7 @@ export class FluentEntries {
     const [time, metadata] = Array.isArray(when) ? (when as unknown[]) : [when];
     const ms = time instanceof EventTime ? time.time.ms : 0;
     if (ms === GROUP_START_MS || ms === GROUP_END_MS) {
-      this.#group = ms === GROUP_START_MS ? (plainOf(record) as Members) : {};
+      this.#group = ms === GROUP_START_MS ? membersOfGroup(record, isObject(metadata) ? metadata : {}) : [];
       return "group";
     }
     return this.eventOfRecord(record, isObject(metadata) ? metadata : {}, momentOf(time));
@@ -50,7 +48,7 @@ export class FluentEntries {
   eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ProducerEvent {
     const attributes: MutableAttributes = new Map(this.#common);
     flattenInto(attributes, plainOf(record) as Members);
-    for (const around of [...membersOf(metadata), this.#group]) {
+    for (const around of [...membersOfMetadata(metadata), ...this.#group]) {
       const more: MutableAttributes = new Map();
       flattenInto(more, around);
       for (const [name, value] of more) put(attributes, name, value);
@@ -59,16 +57,33 @@ export class FluentEntries {
   }
 }
 
-/** Returns metadata in order of precedence: OpenTelemetry's fields under their own names. */
-function membersOf({ [OTLP]: otlp, ...others }: Members): readonly Members[] {
+/** Returns metadata in order of precedence. Fields of OpenTelemetry have the names that OTLP's have. */
+function membersOfMetadata({ [OTLP]: otlp, ...others }: Members): readonly Members[] {
   if (!isObject(otlp)) return [plainOf({ ...others, ...(otlp !== undefined && { otlp }) }) as Members];
-  const { attributes, ...fields } = otlp;
-  const named: Record<string, unknown> = { ...fields };
-  for (const name of IDS) {
-    const id = fields[name];
-    if (id instanceof Uint8Array) named[name] = Buffer.from(id).toString("hex");
-  }
-  return [named, isObject(attributes) ? attributes : {}, others].map((members) => plainOf(members) as Members);
+  const { attributes, observed_timestamp: observed, timestamp: _, ...fields } = otlp;
+  const named = Object.entries(fields).map(([name, value]) => [name, isId(name, value) ? hexOf(value) : value]);
+  const seen = observed === undefined ? {} : { observed_time_ns: String(observed) };
+  return [{ ...Object.fromEntries(named), ...seen }, attributes, others].map(plainMembersOf);
+}
+
+function membersOfGroup(body: Members, { schema }: Members): readonly Members[] {
+  if (schema !== OTLP) return [plainMembersOf(body)];
+  const resource = isObject(body["resource"]) ? body["resource"] : {};
+  const { attributes, name, version } = isObject(body["scope"]) ? body["scope"] : {};
+  const scope = { "otel.scope.name": name, "otel.scope.version": version };
+  return [attributes, scope, resource["attributes"]].map(plainMembersOf);
+}
+
+function plainMembersOf(members: unknown): Members {
+  return isObject(members) ? (plainOf(members) as Members) : {};
+}
+
+function isId(name: string, value: unknown): value is Uint8Array {
+  return (name === "trace_id" || name === "span_id") && value instanceof Uint8Array;
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
 }
 
 function momentOf(time: unknown): ProducerTime | null {

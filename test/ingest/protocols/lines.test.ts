@@ -184,3 +184,43 @@ test("MessagePack records are events, with their times where a time comes with t
   t.is((await post(Buffer.from([0xc1]), "application/msgpack")).status, 400);
   t.is((await eventsOf(service, 7)).length, 7);
 });
+
+/** What Fluent Bit 5.1 sends of two resources of OpenTelemetry, as groups of entries. */
+const GROUPS =
+  "kpLXAP////8AAAAA3wAAAAOmc2NoZW1hpG90bHCrcmVzb3VyY2VfaWQAqHNjb3BlX2lkAN8AAAACqHJlc291cmNl3wAAAAGqYXR0cmlidXRl" +
+  "c98AAAACrHNlcnZpY2UubmFtZaNwYXmpaG9zdC5uYW1lpGJveDmlc2NvcGXfAAAAA6RuYW1lo2xpYqd2ZXJzaW9uozEuMqphdHRyaWJ1dGVz" +
+  "3wAAAAGic2EFkpLXAGsINSAHW80V3wAAAAGkb3RscN8AAAAGsm9ic2VydmVkX3RpbWVzdGFtcM8Y65ui3HzuFa9zZXZlcml0eV9udW1iZXIR" +
+  "rXNldmVyaXR5X3RleHSlRVJST1KqYXR0cmlidXRlc98AAAACpW9yZGVyEatodHRwLnN0YXR1c80B9Kh0cmFjZV9pZMQQS/kvNXezTaajzpKd" +
+  "Dg5HNqdzcGFuX2lkxAgA8GeqC6kCt98AAAABo2xvZ6hwYWlkIG5vdJKS1wBrCDUhB1vNFd8AAAABpG90bHDfAAAAAa9zZXZlcml0eV9udW1i" +
+  "ZXIJ3wAAAAKnbWVzc2FnZaZzZWNvbmShawGSktcA/////gAAAADfAAAAAN8AAAAAkpLXAP////8AAAAA3wAAAAOmc2NoZW1hpG90bHCrcmVz" +
+  "b3VyY2VfaWQBqHNjb3BlX2lkAN8AAAACqHJlc291cmNl3wAAAAGqYXR0cmlidXRlc98AAAABrHNlcnZpY2UubmFtZaVvdGhlcqVzY29wZd8A" +
+  "AAAAkpLXAGsINSIHW80V3wAAAAGkb3RscN8AAAAA3wAAAAGjbG9npXRoaXJkkpLXAP////4AAAAA3wAAAADfAAAAAA==";
+
+test("entries that Fluent Bit groups by resource are the events that OTLP would make of them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const headers = { "Content-Type": "application/msgpack" };
+  const posted = await send(service, "/lines", Buffer.from(GROUPS, "base64"), { headers });
+  t.is(posted.text, '{"accepted":3}');
+  const events = new Map((await eventsOf(service, 3)).map((event) => [event.text, event]));
+  t.like(events.get("paid not"), {
+    source: "pay",
+    tags: ["error"],
+    attributes: {
+      "host.name": "box9",
+      "http.status": 500,
+      observed_time_ns: "1795700000223456789",
+      order: 17,
+      "otel.scope.name": "lib",
+      "otel.scope.version": "1.2",
+      sa: 5,
+      "service.name": "pay",
+      severity_number: 17,
+      severity_text: "ERROR",
+      span_id: "00f067aa0ba902b7",
+      time_ns: "1795700000123456789",
+      trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    },
+  });
+  t.like(events.get("second"), { source: "pay", tags: ["info"], attributes: { k: 1, "host.name": "box9" } });
+  t.deepEqual(events.get("third")?.attributes, { "service.name": "other", time_ns: "1795700002123456789" });
+});
