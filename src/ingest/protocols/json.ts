@@ -25,6 +25,17 @@ function exactly(this: unknown, _key: string, value: unknown, context?: { readon
   return INTEGER.test(source) ? source : value;
 }
 
+/** Parses a text that is a JSON object; null if it is anything else. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | null {
+  if (!text.startsWith("{") || !text.trimEnd().endsWith("}")) return null;
+  try {
+    const value = parseExactly(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Parses the JSON of a whole body. @throws LoggiaError `bad_body` */
 export function parseBody(body: Buffer): unknown {
   try {

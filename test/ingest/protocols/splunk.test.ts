@@ -51,6 +51,27 @@ test("concatenated events are stored, with their metadata and times of every kin
     );
 });
 
+test("a text that is a JSON object is the event of its fields, as Fluentd sends each record", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const record = { log: "event 4\nof two lines", level: "error", n: 4, service: "shop", at: { x: 1 } };
+  const envelopes = [JSON.stringify(record), ' {"n":5} ', '{"no":"text","n":6}', "{no JSON}", "[7]"].map((event) => ({
+    host: "box",
+    source: "fluentd",
+    time: "1700000000.123",
+    event,
+  }));
+  const body = envelopes.map((envelope) => JSON.stringify(envelope)).join("");
+  t.is((await send(service, EVENT, body, { headers: TOKEN })).status, 200);
+  const events = new Map((await eventsOf(service, 5)).map((event) => [event.text, event]));
+  t.like(events.get("event 4\nof two lines"), {
+    source: "shop",
+    tags: ["error"],
+    attributes: { n: 4, "at.x": 1, level: "error", host: "box", source: "fluentd" },
+  });
+  t.like(events.get('{"no":"text","n":6}'), { source: "fluentd", attributes: { no: "text", n: 6 } });
+  for (const text of [' {"n":5} ', "{no JSON}", "[7]"]) t.is(events.get(text)?.attributes?.["n"], undefined, text);
+});
+
 test("a line of Docker's driver is the text and its tag the source; severities of the Collector are read", async (t) => {
   const service = await serviceOf(t, "embedded");
   const body =

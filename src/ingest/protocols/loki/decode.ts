@@ -3,7 +3,7 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseBody, parseExactly, withoutMark } from "../json.ts";
+import { isObject, objectIn, parseBody, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
 import { readValue, WHOLE_BYTES } from "../long-json.ts";
@@ -167,7 +167,7 @@ function textsOf(object: Readonly<Record<string, unknown>>): Labels {
 /** Creates the event of an entry. Fields of a JSON line are recognized by name, as labels are. */
 function eventOfEntry({ time, line, metadata }: Entry, labels: Labels, { choice, tenant }: Common): ProducerEvent {
   const attributes: MutableAttributes = new Map();
-  const document = documentOf(line);
+  const document = objectIn(line);
   if (document !== null) flattenInto(attributes, document);
   for (const [name, value] of [...metadata, ...labels]) {
     put(attributes, attributes.has(name) ? LABEL_PREFIX + name : name, value);
@@ -175,14 +175,4 @@ function eventOfEntry({ time, line, metadata }: Entry, labels: Labels, { choice,
   if (tenant !== "") put(attributes, "tenant", tenant);
   const event = eventOfAttributes(attributes, choice, { time, ...(document === null && { text: line }) });
   return event.text === "" ? { ...event, text: line } : event;
-}
-
-function documentOf(line: string): object | null {
-  if (!line.startsWith("{") || !line.trimEnd().endsWith("}")) return null;
-  try {
-    const value = parseExactly(line);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }

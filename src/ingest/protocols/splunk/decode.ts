@@ -3,7 +3,7 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes, isStream } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, withoutMark } from "../json.ts";
+import { isObject, objectIn, withoutMark } from "../json.ts";
 import { tagIfCut } from "../line.ts";
 import { beginOf, isBlank, linesOf, type TextLine } from "../lines.ts";
 import { WHOLE_BYTES } from "../long-json.ts";
@@ -88,8 +88,10 @@ function textOfSlice(run: Buffer, { start, end }: Slice): TextLine {
 
 function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
   const attributes: MutableAttributes = new Map();
-  const isText = !isObject(event);
-  const tag = isText ? null : flattenEvent(event, attributes);
+  // Fluentd sends each record as a text of JSON, of which Splunk finds the fields when it searches.
+  const object = typeof event === "string" ? objectIn(event) : isObject(event) ? event : null;
+  const isText = object === null;
+  const tag = isText ? null : flattenEvent(object, attributes);
   if (isObject(envelope["fields"])) flattenInto(attributes, envelope["fields"]);
   for (const name of METADATA) {
     const value = envelope[name];
