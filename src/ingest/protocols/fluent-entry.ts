@@ -48,7 +48,8 @@ export class FluentEntries {
   eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ProducerEvent {
     const attributes: MutableAttributes = new Map(this.#common);
     flattenInto(attributes, plainOf(record) as Members);
-    for (const around of [...membersOfMetadata(metadata), ...this.#group]) {
+    const hasMetadata = Object.keys(metadata).length > 0;
+    for (const around of hasMetadata ? [...membersOfMetadata(metadata), ...this.#group] : this.#group) {
       const more: MutableAttributes = new Map();
       flattenInto(more, around);
       for (const [name, value] of more) put(attributes, name, value);
@@ -62,7 +63,7 @@ function membersOfMetadata({ [OTLP]: otlp, ...others }: Members): readonly Membe
   if (!isObject(otlp)) return [plainOf({ ...others, ...(otlp !== undefined && { otlp }) }) as Members];
   const { attributes, observed_timestamp: observed, timestamp: _, ...fields } = otlp;
   const named = Object.entries(fields).map(([name, value]) => [name, isId(name, value) ? hexOf(value) : value]);
-  const seen = observed === undefined ? {} : { observed_time_ns: String(observed) };
+  const seen = typeof observed === "bigint" ? { observed_time_ns: `${observed}` } : {};
   return [{ ...Object.fromEntries(named), ...seen }, attributes, others].map(plainMembersOf);
 }
 
