@@ -1,3 +1,5 @@
+import { encode, ExtData } from "@msgpack/msgpack";
+
 import { encodePush } from "./protocols/loki-proto.ts";
 import { encodeRequest } from "./protocols/otlp-proto.ts";
 
@@ -85,6 +87,20 @@ const HOOKS: readonly Seed[] = [
   },
 ];
 
+/** A record, an entry with metadata in a group of Fluent Bit, and a list of records. */
+const MESSAGE_PACK = Buffer.concat(
+  [
+    { log: "a", at: { x: [1, null] } },
+    [
+      [new ExtData(0, Buffer.from("ffffffff00000000", "hex")), { schema: "otlp" }],
+      { resource: { attributes: { r: 1 } } },
+    ],
+    [[new ExtData(0, Buffer.from("691ee1200000000f", "hex")), { otlp: { trace_id: Buffer.alloc(16) } }], { log: "b" }],
+    [[new ExtData(0, Buffer.from("fffffffe00000000", "hex")), {}], {}],
+    [{ log: "c" }, [1_763_632_800.5, { log: "d" }]],
+  ].map((value) => encode(value)),
+);
+
 export const SEEDS: readonly Seed[] = [
   ...HOOKS,
   { path: "/lines", type: "text/plain", body: "first\r\nsecond é\n\nthird" },
@@ -93,6 +109,8 @@ export const SEEDS: readonly Seed[] = [
     type: "application/x-ndjson",
     body: '{"time":1700000000123,"level":30,"m":"x","a":{"b":[1,{"c":null}]},"tags":["t"]}\n{"@timestamp":"2026-11-20T10:00:00.1Z"}\nx',
   },
+  { path: "/lines", type: "application/json", body: '{"message":"a","n":1}{"message":"}{"} {"time":1.5}' },
+  { path: "/lines", type: "application/msgpack", body: MESSAGE_PACK },
   { path: "/v1/logs", type: "application/json", body: JSON.stringify(OTLP) },
   { path: "/v1/logs", type: "application/x-ndjson", body: `${JSON.stringify(OTLP)}\n[${JSON.stringify(OTLP)}]` },
   { path: "/v1/logs", type: "application/x-protobuf", body: encodeRequest(OTLP) },
