@@ -74,6 +74,23 @@ export class ClientGone extends LoggiaError {
 }
 
 /**
+ * An append to the bus that missed its deadline. Its records may still become durable, so a retry may store
+ * them twice.
+ */
+export class LateAppend extends LoggiaError {
+  /**
+   * Resolves once the bus makes no further attempt: whether the records are durable, as far as the
+   * bus knows. Never rejects.
+   */
+  readonly isStored: Promise<boolean>;
+
+  constructor(message: string, options: { isStored: Promise<boolean>; cause?: unknown }) {
+    super("bus_unavailable", message, { cause: options.cause });
+    this.isStored = options.isStored;
+  }
+}
+
+/**
  * A setting, port, folder or engine that prevents startup: one line for the operator, exit code 1.
  */
 export class StartError extends Error {

@@ -120,7 +120,8 @@ export type Bus = AsyncDisposable & {
    * Appends records, in order for each key. Resolves once they are durable (fsync, or acks from all
    * in-sync replicas).
    * @throws LoggiaError `bus_unavailable` if the records are not durable within `deadline_ms`
-   *   (from now). They may or may not have been appended.
+   *   (from now). They may or may not have been appended; a {@link LateAppend} tells once it is
+   *   known.
    */
   append(topic: Topic, records: readonly NewRecord[], options?: { deadline_ms?: number }): Promise<void>;
   /**

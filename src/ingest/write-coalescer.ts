@@ -1,9 +1,10 @@
 import { busyPoll } from "../scheduling/busy-poll.ts";
 import type { Bus } from "../bus/bus.ts";
-import { LoggiaError } from "../errors.ts";
+import { LateAppend, LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { EventId, IdSource } from "../events/id.ts";
 import { encodeFields, encodeVisitFields } from "../events/record.ts";
+import { countForAppend } from "./append-size.ts";
 import type { ValidatedEvent } from "./posting/validated-event.ts";
 import { buildRecords, lineOf, sizeOf } from "./posting/lines.ts";
 import type { AcceptedLines, Line } from "./posting/lines.ts";
@@ -51,12 +52,6 @@ const COLLECT_MS = 2;
 /** Concurrent posts from which the thread busy-polls during an append, and for how long at most. */
 const BUSY_POLL_POSTS = 32;
 const BUSY_POLL_MS = 2;
-/**
- * Bounds of one append. They are large enough to be cheap per event, and small enough that
- * concurrent appends never fill the bus's own queue, which would refuse the second one.
- */
-const APPEND_MAX_EVENTS = 2_000;
-const APPEND_MAX_BYTES = 8 * 1024 * 1024;
 /** Time after the append timeout in which an append may still reach the bus, in milliseconds. */
 const LATE_MS = 500;
 
@@ -87,7 +82,17 @@ type QueuedPost = {
   readonly ids: Ids;
   readonly size_bytes: number;
   readonly arrived_ms: number;
+  /** See {@link SubmitOptions}. */
+  readonly awaitsOutcome: boolean;
   readonly callbacks: PostCallbacks;
+};
+
+export type SubmitOptions = {
+  /**
+   * Whether to wait beyond the deadline if the lines may still become durable, for callers that
+   * would retry and so store them twice. Default: false
+   */
+  readonly awaitsOutcome?: boolean;
 };
 
 type QueueTotals = { events: number; size_bytes: number };
@@ -117,7 +122,7 @@ export type WriteCoalescer = {
    * Submits lines that belong together. They share one append and have consecutive ids: it resolves
    * with the first, and `nthId` derives the others.
    */
-  submitLines(log: LogKey, lines: readonly Line[], ids?: Ids): Promise<EventId>;
+  submitLines(log: LogKey, lines: readonly Line[], ids?: Ids, options?: SubmitOptions): Promise<EventId>;
   /** Returns the lowest id that may still reach the bus; null if there is none. */
   firstUnsettled(): EventId | null;
   /** Resolves when the queue is empty and no append is running. */
@@ -217,7 +222,8 @@ export function createWriteCoalescer({
     } catch (error) {
       settlePosts = () => {
         // Promises of posts whose reservation failed are rejected already; this has no effect.
-        for (const { callbacks } of live) callbacks.reject(error);
+        for (const { callbacks, awaitsOutcome } of live)
+          if (!awaitsOutcome || !(error instanceof LateAppend)) callbacks.reject(error);
       };
     }
     for (const { own, lines, size_bytes } of batch) {
@@ -242,10 +248,23 @@ export function createWriteCoalescer({
       if (left_ms <= 0) throw timedOut();
       const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
       onHandedOver();
-      await durable;
+      await durable.catch((error: unknown) => {
+        if (error instanceof LateAppend) void settleLate(accepted, error);
+        throw error;
+      });
     }
     settled();
     return accepted;
+  }
+
+  /** Settles the posts that await the outcome of an append that missed its deadline. */
+  async function settleLate(accepted: readonly Accepted[], error: LateAppend): Promise<void> {
+    const isStored = await error.isStored;
+    for (const { post, first } of accepted) {
+      if (!post.awaitsOutcome) continue;
+      if (isStored) post.callbacks.resolve(first);
+      else post.callbacks.reject(error);
+    }
   }
 
   /** Records new ids as unsettled until the callback is called or they can no longer arrive. */
@@ -306,7 +325,13 @@ export function createWriteCoalescer({
     return Math.max(events / maxQueuedEvents, size_bytes / maxQueuedBytes);
   }
 
-  function enqueue(log: LogKey, lines: readonly Line[], wanted: Ids, callbacks: PostCallbacks): void {
+  function enqueue(
+    log: LogKey,
+    lines: readonly Line[],
+    wanted: Ids,
+    callbacks: PostCallbacks,
+    awaitsOutcome = false,
+  ): void {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
     const person = quotaOwnerOf(log);
     let own = ofPerson.get(person);
@@ -318,12 +343,17 @@ export function createWriteCoalescer({
     }
     addTo(totals, lines.length, size_bytes);
     addTo(own, lines.length, size_bytes);
-    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), callbacks });
+    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), awaitsOutcome, callbacks });
     running ??= run();
   }
 
-  function submitLines(log: LogKey, lines: readonly Line[], wanted = NEW_IDS): Promise<EventId> {
-    return new Promise((resolve, reject) => enqueue(log, lines, wanted, { resolve, reject }));
+  function submitLines(
+    log: LogKey,
+    lines: readonly Line[],
+    wanted = NEW_IDS,
+    { awaitsOutcome = false }: SubmitOptions = {},
+  ): Promise<EventId> {
+    return new Promise((resolve, reject) => enqueue(log, lines, wanted, { resolve, reject }, awaitsOutcome));
   }
 
   return {
@@ -345,18 +375,6 @@ export function createWriteCoalescer({
 function addTo(share: QueueTotals, events: number, size_bytes: number): void {
   share.events += events;
   share.size_bytes += size_bytes;
-}
-
-/** Returns how many queued posts share the next append: at least one, whatever its size. */
-function countForAppend(queue: readonly QueuedPost[]): number {
-  let events = 0;
-  let taken_bytes = 0;
-  for (const [i, { lines, size_bytes }] of queue.entries()) {
-    events += lines.length;
-    taken_bytes += size_bytes;
-    if (i > 0 && (events > APPEND_MAX_EVENTS || taken_bytes > APPEND_MAX_BYTES)) return i;
-  }
-  return queue.length;
 }
 
 function reserveOf({ ids }: QueuedPost): Reserve | null {

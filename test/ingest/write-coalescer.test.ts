@@ -6,11 +6,12 @@ import { pino } from "pino";
 import { busyPolled_ms } from "../../src/scheduling/busy-poll.ts";
 import type { Bus, NewRecord } from "../../src/bus/bus.ts";
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
-import { LoggiaError } from "../../src/errors.ts";
+import { LateAppend, LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource, nthId } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { decodeRecord, encodeFields } from "../../src/events/record.ts";
+import { lineOf } from "../../src/ingest/posting/lines.ts";
 import { createWriteCoalescer } from "../../src/ingest/write-coalescer.ts";
 import type { ValidatedEvent } from "../../src/ingest/posting/validated-event.ts";
 import { eventsOn } from "../support/events-on.ts";
@@ -321,4 +322,28 @@ test("ids are unsettled until the bus has them, and after a failure for as long 
   await t.throwsAsync(lost, { instanceOf: LoggiaError });
   t.not(coalescer.firstUnsettled(), null, "it may still arrive");
   await until(() => coalescer.firstUnsettled() === null, { what: "it cannot arrive any more" });
+});
+
+test("lines that await the outcome of a late append settle by it, all others at once", async (t) => {
+  await using bus = await openBus(t);
+  for (const isStored of [true, false]) {
+    const outcome = Promise.withResolvers<boolean>();
+    const late: Pick<Bus, "append"> = {
+      async append(topic, records) {
+        if (isStored) await bus.append(topic, records);
+        throw new LateAppend("late", { isStored: outcome.promise });
+      },
+    };
+    const coalescer = createWriteCoalescer({ bus: late, ids: createIdSource(), ...BOUNDS });
+    let isSettled = false;
+    const line = lineOf(encodeFields(EVENT));
+    const waiting = coalescer.submitLines(SHOP, [line], undefined, { awaitsOutcome: true });
+    void waiting.catch(() => {}).finally(() => (isSettled = true));
+    await t.throwsAsync(coalescer.submit(SHOP, EVENT), { instanceOf: LateAppend });
+    await coalescer.drain();
+    t.false(isSettled);
+    outcome.resolve(isStored);
+    if (isStored) t.is(await waiting, (await eventsOn(bus))[0]!.id);
+    else await t.throwsAsync(waiting, { instanceOf: LateAppend });
+  }
 });

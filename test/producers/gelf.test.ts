@@ -1,5 +1,6 @@
 import test from "ava";
 import gelf from "gelf-pro";
+import type { Adapter, Logger, Settings } from "gelf-pro";
 
 import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
@@ -9,12 +10,20 @@ const COUNT = 1_000;
 const AT_ONCE = 50;
 const TIME_S = 1_763_632_800;
 
+/** Returns a client with an adapter of its own. All others of the process share one, options included. */
+function clientOf(settings: Partial<Settings>): Logger {
+  const client = Object.create(gelf) as Logger & { adapter: Adapter; readonly config: Settings };
+  client.setConfig(settings);
+  client.adapter = Object.create(client.getAdapter()) as Adapter;
+  client.adapter.setOptions(client.config.adapterOptions);
+  return client;
+}
+
 for (const kind of KINDS) {
   for (const transport of ["udp", "tcp"] as const) {
     test(`${kind}: gelf-pro posts by ${transport.toUpperCase()}`, async (t) => {
       const service = await listeningService(t, { LOGGIA_GELF: `${transport}://127.0.0.1:0/${LOG}` }, kind);
-      const client = Object.create(gelf) as typeof gelf;
-      client.setConfig({
+      const client = clientOf({
         adapterName: transport,
         adapterOptions: {
           host: "127.0.0.1",

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { LoggiaError } from "../../errors.ts";
+import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { NewRecord } from "../bus.ts";
 import { kindOf, reasonOf, refusalOf } from "./client.ts";
 import { backoff_ms, sizeOf } from "../limits.ts";
@@ -16,14 +16,16 @@ export class Append {
   /** Kafka's own message for that reason, which callers may see. */
   refusal: string | null = null;
   settled = false;
+  readonly #outcome = Promise.withResolvers<boolean>();
 
   constructor(records: number, deadline_ms: number, resolve: () => void, reject: (error: LoggiaError) => void) {
     this.#remaining = records;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => {
-      this.fail(
-        new LoggiaError("bus_unavailable", this.#timeoutMessage(Math.round(deadline_ms)), {
+      this.#fail(
+        new LateAppend(this.#timeoutMessage(Math.round(deadline_ms)), {
+          isStored: this.#outcome.promise,
           cause: new Error(this.reason),
         }),
       );
@@ -38,13 +40,25 @@ export class Append {
 
   recordDone(): void {
     this.#remaining -= 1;
+    if (this.#remaining === 0) this.#outcome.resolve(true);
     if (this.#remaining > 0 || this.settled) return;
     this.settled = true;
     clearTimeout(this.#timer);
     this.#resolve();
   }
 
+  /** Called when one of its records will not be sent again. */
   fail(error: LoggiaError): void {
+    this.#outcome.resolve(false);
+    this.#fail(error);
+  }
+
+  /** Called when one of its records will not be sent again, after the deadline. */
+  abandon(): void {
+    this.#outcome.resolve(false);
+  }
+
+  #fail(error: LoggiaError): void {
     if (this.settled) return;
     this.settled = true;
     clearTimeout(this.#timer);
@@ -115,6 +129,7 @@ export class PartitionQueue {
     let size_bytes = 0;
     for (const item of this.#queue) {
       if (item.append.settled) {
+        item.append.abandon();
         timedOut.push(item);
         continue;
       }
@@ -150,6 +165,7 @@ export class PartitionQueue {
         await pause(backoff_ms(failures), this.#options.closing);
       }
     }
+    for (const { append } of items) append.abandon();
     this.#options.released(items);
     this.isBusy = false;
   }

@@ -10,6 +10,8 @@ import { turn } from "../wait.ts";
 const COMMIT_RECORDS = 5000;
 const COMMIT_BYTES = 8 * 1024 * 1024;
 
+const NOT_STORED = Promise.resolve(false);
+
 /** A request for the next commit: appends or acknowledgements, never both. */
 export type CommitRequest = Commit & {
   readonly records: number;
@@ -63,19 +65,20 @@ export class GroupCommit {
   add(request: CommitRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       const { deadline_ms } = request;
-      const timer =
-        deadline_ms === Infinity
-          ? null
-          : setTimeout(() => reject(deadlineError()), Math.max(0, deadline_ms - performance.now()));
+      const outcome = Promise.withResolvers<boolean>();
+      const fail = (): void => reject(deadlineError(outcome.promise));
+      const timer = deadline_ms === Infinity ? null : setTimeout(fail, Math.max(0, deadline_ms - performance.now()));
       this.#pending.push({
         ...request,
         done() {
           if (timer !== null) clearTimeout(timer);
           request.done();
+          outcome.resolve(true);
           resolve();
         },
         failed(error) {
           if (timer !== null) clearTimeout(timer);
+          outcome.resolve(false);
           reject(error);
         },
       });
@@ -95,7 +98,7 @@ export class GroupCommit {
   async #commit(): Promise<void> {
     const now_ms = performance.now();
     const group = this.#takeGroup();
-    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(deadlineError());
+    for (const pending of group) if (pending.deadline_ms <= now_ms) pending.failed(deadlineError(NOT_STORED));
     await this.#write(group.filter(({ deadline_ms }) => deadline_ms > now_ms));
   }
 

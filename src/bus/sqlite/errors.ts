@@ -1,4 +1,4 @@
-import { LoggiaError } from "../../errors.ts";
+import { LateAppend, LoggiaError } from "../../errors.ts";
 
 /** SQLite's primary result codes that this adapter handles. */
 export const SQLITE = {
@@ -59,7 +59,7 @@ export function toBusError(error: unknown): LoggiaError {
   });
 }
 
-/** The error for an append that missed its deadline. */
-export function deadlineError(): LoggiaError {
-  return new LoggiaError("bus_unavailable", "The bus did not store this before its deadline");
+/** The error for an append that missed its deadline. @param isStored see {@link LateAppend} */
+export function deadlineError(isStored: Promise<boolean>): LateAppend {
+  return new LateAppend("The bus did not store this before its deadline", { isStored });
 }

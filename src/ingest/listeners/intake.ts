@@ -17,6 +17,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
 /** Line limit of one append. It lets the appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
 const PAUSE_MS = 50;
+const AWAITS_OUTCOME = Object.freeze({ awaitsOutcome: true });
 
 /**
  * Stores the events of one connection for one log, in order and with one append at a time. Failed
@@ -101,7 +102,7 @@ export class Intake {
   /** Returns false if the service stops before the bus has stored the lines. */
   async #store(lines: readonly Line[]): Promise<boolean> {
     const { coalescer, log } = this.#context;
-    const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines), {
+    const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines, undefined, AWAITS_OUTCOME), {
       context: this.#context,
       person: this.#person,
       what: "events of a listener",

@@ -34,6 +34,8 @@ export type Producer = {
   readonly tags: readonly string[];
   /** The request's Idempotency-Key, with a hash of the request; null if it has no key. */
   readonly repeat: { readonly key: string; readonly hash: string } | null;
+  /** Whether a late append is awaited, as the caller would retry. Default: false */
+  readonly awaitsOutcome?: boolean;
 };
 
 /** Result of a request, and the number of events of which something was cut. */
@@ -216,7 +218,7 @@ async function appendLines(producer: Producer, chunk: Chunk, n: number, options:
  * again.
  */
 async function appendOnce(
-  { log, apiKey, repeat }: Producer,
+  { log, apiKey, repeat, awaitsOutcome = false }: Producer,
   { lines, names }: Chunk,
   n: number,
   { coalescer, idempotency, clock }: StoreOptions,
@@ -225,7 +227,7 @@ async function appendOnce(
   const append: Append = (ids) => coalescer.submitLines(log, lines, ids);
   if (repeat !== null)
     return (await idempotency.post({ ...keyed, key: `${repeat.key} ${n}`, hash: repeat.hash }, append)).first;
-  if (names.length < lines.length) return await coalescer.submitLines(log, lines);
+  if (names.length < lines.length) return await coalescer.submitLines(log, lines, undefined, { awaitsOutcome });
   const hash = nameOfAll(names);
   return (await idempotency.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Bus } from "../../../src/bus/bus.ts";
 import { openKafkaBus, type KafkaBusOptions } from "../../../src/bus/kafka/kafka.ts";
-import { LoggiaError, StartError } from "../../../src/errors.ts";
+import { LateAppend, LoggiaError, StartError } from "../../../src/errors.ts";
 import { behind, collect, record, texts } from "../../contract/bus.ts";
 import { kafkaBrokers, realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
@@ -90,7 +90,7 @@ if (realEngines) {
     proxy.stall();
     const started = performance.now();
     const error = await t.throwsAsync(bus.append("events", [record("k", "2")], { deadline_ms: 500 }), {
-      instanceOf: LoggiaError,
+      instanceOf: LateAppend,
     });
     const took_ms = performance.now() - started;
     t.is(error.code, "bus_unavailable");
@@ -104,6 +104,7 @@ if (realEngines) {
     // The second append may have been stored or not, and a retry may have stored a record twice;
     // the order holds.
     const seen = [...new Set(texts(records))];
+    if (await error.isStored) t.true(seen.includes("2"));
     t.deepEqual(
       seen.filter((text) => text !== "2"),
       ["1", "3", "4"],
@@ -120,7 +121,7 @@ if (realEngines) {
     proxy.cut();
     const started = performance.now();
     const error = await t.throwsAsync(bus.append("events", [record("k", "lost")], { deadline_ms: 1500 }), {
-      instanceOf: LoggiaError,
+      instanceOf: LateAppend,
     });
     t.is(error.code, "bus_unavailable");
     t.true(performance.now() - started < 4000);
@@ -135,6 +136,7 @@ if (realEngines) {
     await until(() => texts(records).includes("2"), { what: "the record appended in between" });
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
     await bus.ping();
+    t.is(await error.isStored, texts(records).includes("lost"));
   });
 
   test("connections that carry no data are closed and reopened", async (t) => {

@@ -10,7 +10,7 @@ import type { BusRecord } from "../../../src/bus/bus.ts";
 import { openBusFile } from "../../../src/bus/sqlite/file.ts";
 import { openFailureReason } from "../../../src/bus/sqlite/errors.ts";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
-import { LoggiaError, StartError } from "../../../src/errors.ts";
+import { LateAppend, LoggiaError, StartError } from "../../../src/errors.ts";
 import { behind, collect, record, texts } from "../../contract/bus.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
@@ -221,7 +221,29 @@ test("an append whose deadline has passed before its turn is not stored", async 
     instanceOf: LoggiaError,
   });
   t.is(error.code, "bus_unavailable");
+  t.true(error instanceof LateAppend && !(await error.isStored));
   t.is(await behind(bus, "g"), 0);
+});
+
+test("an append whose deadline passes during its commit says later whether it is stored", async (t) => {
+  await using bus = await openSqliteBus({ file: busFile(t), log });
+  const large = [record("k", "x".repeat(8_000_000))];
+  let stored = 0;
+  const late = await until(
+    async () => {
+      const began_ms = performance.now();
+      await bus.append("events", large);
+      const deadline_ms = (performance.now() - began_ms) / 2;
+      stored += 1;
+      const error = await bus.append("events", large, { deadline_ms }).catch((thrown: unknown) => thrown);
+      if (!(error instanceof LateAppend)) stored += 1;
+      // Otherwise the deadline passed before the turn of the append.
+      return error instanceof LateAppend && (await error.isStored) ? error : null;
+    },
+    { what: "a deadline during a commit" },
+  );
+  t.is(late.code, "bus_unavailable");
+  t.is(await behind(bus, "g"), stored + 1);
 });
 
 test("appends made during a commit are stored after it, in order", async (t) => {

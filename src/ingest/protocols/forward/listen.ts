@@ -244,7 +244,7 @@ class ForwardStream implements Stream {
   /** Retries until a message is stored, then acknowledges it. */
   async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
     const { route, socket, tally } = this.#connection;
-    const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null };
+    const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null, awaitsOutcome: true };
     let faults = 0;
     const begin = (): Reading => {
       faults = 0;
