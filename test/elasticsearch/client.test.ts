@@ -47,7 +47,8 @@ test("many requests share one time limit, and clean-up requests after it are sti
   const asked: string[] = [];
   const server = createServer((request, response) => {
     request.resume();
-    asked.push(request.method ?? "");
+    // A probe of a node that is slow on a busy machine is not a request of the work.
+    if (request.method !== "HEAD") asked.push(request.method ?? "");
     const answer = () =>
       response.writeHead(200, { "content-type": "application/json", "x-elastic-product": "Elasticsearch" }).end("{}");
     setTimeout(answer, 100);
