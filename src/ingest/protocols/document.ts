@@ -13,11 +13,14 @@ import { timeOf } from "./times.ts";
 
 /** Names that producers use for a field, most specific first. */
 const NAMES = {
-  text: "message msg log text body body.text Body short_message _msg MESSAGE @message Message RenderedMessage @m event",
+  text:
+    "message msg log text body body.text Body short_message _msg MESSAGE @message Message RenderedMessage @m event " +
+    "message.message message.msg message.text",
   time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t",
   severity:
-    "log.level level severity loglevel log_level lvl levelname severity_text SeverityText otel.log.severity.text " +
-    "detected_level Level LogLevel @l severity_number SeverityNumber otel.log.severity.number",
+    // A word says more than a number, of which there are several scales.
+    "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText otel.log.severity.text " +
+    "detected_level Level LogLevel @l level.levelStr level.label level.name severity_number SeverityNumber otel.log.severity.number",
   source:
     "service.name service_name service app application appname app_name " +
     "program process.name ident syslog_identifier " +
@@ -85,8 +88,8 @@ export function eventOfAttributes(
       context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
     severity: context.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
     source:
-      textOf(attributes, firstText(attributes, choice.source)) || context.source || textOf(attributes, found.source),
-    user: textOf(attributes, found.user),
+      textOf(attributes, firstText(attributes, choice.source)) || context.source || nameOf(attributes, found.source),
+    user: nameOf(attributes, found.user),
     link: textOf(attributes, found.link),
     geo: geoAmong(attributes, found),
     tags: context.tags === undefined ? tags : [...context.tags, ...tags],
@@ -179,6 +182,27 @@ function valueOf(attributes: MutableAttributes, name: string | undefined): unkno
 function textOf(attributes: MutableAttributes, name: string | undefined): string {
   const value = valueOf(attributes, name);
   return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+
+/** Members that name an object, such as a user. */
+const NAMING = ["name", "id", "email", "username"];
+
+/**
+ * Returns the text of an attribute, or the name in it: clients whose protocol has no objects send
+ * them as JSON, such as `{"name":"ann","id":7}`.
+ */
+function nameOf(attributes: MutableAttributes, name: string | undefined): string {
+  const text = textOf(attributes, name);
+  if (!text.startsWith("{")) return text;
+  try {
+    const members = new Map(Object.entries(JSON.parse(text) as object));
+    return textOf(
+      members,
+      NAMING.find((member) => isLike("source", members.get(member))),
+    );
+  } catch {
+    return text;
+  }
 }
 
 function takeText(attributes: MutableAttributes, name: string | undefined): string {
