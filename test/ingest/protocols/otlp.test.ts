@@ -362,3 +362,15 @@ test("messages that are truncated, nested endlessly or give wrong lengths are re
   const json = Buffer.from(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":${deep}}]}]}]}`);
   t.is([...decodeJson(json, NO_CHOICE)].length, 1);
 });
+
+test("bytes that old encoders write as an object in JSON are kept", (t) => {
+  const bytesOf = (bytesValue: unknown) => {
+    const logRecords = [{ body: text("x"), attributes: [{ key: "raw", value: { bytesValue } }] }];
+    const body = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] }));
+    const [event] = [...decodeJson(body, NO_CHOICE)] as readonly ProducerEvent[];
+    return event?.attributes.get("raw");
+  };
+  t.is(bytesOf({ 0: 1, 1: 2, 2: 255 }), "AQL/");
+  t.is(bytesOf({ type: "Buffer", data: [1, 2, 255] }), "AQL/");
+  t.is(bytesOf("AQL/"), "AQL/");
+});

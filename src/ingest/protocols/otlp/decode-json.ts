@@ -226,7 +226,7 @@ function valueOf(given: unknown, depth: number): unknown {
   const number = of("doubleValue", "double_value");
   if (number !== undefined) return doubleOf(number);
   const bytes = of("bytesValue", "bytes_value");
-  if (bytes !== undefined) return textOf(bytes);
+  if (bytes !== undefined) return bytesOf(bytes);
   const list = of("arrayValue", "array_value");
   if (list !== undefined) return depth < MAX_DEPTH ? valuesOf(list).map((one) => valueOf(one, depth + 1)) : TOO_DEEP;
   const pairs = of("kvlistValue", "kvlist_value");
@@ -264,6 +264,13 @@ function doubleOf(value: unknown): number | string | null {
   if (typeof value !== "string" || value.trim() === "") return null;
   const number = Number(value);
   return Number.isFinite(number) ? number : NOT_FINITE.has(value) ? value : null;
+}
+
+/** Returns bytes in base64. Old encoders for JavaScript write an object with a member per byte. */
+function bytesOf(value: unknown): string {
+  if (!isObject(value)) return textOf(value);
+  const bytes = Array.isArray(value["data"]) ? value["data"] : Object.values(value);
+  return Buffer.from(bytes.filter((byte) => typeof byte === "number")).toString("base64");
 }
 
 function textOf(value: unknown): string {
