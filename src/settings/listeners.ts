@@ -30,6 +30,8 @@ export type RouteSettings = {
   readonly zone: Zone;
   /** Year of times without one; null: the latest year in which the time is not in the future. */
   readonly year: number | null;
+  /** Whether messages that are JSON objects are mapped by the names of their fields. */
+  readonly json: boolean;
   /** Secret that both sides of a connection must know. */
   readonly sharedKey: string | null;
 };
@@ -37,7 +39,7 @@ export type RouteSettings = {
 /** Syntax of the addresses of a setting. */
 type SocketKind = {
   readonly transports: readonly Transport[];
-  readonly parameters: readonly ("zone" | "year" | "shared_key")[];
+  readonly parameters: readonly ("zone" | "year" | "json" | "shared_key")[];
   /** Whether events can contain a key, so that an address needs no log. */
   readonly keyed: boolean;
   readonly example: string;
@@ -54,7 +56,7 @@ export type ListenerSettings = {
 
 const SYSLOG: SocketKind = {
   transports: ["tcp", "udp"],
-  parameters: ["zone", "year"],
+  parameters: ["zone", "year", "json"],
   keyed: true,
   example: "tcp://127.0.0.1:514/log",
 };
@@ -134,6 +136,7 @@ function readRoute(
     tags: splitTags(query.getAll("tags").join(" ")),
     zone: readZone(name, entry, query.get("zone")),
     year: readYear(name, entry, query.get("year")),
+    json: readSwitch(name, entry, query.get("json")),
     sharedKey: readSharedKey(name, entry, query.get("shared_key")),
   };
 }
@@ -167,6 +170,11 @@ function readYear(name: SettingName, entry: string, year: string | null): number
   if (year === null) return null;
   if (!/^(?:19|20|21)\d\d$/.test(year)) throw wrongEntry(name, entry, "a year such as year=2026");
   return Number(year);
+}
+
+function readSwitch(name: SettingName, entry: string, value: string | null): boolean {
+  if (value !== null && value !== "on" && value !== "off") throw wrongEntry(name, entry, "json=on or json=off");
+  return value === "on";
 }
 
 const SHARED_KEY_MIN = 8;

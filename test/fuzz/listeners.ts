@@ -104,7 +104,7 @@ const UNCOUNTED = { add() {}, connections: 0, watchSystemDrops() {} };
 
 function* readSyslog(pieces: readonly Buffer[]): Generator<ProducerEvent> {
   const frames = new Frames({ most_bytes: MOST_BYTES, nulOnly: false, counted: true });
-  const decoder = new SyslogDecoder({ zone: UTC, year: null });
+  const decoder = new SyslogDecoder({ zone: UTC, year: null, json: true });
   for (const piece of pieces) {
     for (const { bytes, isCut } of frames.push(piece)) yield decoder.read(bytes, isCut, NOW_MS).event;
   }

@@ -67,6 +67,14 @@ export async function contextOf(
 
 /** Returns a socket whose senders all post to the first log. */
 export function socketFor(transport: Transport, route: Partial<RouteSettings> = {}): SocketSettings {
-  const all: RouteSettings = { log: parseLogKey(LOG), from: null, tags: [], zone: UTC, year: null, sharedKey: null };
+  const all: RouteSettings = {
+    log: parseLogKey(LOG),
+    from: null,
+    tags: [],
+    zone: UTC,
+    year: null,
+    json: false,
+    sharedKey: null,
+  };
   return { host: "127.0.0.1", port: 0, transport, routes: [{ ...all, ...route }] };
 }

@@ -6,7 +6,7 @@ import { parseZone, UTC } from "../../../src/query/zone.ts";
 const NOW_MS = Date.UTC(2026, 10, 26, 12);
 
 function read(line: string | Buffer, options: Partial<ConstructorParameters<typeof SyslogDecoder>[0]> = {}) {
-  const decoder = new SyslogDecoder({ zone: UTC, year: null, ...options });
+  const decoder = new SyslogDecoder({ zone: UTC, year: null, json: false, ...options });
   const { event, secret } = decoder.read(Buffer.from(line as string), false, NOW_MS);
   const { attributes, time, ...rest } = event;
   const created = time === null ? null : new Date(time.ms).toISOString();
@@ -77,7 +77,7 @@ test("a time without a year is in the last year that is not ahead, or in the con
   t.is(read("<1>Nov 27 11:00:00 h a: x").created, "2026-11-27T11:00:00.000Z", "a clock may be ahead");
   t.is(read("<1>Nov 28 00:00:00 h a: x").created, "2025-11-28T00:00:00.000Z");
   t.is(read("<1>Jan  1 00:00:00 h a: x").created, "2026-01-01T00:00:00.000Z");
-  const decoder = new SyslogDecoder({ zone: UTC, year: null });
+  const decoder = new SyslogDecoder({ zone: UTC, year: null, json: false });
   const at = (line: string, now: string) =>
     new Date(decoder.read(Buffer.from(line), false, Date.parse(now)).event.time!.ms).toISOString();
   t.is(at("<1>Dec 31 23:59:59 h a: x", "2027-01-01T00:00:05Z"), "2026-12-31T23:59:59.000Z");
@@ -123,4 +123,31 @@ test("a key in structured data is returned and is not an attribute", (t) => {
   ]);
   t.is(read('<13>1 - h a - - [loggia apikey="k"] x').secret, "k");
   t.is(read('<13>1 - h a - - [loggia2 apikey="k"] x').secret, null);
+});
+
+test("with json=on the fields of a message that is JSON take precedence over its header", (t) => {
+  const json =
+    '{"level":10,"time":1795698170449,"name":"shop","hostname":"vm","user":{"name":"ann"},"msg":"Order 17","n":5}';
+  for (const line of [
+    `<135>1 2026-11-26T12:00:00Z box app 7 - - ${json}`,
+    `<135>Nov 26 12:00:00 box app[7]: @cee: ${json}`,
+  ]) {
+    const event = read(line, { json: true });
+    t.like(event, { text: "Order 17", severity: "trace", source: "app", user: "ann" });
+    t.is(event.created, "2026-11-26T13:02:50.449Z");
+    const { n, hostname, facility, severity, proc_id } = event.attributes;
+    t.deepEqual(
+      { n, hostname, facility, severity, proc_id },
+      { n: 5, hostname: "vm", facility: "local0", severity: "debug", proc_id: 7 },
+    );
+  }
+  t.like(read('{"message":"a line without header","service":"till","level":"warn"}', { json: true }), {
+    text: "a line without header",
+    source: "till",
+    severity: "warn",
+  });
+  t.like(read('<11>{"n":5}', { json: true }), { text: '{"n":5}', severity: "error", attributes: { n: 5 } });
+  for (const text of ['{"n":5', "{n}", "[5]", '@cee: {"n":5'])
+    t.like(read(`<11>Nov 26 12:00:00 box app: ${text}`, { json: true }), { text, source: "app" });
+  t.is(read(`<11>Nov 26 12:00:00 box app: ${json}`).text, json, "off unless set");
 });

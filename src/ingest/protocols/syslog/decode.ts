@@ -1,8 +1,11 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Zone } from "../../../query/zone.ts";
+import type { FieldChoice } from "../choice.ts";
+import { eventOfDocument } from "../document.ts";
 import { put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
+import { isObject, parseExactly } from "../json.ts";
 import { CUT_TAG } from "../line.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { severityOfSyslog } from "../severity.ts";
@@ -14,6 +17,8 @@ export type SyslogOptions = {
   readonly zone: Zone;
   /** Year of times without one; null: the latest year that does not put the time in the future. */
   readonly year: number | null;
+  /** Whether messages that are JSON objects are mapped by the names of their fields. */
+  readonly json: boolean;
 };
 
 /** A message as an event, and the API key in its structured data, if any. */
@@ -45,9 +50,11 @@ type Header = {
  */
 export class SyslogDecoder {
   readonly #times: BsdTimes;
+  readonly #json: boolean;
 
-  constructor({ zone, year }: SyslogOptions) {
+  constructor({ zone, year, json }: SyslogOptions) {
     this.#times = new BsdTimes(zone, year);
+    this.#json = json;
   }
 
   /**
@@ -55,6 +62,11 @@ export class SyslogDecoder {
    * @param isCut whether the message was truncated
    */
   read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
+    const message = this.#read(bytes, isCut, now_ms);
+    return this.#json ? { ...message, event: withFields(message.event) } : message;
+  }
+
+  #read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
     const line = textOf(bytes);
     const [head = "", digits] = PRIORITY.exec(line) ?? [];
     const priority = digits === undefined ? -1 : Number(digits);
@@ -133,6 +145,39 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
     message: valueOf(line.slice(process_end + 1, message_end)),
     text: line.slice(end + 1),
   };
+}
+
+/** Matches JSON as loggers send it, with or without the cookie that announces it. */
+const JSON_OBJECT = /^(?:@cee:\s*)?(?<json>\{.*\})\s*$/s;
+const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
+
+/** Maps the fields of a message that is a JSON object. They take precedence over the header. */
+function withFields(event: ProducerEvent): ProducerEvent {
+  const json = JSON_OBJECT.exec(event.text)?.groups?.["json"];
+  const document = json === undefined ? null : objectOf(json);
+  if (document === null) return event;
+  const { source, severity, time, tags } = event;
+  const read = eventOfDocument(document, USUAL);
+  const attributes = new Map(read.attributes);
+  for (const [name, value] of event.attributes) put(attributes, name, value);
+  return {
+    ...read,
+    text: read.text === "" ? event.text : read.text,
+    source: read.source === "" || read.source === document["hostname"] ? source || read.source : read.source,
+    severity: read.severity ?? severity,
+    time: read.time ?? time,
+    tags: [...tags, ...read.tags],
+    attributes,
+  };
+}
+
+function objectOf(json: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value = parseExactly(json);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function valueOf(field: string): string {
