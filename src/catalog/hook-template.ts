@@ -37,8 +37,8 @@ const MAX_TAGS = 20;
 const MAX_PATHS = 100;
 const MAX_STEPS = 16;
 const KNOWN: ReadonlySet<string> = new Set([...TEMPLATE_FIELDS, "tags", "each"]);
-/** Headers that may hold a secret must not get into an event. */
-const SECRET_HEADER = /auth|cookie|key|token|secret|signature|password/i;
+/** Headers that may hold a secret must not get into an event. Bitbucket's X-Event-Key holds none. */
+const SECRET_HEADER = /auth|cookie|(?<!event-|idempotency-)key|token|secret|signature|password/i;
 const STEP = /^(?:"(?<quoted>[^"]{1,200})"|(?<bare>[^\s."|{}]{1,200}))/;
 
 /**

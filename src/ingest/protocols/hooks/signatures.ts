@@ -16,7 +16,8 @@ const MAX_SIGNATURES = 16;
 const STANDARD_PREFIXES = ["webhook", "svix"] as const;
 
 const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]>> = {
-  github: ["x-hub-signature-256"],
+  // Others than GitHub, which sends SHA-1 there, name the algorithm in the older header.
+  github: ["x-hub-signature-256", "x-hub-signature"],
   standard: STANDARD_PREFIXES.map((prefix) => `${prefix}-signature`),
   sentry: ["sentry-hook-signature"],
   grafana: ["x-grafana-alerting-signature"],
