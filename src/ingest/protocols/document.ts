@@ -27,7 +27,7 @@ const NAMES = {
     "container.name kubernetes.container.name container_name container job source " +
     "host.name hostname host source_host instance",
   user: "user.name user.id user.email enduser.id user username usr.name usr.id",
-  link: "url.full http.url link",
+  link: "url.full http.url view.url link",
   latitude: "geo.location.lat client.geo.location.lat source.geo.location.lat",
   longitude: "geo.location.lon client.geo.location.lon source.geo.location.lon",
   ip: "client.ip client.address source.ip",

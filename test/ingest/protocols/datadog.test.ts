@@ -162,3 +162,28 @@ test("a probe is answered and stores nothing; a malformed log is refused", async
   t.is((await send(service, PATH, '{"message":"only"}', { headers: HEADERS })).status, 202);
   t.is((await eventsOf(service, 1)).length, 1);
 });
+
+test("lines of JSON that browsers label as text are logs of their own", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const log = (n: number) => ({
+    message: `clicked ${n}`,
+    status: "error",
+    service: "web",
+    date: 1_700_000_000_123,
+    ddtags: "env:prod,plain",
+    usr: { id: "7", name: "ann" },
+    view: { url: "https://shop.example.org/cart" },
+  });
+  const body = [1, 2].map((n) => JSON.stringify(log(n))).join("\n");
+  // Browsers send their key as a parameter, because sendBeacon sets no headers.
+  const path = `${PATH}?ddsource=browser&dd-api-key=${KEY}&dd-evp-origin=browser`;
+  const headers = { "Content-Type": "text/plain;charset=UTF-8", apikey: "" };
+  t.is((await send(service, path, body, { headers })).status, 202);
+  const events = await eventsOf(service, 2);
+  t.deepEqual(events.map(({ text }) => text).toSorted(), ["clicked 1", "clicked 2"]);
+  for (const event of events) {
+    t.like(event, { source: "web", user: "ann", link: "https://shop.example.org/cart", tags: ["error", "plain"] });
+    t.regex(event.created, /1700000000123/);
+    t.like(event.attributes, { env: "prod", ddsource: "browser" });
+  }
+});

@@ -33,7 +33,7 @@ export function* decodeLogs(given: Buffer, query: Query, choice: FieldChoice): G
   }
 }
 
-/** Decodes a body of plain text, one log per line. Some clients label JSON as text. */
+/** Decodes a body of plain text, one log per line. Browsers label JSON lines as text. */
 export function* decodeText(body: Buffer, query: Query, choice: FieldChoice): Generator<ReadEvent> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);
   const posted = body.length > WHOLE_BYTES || !/^\s*[[{]/.test(begin) ? null : only(withoutMark(body));
@@ -44,7 +44,9 @@ export function* decodeText(body: Buffer, query: Query, choice: FieldChoice): Ge
       continue;
     }
     const isCut = typeof line !== "string";
-    yield tagIfCut(isCut, eventOf({ message: isCut ? beginOf(line) : line }, query, choice));
+    const log = isCut ? null : documentOf(line);
+    if (log !== null) yield* logOf(log, query, choice);
+    else yield tagIfCut(isCut, eventOf({ message: isCut ? beginOf(line) : line }, query, choice));
   }
 }
 
