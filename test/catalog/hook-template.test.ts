@@ -36,7 +36,7 @@ test("the templates of the manual are valid", (t) => {
   const found = [...page.matchAll(/```json\n(.*?)```|--template '(.*?)'/gs)].map(
     ([, block, given]) => block ?? given ?? "",
   );
-  t.is(found.length, 2);
+  t.is(found.length, 4);
   for (const source of found) t.notThrows(() => parseTemplate(JSON.parse(source) as TemplateSource), source);
 });
 
