@@ -397,3 +397,16 @@ test("an index exists, and is created without any effect, as Logstash and client
     t.is((await send(service, path, null, { method: "HEAD" })).status, 404, path);
   }
 });
+
+test("members beside an action are ignored, as winston-elasticsearch sends them", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const body = lines({ index: { _index: "logs", pipeline: null }, attempts: 0 }, { message: "one", severity: "warn" });
+  const { status, answer } = await bulk(service, body);
+  t.is(status, 200);
+  t.deepEqual(statuses(answer), [["index", 201]]);
+  t.is((await bulk(service, lines({ index: {}, create: {} }, { message: "two" }))).status, 400);
+  t.deepEqual(
+    (await eventsOf(service, 1)).map(({ text, tags }) => [text, ...tags]),
+    [["one", "warn"]],
+  );
+});

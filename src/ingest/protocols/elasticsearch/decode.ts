@@ -117,8 +117,8 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
   } catch (error) {
     throw malformed(number, (error as Error).message);
   }
-  const [name, ...more] = isObject(value) ? Object.keys(value) : [];
-  const operation = OPERATIONS.find((known) => known === name);
+  // Elasticsearch 8 ignores other members: winston-elasticsearch adds a count of its attempts.
+  const [operation, ...more] = isObject(value) ? OPERATIONS.filter((known) => Object.hasOwn(value, known)) : [];
   const given = operation === undefined ? null : (value as Record<string, unknown>)[operation];
   if (operation === undefined || more.length > 0 || !isObject(given)) {
     throw malformed(number, "one of index, create, update and delete with an object is expected");
