@@ -268,7 +268,7 @@ test("sockets of one address are merged, and a shared key is never shown", (t) =
   );
   t.is(listeners.forward[0]!.routes[0]!.sharedKey, "a-shared-secret");
   t.like(listeners.otlp[0], { host: "127.0.0.1", port: 4317, transport: "tcp" });
-  t.deepEqual(readSettings({}).listeners, { syslog: [], gelf: [], forward: [], otlp: [] });
+  t.deepEqual(readSettings({}).listeners, { syslog: [], gelf: [], forward: [], lines: [], otlp: [] });
   for (const value of [
     "tcp://127.0.0.1:24224?shared_key=a-shared-secret",
     "udp://x:1/shop?shared_key=a-shared-secret",

@@ -50,6 +50,8 @@ export type ListenerSettings = {
   readonly syslog: readonly SocketSettings[];
   readonly gelf: readonly SocketSettings[];
   readonly forward: readonly SocketSettings[];
+  /** Lines of JSON or plain text. */
+  readonly lines: readonly SocketSettings[];
   /** Over gRPC; the keys of requests select the log. */
   readonly otlp: readonly SocketSettings[];
 };
@@ -75,12 +77,20 @@ const FORWARD: SocketKind = {
   example: "tcp://127.0.0.1:24224/log",
 };
 
+const LINES: SocketKind = {
+  transports: ["tcp", "udp"],
+  parameters: [],
+  keyed: false,
+  example: "tcp://127.0.0.1:5000/log",
+};
+
 /** @throws StartError */
 export function readListeners(get: (name: SettingName) => string): ListenerSettings {
   return {
     syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG),
     gelf: readSockets("LOGGIA_GELF", get("LOGGIA_GELF"), GELF),
     forward: readSockets("LOGGIA_FORWARD", get("LOGGIA_FORWARD"), FORWARD),
+    lines: readSockets("LOGGIA_LINES", get("LOGGIA_LINES"), LINES),
     otlp: readGrpc(get("LOGGIA_OTLP_GRPC")),
   };
 }

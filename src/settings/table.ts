@@ -20,6 +20,7 @@ export const SETTINGS = [
   { name: "LOGGIA_SYSLOG", standard: "", help: "syslog: tcp://host:port/log, udp://…, several with commas (docs/producers/syslog.md)" },
   { name: "LOGGIA_GELF", standard: "", help: "GELF: udp://host:port/log, tcp://…, several with commas (docs/producers/gelf.md)" },
   { name: "LOGGIA_FORWARD", standard: "", help: "Fluent forward: tcp://host:port/log, several with commas (docs/producers/forward.md)", secret: true },
+  { name: "LOGGIA_LINES", standard: "", help: "lines: tcp://host:port/log, udp://…, several with commas (docs/producers/lines.md)" },
   { name: "LOGGIA_OTLP_GRPC", standard: "", help: "address for OTLP logs over gRPC, host:port, usually port 4317 (docs/producers/otlp.md)" },
   { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },

@@ -8,6 +8,7 @@ import type { ConnectionLimits } from "../http/listen.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
 import { listenForForward } from "../ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
+import { listenForLines } from "../ingest/protocols/lines/listen.ts";
 import { listenForGrpc } from "../ingest/protocols/otlp/grpc.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
 import { BodyMemory } from "../ingest/protocols/body-memory.ts";
@@ -46,6 +47,7 @@ const PROTOCOLS = {
   syslog: { setting: "LOGGIA_SYSLOG", listen: listenForSyslog },
   gelf: { setting: "LOGGIA_GELF", listen: listenForGelf },
   forward: { setting: "LOGGIA_FORWARD", listen: listenForForward },
+  lines: { setting: "LOGGIA_LINES", listen: listenForLines },
   otlp: { setting: "LOGGIA_OTLP_GRPC", listen: listenForGrpc },
 } as const satisfies Record<keyof ListenerSettings, { setting: SettingName; listen: Listen }>;
 

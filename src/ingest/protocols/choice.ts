@@ -12,6 +12,9 @@ export type FieldChoice = {
   readonly tags: readonly string[];
 };
 
+/** No choice: each field is the usual one of the protocol. */
+export const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
+
 const LONGEST = 1_000;
 
 /**

@@ -1,5 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
-import type { FieldChoice } from "../choice.ts";
+import { USUAL } from "../choice.ts";
 import { eventOfText } from "../document.ts";
 import { FluentEntries } from "../fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../msgpack.ts";
@@ -21,7 +21,6 @@ export type ForwardMessage = {
   readonly isLogs: boolean;
 };
 
-const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
 const KEPT_BYTES = 64 * 1024;
 
 /**

@@ -12,7 +12,7 @@ import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { DatagramReader } from "../../listeners/udp.ts";
-import type { FieldChoice } from "../choice.ts";
+import { USUAL } from "../choice.ts";
 import { eventOfText } from "../document.ts";
 import { decompress, encodingOfContent } from "../inflate.ts";
 import { CUT_TAG } from "../line.ts";
@@ -27,7 +27,6 @@ const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: true, counted
 const INFLATED_BYTES = 2 * 1024 * 1024;
 const KEPT_BYTES = 64 * 1024;
 const NAMES = Object.freeze({ title: "GELF", setting: "LOGGIA_GELF" });
-const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
 
 /** Listens for GELF at one address. @throws StartError if it cannot listen */
 export function listenForGelf(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {

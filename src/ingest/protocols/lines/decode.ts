@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
+import { USUAL } from "../choice.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfDocument, eventOfText } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
@@ -102,6 +103,11 @@ function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent
     const { value, isCut } = read;
     yield tagIfCut(isCut, isObject(value) ? eventOfDocument(value, choice) : eventOfText(JSON.stringify(value)));
   }
+}
+
+/** Decodes a line as {@link decodeLines} does with `json`, without fields chosen by a client. */
+export function eventOfLine(line: string): ProducerEvent {
+  return eventOfJson(line, USUAL) ?? eventOfText(line);
 }
 
 function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {

@@ -1,0 +1,48 @@
+import type { SocketSettings } from "../../../settings/listeners.ts";
+import type { Frame } from "../../listeners/frames.ts";
+import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import { Sink } from "../../listeners/sink.ts";
+import { FrameStream } from "../../listeners/stream.ts";
+import type { KeyedEvent } from "../../listeners/stream.ts";
+import type { ListenerTally } from "../../listeners/tally.ts";
+import { listenTcp } from "../../listeners/tcp.ts";
+import type { TcpTimes } from "../../listeners/tcp.ts";
+import { listenUdp } from "../../listeners/udp.ts";
+import { tagIfCut } from "../line.ts";
+import { eventOfLine } from "./decode.ts";
+
+/** Size limit of a line. JSON cannot be cut: a longer object is kept as text, shortened. */
+const LINE_BYTES = 1024 * 1024;
+const FRAMES = Object.freeze({ most_bytes: LINE_BYTES, nulOnly: false, counted: false });
+const NAMES = Object.freeze({ title: "lines", setting: "LOGGIA_LINES" });
+
+/**
+ * Listens at one address for lines, as clients of Logstash's TCP and UDP inputs send them: each is
+ * a JSON object or plain text. A datagram is one line.
+ * @throws StartError if it cannot listen
+ */
+export function listenForLines(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {
+  if (socket.transport === "udp") {
+    const open = (_route: unknown, tally: ListenerTally) => ({
+      message: (datagram: Buffer) => datagram,
+      read: (frame: Frame) => readLine(frame, tally),
+      close() {},
+    });
+    return listenUdp(socket, { ...NAMES, name: "lines_udp", context, open });
+  }
+  return listenTcp(socket, {
+    ...NAMES,
+    name: "lines_tcp",
+    context,
+    open: ({ place, route, tally }) =>
+      new FrameStream(FRAMES, (frame) => readLine(frame, tally), new Sink(context, tally, route, place)),
+    ...(times !== undefined && { times }),
+  });
+}
+
+function readLine({ bytes, isCut }: Frame, tally: ListenerTally): KeyedEvent | null {
+  const line = bytes.toString("utf8").trim();
+  if (line === "") return null;
+  if (isCut) tally.add("malformed");
+  return { event: tagIfCut(isCut, eventOfLine(line)), secret: null };
+}
