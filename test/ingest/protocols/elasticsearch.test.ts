@@ -410,3 +410,20 @@ test("members beside an action are ignored, as winston-elasticsearch sends them"
     [["one", "warn"]],
   );
 });
+
+test("clients of version 7 are told a type of each document, later ones none", async (t) => {
+  const { postUrl } = await serviceOf(t, "embedded");
+  const vendor = (version: number) => `application/vnd.elasticsearch+json; compatible-with=${version}`;
+  const typesFor = async (accept: string) => {
+    const headers = { Authorization: `ApiKey ${KEY}`, Accept: accept, "Content-Type": "application/json" };
+    const body = lines({ index: { _index: "a" } }, { message: "m" }, { index: {} }, [1]);
+    const many = await fetch(`${postUrl}/_bulk`, { method: "POST", headers, body });
+    const one = await fetch(`${postUrl}/a/_doc`, { method: "POST", headers, body: '{"message":"m"}' });
+    const items = ((await many.json()) as Answer).items.map(({ index }) => index as { _type?: string });
+    return [...items, (await one.json()) as { _type?: string }].map(({ _type }) => _type);
+  };
+  for (const accept of ["*/*", "application/json", vendor(7)]) {
+    t.deepEqual(await typesFor(accept), ["_doc", "_doc", "_doc"], accept);
+  }
+  for (const version of [8, 9]) t.deepEqual(await typesFor(vendor(version)), [undefined, undefined, undefined]);
+});

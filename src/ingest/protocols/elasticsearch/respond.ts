@@ -10,6 +10,9 @@ export const PRODUCT = Object.freeze({ "X-Elastic-Product": "Elasticsearch" });
 const JSON_TYPE = "application/json";
 const VENDOR_TYPE = /application\/vnd\.elasticsearch\+(?:json|x-ndjson)\s*;\s*compatible-with=(\d+)/i;
 
+/** Elasticsearch's first version whose responses have no types. */
+const FIRST_WITHOUT_TYPES = 8;
+
 /** Outcomes of an action. */
 const STORED = 0;
 const DUPLICATE = 1;
@@ -56,7 +59,7 @@ export class Actions {
 
   /** @param filter the client's `filter_path` */
   answer(outcome: Outcome, headers: IncomingHttpHeaders, filter: string | null): ProtocolAnswer {
-    const shape = shapeOf(filter, headers["user-agent"] ?? "");
+    const shape = shapeOf(filter, headers);
     const body = this.#pieces(outcome.ids()[Symbol.iterator](), shape);
     return { status: 200, type: typeOf(headers.accept), headers: PRODUCT, body };
   }
@@ -64,12 +67,12 @@ export class Actions {
   /** Returns the response to a request that is its only action. */
   answerOnly(outcome: Outcome, accept: string | undefined): ProtocolAnswer {
     const [id = ""] = outcome.ids();
-    const { status, error, ...document } = JSON.parse(this.#item(0, id, false)) as Item;
+    const { status, error, ...document } = JSON.parse(this.#item(0, id, false, typePart(accept))) as Item;
     const body = error === undefined ? document : { error: { root_cause: [error], ...error }, status };
     return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify(body) };
   }
 
-  *#pieces(ids: Iterator<EventId>, { hasItems, isShort, isBrief }: Shape): Generator<string> {
+  *#pieces(ids: Iterator<EventId>, { hasItems, isShort, isBrief, type }: Shape): Generator<string> {
     const took_ms = Math.round(performance.now() - this.#began_ms);
     // Fluent Bit before 5 keeps the beginning of a long response, and searches it for this order.
     yield `{"took":${took_ms},"errors":${this.#hasErrors}`;
@@ -83,7 +86,7 @@ export class Actions {
         const isOmitted = isBrief && hasSuccess && !this.#isFailure(n);
         hasSuccess ||= !this.#isFailure(n);
         if (isOmitted) continue;
-        piece += `${separator}{"${this.#operations[n]}":${this.#item(n, id, isShort)}}`;
+        piece += `${separator}{"${this.#operations[n]}":${this.#item(n, id, isShort, type)}}`;
         separator = ",";
         if (piece.length < PIECE_UNITS) continue;
         yield piece;
@@ -99,10 +102,10 @@ export class Actions {
     return state === REFUSED || state === NOT_FOUND || (state === DUPLICATE && this.#operations[n] === "create");
   }
 
-  #item(n: number, given: string, isShort: boolean): string {
+  #item(n: number, given: string, isShort: boolean, type: string): string {
     const index = this.#indices[n]!;
     const id = this.#ids[n] ?? given;
-    const head = isShort ? "{" : `{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)},`;
+    const head = isShort ? "{" : `{"_index":${JSON.stringify(index)},${type}"_id":${JSON.stringify(id)},`;
     const state = this.#states[n];
     if (state === STORED) return isShort ? `{"status":201}` : `${head}${CREATED}`;
     if (state === NOT_FOUND) return `${head}"result":"not_found","status":404}`;
@@ -129,19 +132,32 @@ function errorOf({ type, reason }: Pick<Refusal, "type" | "reason">, index: stri
 }
 
 /** Parts of a response to send: items, with status and error alone, and only one success. */
-type Shape = { readonly hasItems: boolean; readonly isShort: boolean; readonly isBrief: boolean };
+type Shape = {
+  readonly hasItems: boolean;
+  readonly isShort: boolean;
+  readonly isBrief: boolean;
+  /** See {@link typePart}. */
+  readonly type: string;
+};
 
 /** Matches clients that send a request again if its response has more than 512 KB. */
 const BRIEF = /^fluent-bit/i;
 
 /** Returns which parts to send. Clients with a filter request the items' errors and statuses. */
-function shapeOf(filter: string | null, userAgent: string): Shape {
-  const isBrief = BRIEF.test(userAgent);
+function shapeOf(filter: string | null, { accept, "user-agent": userAgent }: IncomingHttpHeaders): Shape {
+  const isBrief = BRIEF.test(userAgent ?? "");
+  const type = typePart(accept);
   const paths = (filter ?? "").split(",").filter((path) => path !== "" && !path.startsWith("-"));
-  if (paths.length === 0) return { hasItems: true, isShort: false, isBrief };
+  if (paths.length === 0) return { hasItems: true, isShort: false, isBrief, type };
   const items = paths.filter((path) => /^(?:items|\*)/.test(path));
   const isShort = items.length > 0 && items.every((path) => /[.](?:error|status)(?:[.]|$)/.test(path));
-  return { hasItems: items.length > 0, isShort, isBrief };
+  return { hasItems: items.length > 0, isShort, isBrief, type };
+}
+
+/** Returns the type of a document, which clients of version 7 require and later ones ignore. */
+function typePart(accept: string | undefined): string {
+  const version = VENDOR_TYPE.exec(accept ?? "")?.[1];
+  return version === undefined || Number(version) < FIRST_WITHOUT_TYPES ? `"_type":"_doc",` : "";
 }
 
 /** Returns the requested media type if it is one of Elasticsearch's. */
