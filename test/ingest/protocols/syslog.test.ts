@@ -151,3 +151,25 @@ test("with json=on the fields of a message that is JSON take precedence over its
     t.like(read(`<11>Nov 26 12:00:00 box app: ${text}`, { json: true }), { text, source: "app" });
   t.is(read(`<11>Nov 26 12:00:00 box app: ${json}`).text, json, "off unless set");
 });
+
+test("parses a time after a blank, as Go's srslog sends it", (t) => {
+  const event = read("<11> 2026-11-26T10:24:40Z vm shop[26855]: Order 17 failed");
+  t.like(event, { text: "Order 17 failed", source: "shop", created: "2026-11-26T10:24:40.000Z" });
+  t.like(event.attributes, { hostname: "vm", app_name: "shop", proc_id: 26_855 });
+  t.is(read("<11> no time").text, " no time");
+  t.is(read("<11>  2026-11-26T10:24:40Z vm shop: two blanks").source, "");
+});
+
+test("a message behind @cee: is mapped by the names of its fields", (t) => {
+  const header = "<11>1 2026-11-26T10:24:40Z vm gc 7 - - ";
+  const event = read(
+    `${header}@cee:{"level":"trace","service":"shop","n":12345678901234567,"time":"2026-11-26T10:24:40.5Z","message":"Order 17"}`,
+  );
+  t.like(event, { text: "Order 17", severity: "trace", source: "shop", created: "2026-11-26T10:24:40.500Z" });
+  t.like(event.attributes, { service: "shop", n: "12345678901234567", app_name: "gc", severity: "err" });
+  const bare = read(`${header}@cee: {"message":"bare"}`);
+  t.like(bare, { text: "bare", severity: "error", source: "gc", created: "2026-11-26T10:24:40.000Z" });
+  for (const text of ['@cee:{"no": json}', "@cee:[1]", '{"message":"without it"}']) {
+    t.is(read(header + text).text, text);
+  }
+});

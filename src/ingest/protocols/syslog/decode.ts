@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import type { Zone } from "../../../query/zone.ts";
-import type { FieldChoice } from "../choice.ts";
+import { USUAL } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
@@ -17,7 +17,7 @@ export type SyslogOptions = {
   readonly zone: Zone;
   /** Year of times without one; null: the latest year that does not put the time in the future. */
   readonly year: number | null;
-  /** Whether messages that are JSON objects are mapped by the names of their fields. */
+  /** Whether messages that are JSON objects are mapped by the names of their fields without `@cee:`, too. */
   readonly json: boolean;
 };
 
@@ -63,7 +63,8 @@ export class SyslogDecoder {
    */
   read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
     const message = this.#read(bytes, isCut, now_ms);
-    return this.#json ? { ...message, event: withFields(message.event) } : message;
+    const mayHaveFields = this.#json || message.event.text.startsWith(COOKIE);
+    return mayHaveFields ? { ...message, event: withFields(message.event) } : message;
   }
 
   #read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
@@ -93,9 +94,14 @@ export class SyslogDecoder {
     return { event, secret: secret.key };
   }
 
+  /** Parses a time after a blank, as Go's srslog sends it. */
+  #readAfterBlank(line: string, start: number, now_ms: number): ReturnType<BsdTimes["read"]> {
+    return line[start] === " " ? this.#times.read(line, start + 1, now_ms) : null;
+  }
+
   /** Parses `Mmm dd hh:mm:ss host tag[process]: text`. Each part may be missing. */
   #readBsdHeader(line: string, start: number, now_ms: number): Header {
-    const found = this.#times.read(line, start, now_ms);
+    const found = this.#times.read(line, start, now_ms) ?? this.#readAfterBlank(line, start, now_ms);
     if (found === null) return { ...readTag(line, start, TAG_WITH_PROCESS), time: null, host: "", message: "" };
     const { time, end } = found;
     const blank = line.indexOf(" ", end);
@@ -147,9 +153,10 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
   };
 }
 
-/** Matches JSON as loggers send it, with or without the cookie that announces it. */
+/** Announces that a message is a JSON object. */
+const COOKIE = "@cee:";
+/** Matches JSON as loggers send it, with or without the cookie. */
 const JSON_OBJECT = /^(?:@cee:\s*)?(?<json>\{.*\})\s*$/s;
-const USUAL: FieldChoice = Object.freeze({ text: [], time: [], source: [], tags: [] });
 
 /** Maps the fields of a message that is a JSON object. They take precedence over the header. */
 function withFields(event: ProducerEvent): ProducerEvent {
