@@ -6,7 +6,7 @@ const WORDS: ReadonlyMap<string, Severity> = new Map(
     fatal: "fatal fatal2 fatal3 fatal4 emerg emergency panic alert crit critical dpanic severe-fatal f",
     error: "error error2 error3 error4 err eror severe failure e",
     warn: "warn warn2 warn3 warn4 warning w",
-    info: "info info2 info3 info4 information informational notice ok log config i n",
+    info: "info info2 info3 info4 information informational notice ok success log config i n",
     debug: "debug debug2 debug3 debug4 fine dbg d",
     trace: "trace trace2 trace3 trace4 verbose finer finest silly t v",
   } satisfies Record<Severity, string>).flatMap(([severity, words]) =>

@@ -224,3 +224,28 @@ test("entries that Fluent Bit groups by resource are the events that OTLP would 
   t.like(events.get("second"), { source: "pay", tags: ["info"], attributes: { k: 1, "host.name": "box9" } });
   t.deepEqual(events.get("third")?.attributes, { "service.name": "other", time_ns: "1795700002123456789" });
 });
+
+test("events of Python's loguru have their text, time and severity", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const serialized = (name: string, no: number) =>
+    JSON.stringify({
+      text: `2026-11-20 10:00:00.218 | ${name} | __main__:main:7 - Order 17\n`,
+      record: {
+        elapsed: { repr: "0:00:00.005513", seconds: 0.005513 },
+        exception: null,
+        extra: { order: 17 },
+        level: { icon: "❌", name, no },
+        message: `Order 17 ${name}`,
+        name: "__main__",
+        time: { repr: "2026-11-20 10:00:00.218927+00:00", timestamp: 1795168800.218927 },
+      },
+    });
+  const body = `${serialized("ERROR", 40)}\n${serialized("SUCCESS", 25)}\n${serialized("TRACE", 5)}\n`;
+  const headers = { "Content-Type": "application/x-ndjson" };
+  t.is((await send(service, "/1/logs/first/lines", body, { headers })).status, 201);
+  const events = new Map((await eventsOf(service, 3)).map((event) => [event.text, event]));
+  const created = "/Date(1795168800218)/";
+  t.like(events.get("Order 17 ERROR"), { tags: ["error"], created, attributes: { "record.extra.order": 17 } });
+  t.like(events.get("Order 17 SUCCESS"), { tags: ["info"], created });
+  t.like(events.get("Order 17 TRACE"), { tags: ["trace"], created });
+});
