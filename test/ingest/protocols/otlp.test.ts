@@ -247,6 +247,7 @@ test("ids in base64, as protobuf's own JSON writes them, are accepted", (t) => {
   t.deepEqual(read({ traceId: trace.toString("base64"), spanId: span.toString("base64") }), expected);
   t.deepEqual(read({ traceId: trace.toString("hex"), spanId: span.toString("hex").toUpperCase() }), expected);
   t.deepEqual(read({ traceId: "zz", spanId: "=" }), {});
+  t.deepEqual(read({ traceId: "0".repeat(32), spanId: "0".repeat(16) }), {}, "zeros mean no id");
 });
 
 test("a text is never empty, and its attribute can be selected", (t) => {

@@ -42,8 +42,8 @@ export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared
   for (const [name, value] of resource) put(attributes, name, value);
   if (severityText !== "") put(attributes, "severity_text", severityText);
   if (severityNumber !== 0) put(attributes, "severity_number", severityNumber);
-  if (record.traceId !== "") put(attributes, "trace_id", record.traceId);
-  if (record.spanId !== "") put(attributes, "span_id", record.spanId);
+  if (isId(record.traceId)) put(attributes, "trace_id", record.traceId);
+  if (isId(record.spanId)) put(attributes, "span_id", record.spanId);
   if (record.flags !== 0) put(attributes, "trace_flags", record.flags);
   if (record.eventName !== "") put(attributes, "event_name", record.eventName);
   if (record.dropped !== 0) put(attributes, "dropped_attributes_count", record.dropped);
@@ -67,6 +67,11 @@ export function readBodyValue(value: unknown, attributes: MutableAttributes): st
   if (Array.isArray(value)) flattenInto(attributes, { body: value });
   else flattenInto(attributes, value, BODY_PREFIX);
   return "";
+}
+
+/** Returns whether there is an id. Zeros mean none: older SDKs send them outside of spans. */
+function isId(hex: string): boolean {
+  return /[^0]/.test(hex);
 }
 
 function isText(value: unknown): boolean {
