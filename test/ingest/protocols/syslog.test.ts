@@ -169,6 +169,12 @@ test("a message behind @cee: is mapped by the names of its fields", (t) => {
   t.like(event.attributes, { service: "shop", n: "12345678901234567", app_name: "gc", severity: "err" });
   const bare = read(`${header}@cee: {"message":"bare"}`);
   t.like(bare, { text: "bare", severity: "error", source: "gc", created: "2026-11-26T10:24:40.000Z" });
+  const alone = read('@cee: {"level":"ERROR","message":"alone","timestamp":"2026-11-26T10:24:40.5Z","extra":{"n":1}}');
+  t.like(
+    alone,
+    { text: "alone", severity: "error", created: "2026-11-26T10:24:40.500Z" },
+    "slog-syslog sends no header",
+  );
   for (const text of ['@cee:{"no": json}', "@cee:[1]", '{"message":"without it"}']) {
     t.is(read(header + text).text, text);
   }
