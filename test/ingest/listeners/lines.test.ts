@@ -65,5 +65,5 @@ test("an object that is too long is kept as text, and the next line is read", as
 
 test("an address without a log is refused at the start", async (t) => {
   const error = await t.throwsAsync(() => listeningService(t, { LOGGIA_LINES: "tcp://127.0.0.1:0" }));
-  t.regex(error.message, /^LOGGIA_LINES holds "tcp:\/\/127\.0\.0\.1:0"; allowed: the key of a log behind the port/);
+  t.regex(error.message, /^LOGGIA_LINES holds "tcp:\/\/127\.0\.0\.1:0"; allowed: the key of a log after the port/);
 });
