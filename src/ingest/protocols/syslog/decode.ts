@@ -72,10 +72,7 @@ export class SyslogDecoder {
     const [head = "", digits] = PRIORITY.exec(line) ?? [];
     const priority = digits === undefined ? -1 : Number(digits);
     const tags = isCut ? CUT : NOTHING;
-    if (priority < 0 || priority > MAX_PRIORITY) {
-      const { event, secret } = plain(line, new Map(), -1, tags);
-      return { event: line.startsWith(COOKIE) ? structured(event) : event, secret };
-    }
+    if (priority < 0 || priority > MAX_PRIORITY) return plain(line, new Map(), -1, tags);
     const attributes: MutableAttributes = new Map();
     const isNew = line.startsWith("1 ", head.length);
     const secret: Secret = { key: null };
