@@ -14,13 +14,14 @@ import { timeOf } from "./times.ts";
 /** Names that producers use for a field, most specific first. */
 const NAMES = {
   text:
-    "message msg log record.message text body body.text Body short_message _msg MESSAGE @message Message RenderedMessage @m event " +
-    "message.message message.msg message.text",
+    "message msg log record.message text body body.text Body short_message _msg MESSAGE @message Message " +
+    "RenderedMessage @m event message.message message.msg message.text",
   time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t record.time.timestamp",
   severity:
     // A word says more than a number, of which there are several scales.
-    "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText otel.log.severity.text " +
-    "detected_level Level LogLevel @l level.levelStr level.label level.name severity_number SeverityNumber otel.log.severity.number record.level.name",
+    "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText " +
+    "otel.log.severity.text detected_level Level LogLevel @l level.levelStr level.label level.name severity_number " +
+    "SeverityNumber otel.log.severity.number record.level.name",
   source:
     "service.name service_name service app application appname app_name " +
     "program process.name ident syslog_identifier " +
