@@ -187,6 +187,8 @@ function textOf(attributes: MutableAttributes, name: string | undefined): string
 
 /** Members that name an object, such as a user. */
 const NAMING = ["name", "id", "email", "username"];
+/** Longer texts are not searched for a name. */
+const NAMED_UNITS = 10_000;
 
 /**
  * Returns the text of an attribute, or the name in it: clients whose protocol has no objects send
@@ -194,7 +196,7 @@ const NAMING = ["name", "id", "email", "username"];
  */
 function nameOf(attributes: MutableAttributes, name: string | undefined): string {
   const text = textOf(attributes, name);
-  if (!text.startsWith("{")) return text;
+  if (!text.startsWith("{") || text.length > NAMED_UNITS) return text;
   try {
     const members = new Map(Object.entries(JSON.parse(text) as object));
     return textOf(

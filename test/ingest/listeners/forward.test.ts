@@ -132,6 +132,20 @@ test("equal chunks of one connection are messages of their own, and repeats by a
   t.deepEqual(texts.toSorted(), ["GET /", "GET /", "GET /", "POST /"]);
 });
 
+test("a chunk repeated by the same connection before its acknowledgement is stored once", async (t) => {
+  const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
+  const socket = await connectTo(portOf(service));
+  const next = answersOf(socket);
+  const message = (log: string, chunk: string) => encode(["app", TIME_S, { log }, { chunk }]);
+  socket.write(Buffer.concat([message("once", "a"), message("once", "a")]));
+  t.deepEqual([await next(), await next()], [{ ack: "a" }, { ack: "a" }]);
+  socket.write(message("last", "b"));
+  t.deepEqual(await next(), { ack: "b" });
+  socket.destroy();
+  const texts = (await eventsOf(service, 2)).map(({ text }) => text);
+  t.deepEqual(texts.toSorted(), ["last", "once"]);
+});
+
 test("metrics and traces of Fluent Bit are acknowledged, counted, and not stored", async (t) => {
   const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
   const socket = await connectTo(portOf(service));

@@ -15,7 +15,7 @@ export type ForwardMessage = {
   readonly compressed: string;
   /** Id that the client expects in the acknowledgement, once the entries are stored. */
   readonly chunk: string | null;
-  /** Number of messages with the same chunk that its connection has sent before. */
+  /** Number of messages with the same chunk that were acknowledged on its connection before. */
   readonly earlier: number;
   /** Whether the entries are events. Fluent Bit also forwards metrics, traces and profiles. */
   readonly isLogs: boolean;

@@ -60,8 +60,8 @@ class ForwardStream implements Stream {
   readonly #sink: Sink;
   readonly #share: MemoryShare;
   readonly #person: string;
-  /** How often the connection sent a chunk, for the latest chunks. */
-  readonly #chunks = new Map<string, number>();
+  /** How often a chunk was acknowledged on the connection, for the latest chunks. */
+  readonly #acknowledged = new Map<string, number>();
   #handshake: Handshake | null = null;
   #sentOtherSignals = false;
   /** Beginning of an incomplete message, in a buffer that grows by doubling. */
@@ -178,7 +178,7 @@ class ForwardStream implements Stream {
 
   /** Stores a message of events. One of metrics or traces is acknowledged, or it would be sent again. */
   async #storeLogs(message: ForwardMessage, storing: Promise<void>[]): Promise<void> {
-    if (message.isLogs) return this.#store({ ...message, earlier: this.#countEarlier(message.chunk) }, storing);
+    if (message.isLogs) return this.#store({ ...message, earlier: this.#earlier(message.chunk) }, storing);
     const { tally, socket } = this.#connection;
     tally.add("refused");
     if (!this.#sentOtherSignals) {
@@ -192,19 +192,26 @@ class ForwardStream implements Stream {
   }
 
   /**
-   * Counts the earlier messages with the same chunk. Fluent Bit derives the chunk from the content,
-   * so equal events have equal ones. A client sends a message again only by another connection.
+   * Returns how many messages with the same chunk were acknowledged before. Fluent Bit derives the
+   * chunk from the content, so equal events have equal ones. Clients repeat a message only if its
+   * acknowledgement has not arrived.
    */
-  #countEarlier(chunk: string | null): number {
-    if (chunk === null || chunk.length > LONGEST_CHUNK) return 0;
-    const earlier = this.#chunks.get(chunk) ?? 0;
-    this.#chunks.delete(chunk);
-    this.#chunks.set(chunk, earlier + 1);
-    for (const oldest of this.#chunks.keys()) {
-      if (this.#chunks.size <= CHUNKS) break;
-      this.#chunks.delete(oldest);
+  #earlier(chunk: string | null): number {
+    return chunk === null ? 0 : (this.#acknowledged.get(chunk) ?? 0);
+  }
+
+  #acknowledge(chunk: string): void {
+    const { socket } = this.#connection;
+    if (!socket.writable) return;
+    socket.write(encode({ ack: chunk }));
+    if (chunk.length > LONGEST_CHUNK) return;
+    const earlier = this.#earlier(chunk);
+    this.#acknowledged.delete(chunk);
+    this.#acknowledged.set(chunk, earlier + 1);
+    for (const oldest of this.#acknowledged.keys()) {
+      if (this.#acknowledged.size <= CHUNKS) break;
+      this.#acknowledged.delete(oldest);
     }
-    return earlier;
   }
 
   /** Stores a message. Messages without an acknowledgement share appends. */
@@ -262,7 +269,7 @@ class ForwardStream implements Stream {
     tally.add("stored", stored.accepted);
     if (stored.cut > 0) tally.add("cut", stored.cut);
     if (faults > 0) tally.add("malformed", faults);
-    if (socket.writable) socket.write(encode({ ack: chunk }));
+    this.#acknowledge(chunk);
   }
 }
 
