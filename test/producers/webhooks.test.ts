@@ -1,6 +1,7 @@
 import definitions from "@octokit/webhooks-examples" with { type: "json" };
 import { sign } from "@octokit/webhooks-methods";
 import test from "ava";
+import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
 import { parseLogKey } from "../../src/events/event.ts";
@@ -98,7 +99,9 @@ test("a delivery that Octokit signed with another secret, or for another body, i
     { "X-Hub-Signature-256": signature.slice(0, -1) },
     { "X-Hub-Signature-256": "sha256=" },
     { "X-Hub-Signature-256": `${signature}00` },
-    { "X-Hub-Signature": signature },
+    // GitHub signs by SHA-1 there; others name SHA-256 there as well.
+    { "X-Hub-Signature": `sha1=${createHmac("sha1", SECRET).update(JSON.stringify(payload)).digest("hex")}` },
+    { "X-Hub-Signature": await sign(`${SECRET}x`, JSON.stringify(payload)) },
     { Authorization: `Bearer ${KEY}` },
   ]) {
     t.is((await post(JSON.stringify(payload), headers)).status, 401, JSON.stringify(headers));

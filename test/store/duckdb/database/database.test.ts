@@ -14,7 +14,7 @@ import { until } from "../../../support/until.ts";
 test("the next read works if the rollback of a transaction was interrupted too", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 20 });
+  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 500 });
   const late = database.read(async (connection) => {
     await connection.run("begin");
     // Takes minutes. The interrupt also hits the end of the transaction, so nothing ends it.
