@@ -43,8 +43,8 @@ export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
   }
   if (size_bytes !== null && !isEmbedded) {
     throw new StartError(
-      `${NAME} is ${JSON.stringify(text)}, but Kafka limits the size of topics by its own configuration; omit the size, ` +
-        "and set retention.bytes of the topics, which applies to each partition",
+      `${NAME} is ${JSON.stringify(text)}, but Kafka limits the size of topics by its own configuration; ` +
+        "omit the size, and set retention.bytes of the topics, which applies to each partition",
     );
   }
   return { time_ms: time_ms ?? Infinity, size_bytes: size_bytes ?? Infinity };

@@ -26,6 +26,7 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } fr
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/fast-path/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
+import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
@@ -266,15 +267,6 @@ function readPath(route: RegExpExecArray | null): { key: string; table: "events"
     "path_not_found",
     "Nothing is served at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
   );
-}
-
-function decodeSegment(segment: string): string {
-  if (!segment.includes("%")) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 /** Reads the fields of a post: the form of a `POST`, or the query string of a JSONP `GET`. */

@@ -6,6 +6,7 @@ import type { FieldChoice } from "./choice.ts";
 import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
+import { objectIn } from "./json.ts";
 import type { ProducerEvent, ProducerTime } from "./protocol.ts";
 import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
@@ -181,7 +182,10 @@ function valueOf(attributes: MutableAttributes, name: string | undefined): unkno
 }
 
 function textOf(attributes: MutableAttributes, name: string | undefined): string {
-  const value = valueOf(attributes, name);
+  return textOfValue(valueOf(attributes, name));
+}
+
+function textOfValue(value: unknown): string {
   return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 }
 
@@ -196,16 +200,9 @@ const NAMED_UNITS = 10_000;
  */
 function nameOf(attributes: MutableAttributes, name: string | undefined): string {
   const text = textOf(attributes, name);
-  if (!text.startsWith("{") || text.length > NAMED_UNITS) return text;
-  try {
-    const members = new Map(Object.entries(JSON.parse(text) as object));
-    return textOf(
-      members,
-      NAMING.find((member) => isLike("source", members.get(member))),
-    );
-  } catch {
-    return text;
-  }
+  const object = text.length > NAMED_UNITS ? null : objectIn(text);
+  if (object === null) return text;
+  return textOfValue(NAMING.map((member) => object[member]).find((value) => isLike("source", value)));
 }
 
 function takeText(attributes: MutableAttributes, name: string | undefined): string {

@@ -25,15 +25,20 @@ function exactly(this: unknown, _key: string, value: unknown, context?: { readon
   return INTEGER.test(source) ? source : value;
 }
 
-/** Parses a text that is a JSON object; null if it is anything else. */
-export function objectIn(text: string): Readonly<Record<string, unknown>> | null {
-  if (!text.startsWith("{") || !text.trimEnd().endsWith("}")) return null;
+/** Parses a text that is one JSON value; null if it is not, or if the value is null. */
+export function valueIn(text: string): unknown {
   try {
-    const value = parseExactly(text);
-    return isObject(value) ? value : null;
+    return parseExactly(text);
   } catch {
     return null;
   }
+}
+
+/** Parses a text that is a JSON object; null if it is anything else. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | null {
+  if (!text.startsWith("{") || !text.trimEnd().endsWith("}")) return null;
+  const value = valueIn(text);
+  return isObject(value) ? value : null;
 }
 
 /** Parses the JSON of a whole body. @throws LoggiaError `bad_body` */

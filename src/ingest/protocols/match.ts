@@ -1,3 +1,4 @@
+import { decodeSegment } from "../../http/segment.ts";
 import { PROTOCOLS } from "./list.ts";
 import type { Endpoint } from "./protocol.ts";
 
@@ -26,8 +27,9 @@ export function matchProtocol(method: string, target: string): Match | null {
   if (path.length > LONGEST) return null;
   const prefix = PREFIX.exec(path);
   const rest = trimmed(prefix === null ? path : path.slice(prefix[0].length));
-  const logOfPath = decoded(prefix?.groups?.["log"]) ?? null;
-  const secret = decoded(prefix?.groups?.["secret"]);
+  const { log, secret: key } = prefix?.groups ?? {};
+  const logOfPath = log === undefined ? null : decodeSegment(log);
+  const secret = key === undefined ? undefined : decodeSegment(key);
   for (const protocol of PROTOCOLS) {
     const endpoint = protocol.match(method, rest);
     if (endpoint !== null) return { endpoint, logOfPath, secret };
@@ -37,13 +39,4 @@ export function matchProtocol(method: string, target: string): Match | null {
 
 function trimmed(path: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path === "" ? "/" : path;
-}
-
-function decoded(segment: string | undefined): string | undefined {
-  if (segment === undefined) return undefined;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

@@ -3,7 +3,7 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { add, compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { isObject, objectIn, valueIn, withoutMark } from "../json.ts";
 import { tagIfCut } from "../line.ts";
 import { beginOf, isBlank, linesOf } from "../lines.ts";
 import { runOfValues, WHOLE_BYTES } from "../long-json.ts";
@@ -21,7 +21,7 @@ type Log = Readonly<Record<string, unknown>>;
  */
 export function* decodeLogs(given: Buffer, query: Query, choice: FieldChoice): Generator<ReadEvent> {
   const body = withoutMark(given);
-  const posted = body.length > WHOLE_BYTES ? null : only(body);
+  const posted = body.length > WHOLE_BYTES ? null : valueIn(body.toString("utf8"));
   if (Array.isArray(posted) || isObject(posted)) {
     for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* logOf(one, query, choice);
     return;
@@ -36,7 +36,8 @@ export function* decodeLogs(given: Buffer, query: Query, choice: FieldChoice): G
 /** Decodes a body of plain text, one log per line. Browsers label JSON lines as text. */
 export function* decodeText(body: Buffer, query: Query, choice: FieldChoice): Generator<ReadEvent> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);
-  const posted = body.length > WHOLE_BYTES || !/^\s*[[{]/.test(begin) ? null : only(withoutMark(body));
+  const posted =
+    body.length > WHOLE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(withoutMark(body).toString("utf8"));
   if (posted !== null || LIST.test(begin)) return yield* decodeLogs(body, query, choice);
   for (const line of linesOf(withoutMark(body))) {
     if (isBlank(line)) {
@@ -47,15 +48,6 @@ export function* decodeText(body: Buffer, query: Query, choice: FieldChoice): Ge
     const log = isCut ? null : documentOf(line);
     if (log !== null) yield* logOf(log, query, choice);
     else yield tagIfCut(isCut, eventOf({ message: isCut ? beginOf(line) : line }, query, choice));
-  }
-}
-
-/** Returns the only value of a body; null if it is not one value. */
-function only(body: Buffer): unknown {
-  try {
-    return parseExactly(body.toString("utf8"));
-  } catch {
-    return null;
   }
 }
 
@@ -102,14 +94,12 @@ function eventOf({ ddtags, ...log }: Log, query: Query, choice: FieldChoice): Re
 /** Returns the object that a message is, or that its text is in JSON; null for other messages. */
 function documentOf(message: unknown): object | null {
   if (isObject(message)) return Object.keys(message).length > 0 ? message : null;
-  if (typeof message !== "string" || !/^\s*\{/.test(message) || message.length > WHOLE_BYTES) return null;
-  try {
-    const value = parseExactly(message);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  if (typeof message !== "string" || message.length > WHOLE_BYTES) return null;
+  return objectIn(message.replace(JSON_BLANKS, ""));
 }
+
+/** Matches the blanks before a value in JSON, which are fewer than those of other texts. */
+const JSON_BLANKS = /^[ \t\r\n]+/;
 
 /** Reads tags. Tags with a value, such as `env:prod`, become attributes. */
 function readTags(given: unknown, attributes: MutableAttributes): readonly string[] {

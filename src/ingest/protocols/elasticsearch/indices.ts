@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
+import { decodeSegment } from "../../../http/segment.ts";
 import { isObject, parseBody } from "../json.ts";
 import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../protocol.ts";
 import { failure, PRODUCT, typeOf } from "./respond.ts";
@@ -13,7 +14,7 @@ const EXISTS: ProtocolAnswer = { status: 200, type: "application/json", headers:
 /** Returns the endpoint of an index itself, which some clients create before they post. */
 export function indexEndpoint(method: string, path: string): Endpoint | null {
   if (method !== "HEAD" && method !== "PUT") return null;
-  const index = decoded(SEGMENT.exec(path)?.[1] ?? "");
+  const index = decodeSegment(SEGMENT.exec(path)?.[1] ?? "");
   if (!INDEX.test(index)) return null;
   return method === "HEAD" ? { kind: "info", answer: () => EXISTS } : creation(index);
 }
@@ -34,13 +35,4 @@ function creation(index: string): PostEndpoint {
     },
     failed: (failed, _error, headers) => failure(failed, headers.accept),
   };
-}
-
-/** Decodes a segment of a path. A malformed one is kept as it is. */
-export function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

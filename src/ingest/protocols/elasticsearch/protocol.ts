@@ -1,6 +1,7 @@
+import { decodeSegment } from "../../../http/segment.ts";
 import type { Endpoint, PostEndpoint, Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
-import { decoded, indexEndpoint } from "./indices.ts";
+import { indexEndpoint } from "./indices.ts";
 import { infoOf } from "./info.ts";
 import { Actions, failure } from "./respond.ts";
 
@@ -15,12 +16,12 @@ export const ELASTICSEARCH: Protocol = {
   match(method, path): Endpoint | null {
     if (method === "POST" || method === "PUT") {
       const bulk = BULK.exec(path)?.groups;
-      if (bulk !== undefined) return bulkEndpoint(decoded(bulk["index"] ?? ""));
+      if (bulk !== undefined) return bulkEndpoint(decodeSegment(bulk["index"] ?? ""));
       const { index, api, id } = DOCUMENT.exec(path)?.groups ?? {};
       if (index !== undefined && (id !== undefined || (method === "POST" && api === "_doc"))) {
-        return documentEndpoint(decoded(index), {
+        return documentEndpoint(decodeSegment(index), {
           operation: api === "_create" ? "create" : "index",
-          id: id === undefined ? null : decoded(id),
+          id: id === undefined ? null : decodeSegment(id),
         });
       }
     }

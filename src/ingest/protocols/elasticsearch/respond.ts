@@ -154,15 +154,20 @@ function shapeOf(filter: string | null, { accept, "user-agent": userAgent }: Inc
   return { hasItems: items.length > 0, isShort, isBrief, type };
 }
 
+/** Returns the version that a client names in Elasticsearch's own media types. */
+function compatibleVersion(accept = ""): string | undefined {
+  return VENDOR_TYPE.exec(accept)?.[1];
+}
+
 /** Returns the type of a document, which clients of version 7 require and later ones ignore. */
 function typePart(accept: string | undefined): string {
-  const version = VENDOR_TYPE.exec(accept ?? "")?.[1];
+  const version = compatibleVersion(accept);
   return version === undefined || Number(version) < FIRST_WITHOUT_TYPES ? `"_type":"_doc",` : "";
 }
 
 /** Returns the requested media type if it is one of Elasticsearch's. */
 export function typeOf(accept: string | undefined): string {
-  const version = VENDOR_TYPE.exec(accept ?? "")?.[1];
+  const version = compatibleVersion(accept);
   return version === undefined ? JSON_TYPE : `application/vnd.elasticsearch+json;compatible-with=${version}`;
 }
 

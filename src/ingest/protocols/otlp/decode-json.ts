@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { FieldChoice } from "../choice.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { isObject, valueIn, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
 import { readValue, runOfValues, WHOLE_BYTES } from "../long-json.ts";
@@ -30,7 +30,7 @@ const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
 export function* decodeJson(given: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const body = withoutMark(given);
   if (body.length > WHOLE_BYTES) return yield* decodeLong(body, choice);
-  const request = only(body);
+  const request = valueIn(body.toString("utf8"));
   if (isObject(request)) return yield* recordsOf(request, choice);
   let count = 0;
   for (const read of runOfValues(body)) {
@@ -46,15 +46,6 @@ export function* decodeJson(given: Buffer, choice: FieldChoice): Generator<ReadE
     yield* recordsOf(read.value, choice);
   }
   if (count === 0) throw notARequest();
-}
-
-/** Returns the only value of a body; null if it is not one value. */
-function only(body: Buffer): unknown {
-  try {
-    return parseExactly(body.toString("utf8"));
-  } catch {
-    return null;
-  }
 }
 
 function* recordsOf(request: Json, choice: FieldChoice): Generator<ReadEvent> {

@@ -5,7 +5,7 @@ import { USUAL } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseExactly } from "../json.ts";
+import { objectIn } from "../json.ts";
 import { CUT_TAG } from "../line.ts";
 import type { ProducerEvent, ProducerTime } from "../protocol.ts";
 import { severityOfSyslog } from "../severity.ts";
@@ -161,7 +161,7 @@ const JSON_OBJECT = /^(?:@cee:\s*)?(?<json>\{.*\})\s*$/s;
 /** Maps the fields of a message that is a JSON object. They take precedence over the header. */
 function withFields(event: ProducerEvent): ProducerEvent {
   const json = JSON_OBJECT.exec(event.text)?.groups?.["json"];
-  const document = json === undefined ? null : objectOf(json);
+  const document = json === undefined ? null : objectIn(json);
   if (document === null) return event;
   const { source, severity, time, tags } = event;
   const read = eventOfDocument(document, USUAL);
@@ -176,15 +176,6 @@ function withFields(event: ProducerEvent): ProducerEvent {
     tags: [...tags, ...read.tags],
     attributes,
   };
-}
-
-function objectOf(json: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value = parseExactly(json);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function valueOf(field: string): string {
