@@ -9,6 +9,7 @@ import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Page, Store } from "../../src/store/store.ts";
 import { fixedZone } from "../../src/query/zone.ts";
+import { ABSENT_FIELDS } from "../support/absent-fields.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
 import { USUAL, day } from "../support/groups.ts";
@@ -62,14 +63,7 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
     log,
     created,
     text,
-    link: "",
-    tags: [],
-    source: "",
-    user: "",
-    value: null,
-    geo: null,
-    data: null,
-    attributes: null,
+    ...ABSENT_FIELDS,
     pattern: patternOf(text),
     class: null,
     ...fields,

@@ -14,14 +14,14 @@ import { decodeRecord, encodeFields } from "../../src/events/record.ts";
 import { lineOf } from "../../src/ingest/posting/lines.ts";
 import { createWriteCoalescer } from "../../src/ingest/write-coalescer.ts";
 import type { ValidatedEvent } from "../../src/ingest/posting/validated-event.ts";
+import { ABSENT_FIELDS } from "../support/absent-fields.ts";
 import { eventsOn } from "../support/events-on.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
-const ABSENT = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: null };
-const EVENT: ValidatedEvent = { text: "x", ...ABSENT };
+const EVENT: ValidatedEvent = { text: "x", ...ABSENT_FIELDS };
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = {
   quotaOwnerOf: (log: string) => log,

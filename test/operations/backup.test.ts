@@ -6,10 +6,7 @@ import { promisify } from "node:util";
 import { pino } from "pino";
 
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
-import { createCatalog } from "../../src/catalog/create.ts";
-import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import { LoggiaError } from "../../src/errors.ts";
-import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { backup } from "../../src/operations/backup.ts";
 import type { BackupOptions } from "../../src/operations/backup.ts";
 import { refuseIncompleteRestore, restore } from "../../src/operations/restore.ts";
@@ -21,18 +18,12 @@ const DOCUMENTS = ["catalog.sqlite", "notifications.sqlite"];
 
 async function open(t: ExecutionContext) {
   const folder = join(temporaryFolder(t), "data");
-  await using stack = new AsyncDisposableStack();
-  const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
-  const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
-  const catalog = stack.use(await createCatalog({ documents, log: SILENT }));
-  const store = stack.use(
-    await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, memoryLimit_mb: 256, threads: 1 }),
-  );
-  const opened = stack.move();
-  t.teardown(() => opened.disposeAsync());
+  const ports = await openEmbedded(folder);
+  t.teardown(() => ports[Symbol.asyncDispose]());
   const to = join(folder, "..", "copies", "first");
+  const { bus, store } = ports;
   const options: BackupOptions = { folder, bus, store, documents: DOCUMENTS, to };
-  return { folder, to, options, ports: { bus, store, catalog } };
+  return { folder, to, options, ports };
 }
 
 test("a backup under load has all events acknowledged before it, and a service started from it catches up", async (t) => {

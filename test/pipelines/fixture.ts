@@ -4,6 +4,7 @@ import { pino } from "pino";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createDeletionLog, type DeletionLog } from "../../src/bus/deletions.ts";
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
+import type { SqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { createCatalog } from "../../src/catalog/create.ts";
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
@@ -14,11 +15,13 @@ import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { RecordSource } from "../../src/query/plan.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
+import type { DuckdbStore } from "../../src/store/duckdb/store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { decodeLetter } from "../../pipelines/deadletters/codec.ts";
 import type { DeadLetter } from "../../pipelines/deadletters/codec.ts";
 import { startPipeline } from "../../pipelines/runner.ts";
 import type { Pipeline, PipelineOptions } from "../../pipelines/runner.ts";
+import { ABSENT_FIELDS } from "../support/absent-fields.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -31,10 +34,12 @@ export type Ports = {
   readonly catalog: Catalog;
 };
 
+export type EmbeddedPorts = Ports & AsyncDisposable & { readonly bus: SqliteBus; readonly store: DuckdbStore };
+
 export type EngineKind = { readonly name: string; readonly open: (t: ExecutionContext) => Promise<Ports> };
 
 /** Opens embedded engines in a folder; the caller closes them. */
-export async function openEmbedded(folder: string): Promise<Ports & AsyncDisposable> {
+export async function openEmbedded(folder: string): Promise<EmbeddedPorts> {
   await using stack = new AsyncDisposableStack();
   const bus = stack.use(await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT }));
   const documents = await openSqliteDocuments({ file: join(folder, "catalog.sqlite") });
@@ -75,18 +80,7 @@ export function deletionsOn(bus: Pick<Bus, "append">): DeletionLog {
 
 /** Returns an accepted event as posting creates it. */
 export function accept(log: LogKey, fields: Partial<AcceptedEvent> = {}): AcceptedEvent {
-  const given = {
-    text: "something happened",
-    link: "",
-    tags: [],
-    source: "",
-    user: "",
-    value: null,
-    geo: null,
-    data: null,
-    attributes: null,
-  };
-  return { ...nextId(), log, ...given, ...fields };
+  return { ...nextId(), log, text: "something happened", ...ABSENT_FIELDS, ...fields };
 }
 
 /** Appends events of one log, this many to a record. */

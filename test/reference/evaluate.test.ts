@@ -13,6 +13,7 @@ import { anyText, conditions, listPlans, storedEvents } from "./arbitrary.ts";
 import { groupPlans } from "./arbitrary-groups.ts";
 import { compareCodePoints, evaluateList, fold, holds } from "./evaluate.ts";
 import { evaluateGroup, groupsAgree } from "./groups.ts";
+import { ABSENT_FIELDS } from "../support/absent-fields.ts";
 import { SUM, USUAL, day, hour, usualGroup } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;
@@ -24,14 +25,7 @@ function event(number: number, fields: Partial<StoredEvent> = {}): StoredEvent {
     log: SHOP,
     created: number,
     text: "Disk full",
-    link: "",
-    tags: [],
-    source: "",
-    user: "",
-    value: null,
-    geo: null,
-    data: null,
-    attributes: null,
+    ...ABSENT_FIELDS,
     pattern: "",
     class: null,
     ...fields,

@@ -26,7 +26,8 @@ const run = promisify(execFile);
 export const diskEmbedded: Fault = {
   name: "disk-embedded",
   passes:
-    "the disk of the embedded files fills up: no 201 for what is not stored, an error that says so, goes on when there is room",
+    "the disk of the embedded files fills up: no 201 for what is not stored, an error that says so, " +
+    "goes on when there is room",
   cluster: false,
   async run(chaos) {
     const folder = join(chaos.folder, "small");
@@ -144,7 +145,8 @@ function fits(descriptor: number, bytes: Buffer): boolean {
 export const diskElasticsearch: Fault = {
   name: "disk-elasticsearch",
   passes:
-    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, writes fail with the reason, and it continues once there is space",
+    "Elasticsearch at its flood stage takes no writes: posts are kept on the bus, lists are answered, " +
+    "writes fail with the reason, and it continues once there is space",
   cluster: true,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "cluster" });

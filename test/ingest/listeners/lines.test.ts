@@ -8,7 +8,8 @@ import { listeningService, metricOf, portOf, sendDatagrams, sendStream } from ".
 const LOGBACK =
   '{"@timestamp":"2026-11-20T05:00:00.123456789Z","@version":"1","message":"Order 17 failed é\\nsecond line",' +
   '"logger_name":"shop.Orders","thread_name":"main","level":"ERROR","level_value":40000,' +
-  '"stack_trace":"java.lang.RuntimeException: bad\\n\\tat A.main(A.java:19)\\n","tags":["PAY"],"app":"shop","n":9007199254740993}';
+  '"stack_trace":"java.lang.RuntimeException: bad\\n\\tat A.main(A.java:19)\\n","tags":["PAY"],"app":"shop",' +
+  '"n":9007199254740993}';
 /** A line of python-logstash-async. */
 const PYTHON =
   '{"@timestamp": "2026-11-20T05:00:00.123Z", "@version": "1", "host": "vm", "level": "WARNING", "logsource": "vm", ' +
