@@ -16,6 +16,8 @@ const MAX_LINES = 5_000;
 const MAX_BYTES = 2 * 1024 * 1024;
 /** Line limit of one append. It lets the appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
+/** Memory of a queue itself. Clients that open a connection for each event create many. */
+const QUEUE_BYTES = 8 * 1024;
 const PAUSE_MS = 50;
 const AWAITS_OUTCOME = Object.freeze({ awaitsOutcome: true });
 
@@ -64,7 +66,7 @@ export class Intake {
   hasRoom(): boolean {
     if (this.#held_lines >= MAX_LINES || this.#held_bytes >= MAX_BYTES) return false;
     try {
-      this.#share.reserve(this.#held_bytes);
+      this.#share.reserve(this.#held_bytes + QUEUE_BYTES);
       return true;
     } catch {
       return false;

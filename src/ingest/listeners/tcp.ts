@@ -73,7 +73,7 @@ const UNREAD_BYTES = 1024 * 1024;
 /** State of a connection. */
 type State = {
   readonly stream: Stream;
-  served: Promise<void>;
+  readonly address: string;
   /** Start of the wait for the rest of a frame, or for the next frame. */
   since_ms: number;
   frames: number;
@@ -101,6 +101,10 @@ class TcpListener implements Listening {
   readonly #server: Server;
   /** Open connections in order of arrival. */
   readonly #open = new Map<Socket, State>();
+  /** Open connections that only wait for their events to be stored, oldest first. */
+  readonly #received = new Set<Socket>();
+  /** Connections, open or not, whose events are not stored yet. */
+  readonly #serving = new Set<Promise<void>>();
   readonly #ofAddress = new Map<string, number>();
   #slowTimer: NodeJS.Timeout | null = null;
   /** Whether only bytes that have already arrived are still read. */
@@ -129,7 +133,7 @@ class TcpListener implements Listening {
   async close(): Promise<void> {
     if (this.#slowTimer !== null) clearInterval(this.#slowTimer);
     this.#server.close();
-    const served = Promise.all(Array.from(this.#open.values(), (state) => state.served));
+    const served = Promise.all(this.#serving);
     if (this.#options.isAcknowledged !== true) {
       // Clients that see the half-close stop by themselves. What they have sent by then is read.
       for (const socket of this.#open.keys()) socket.end();
@@ -154,11 +158,15 @@ class TcpListener implements Listening {
     const stream = this.#options.open({ socket, place, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };
-    const state: State = { stream, served: Promise.resolve(), ...rest };
+    const state: State = { stream, address, ...rest };
     this.#open.set(socket, state);
     this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1);
     this.#tally.connections += 1;
-    state.served = this.#serve(socket, state).finally(() => this.#remove(socket, address));
+    const served = this.#serve(socket, state).finally(() => {
+      this.#remove(socket, state);
+      this.#serving.delete(served);
+    });
+    this.#serving.add(served);
   }
 
   async #serve(socket: Socket, state: State): Promise<void> {
@@ -172,6 +180,7 @@ class TcpListener implements Listening {
       else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
+    if (this.#options.isAcknowledged !== true) this.#received.add(socket);
     await state.stream
       .end()
       .catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));
@@ -225,13 +234,31 @@ class TcpListener implements Listening {
   /** Returns whether a connection may be accepted. Evicts another one if the listener is full. */
   #hasRoom(address: string, socket: Socket): boolean {
     const { connections: most, descriptors } = this.#options.context.connections;
-    if ((this.#ofAddress.get(address) ?? 0) >= Math.max(1, most * ADDRESS_SHARE)) return false;
+    const ofAddress = this.#ofAddress.get(address) ?? 0;
+    if (ofAddress >= Math.max(1, most * ADDRESS_SHARE) && !this.#closeReceived(address)) return false;
     if (this.#open.size < most && descriptorOf(socket) < descriptors) return true;
+    if (this.#closeReceived(null)) return true;
     const evicted = this.#evictionCandidate();
     if (evicted === null) return false;
     this.#tally.add("refused");
     evicted.destroy();
     return true;
+  }
+
+  /**
+   * Closes a connection that has been read to its end, of this address or of any. Its events are
+   * stored nevertheless. Some clients open a connection for each event: while the bus is slow, theirs
+   * would keep out the next ones.
+   */
+  #closeReceived(address: string | null): boolean {
+    for (const socket of this.#received) {
+      const state = this.#open.get(socket)!;
+      if (address !== null && state.address !== address) continue;
+      socket.destroy();
+      this.#remove(socket, state);
+      return true;
+    }
+    return false;
   }
 
   /** Returns the oldest connection without a complete frame; if none, the longest idle one. */
@@ -256,8 +283,9 @@ class TcpListener implements Listening {
     }
   }
 
-  #remove(socket: Socket, address: string): void {
-    this.#open.delete(socket);
+  #remove(socket: Socket, { address }: State): void {
+    if (!this.#open.delete(socket)) return;
+    this.#received.delete(socket);
     this.#tally.connections -= 1;
     const left = (this.#ofAddress.get(address) ?? 1) - 1;
     if (left === 0) this.#ofAddress.delete(address);

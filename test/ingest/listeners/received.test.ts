@@ -1,0 +1,64 @@
+import test from "ava";
+import type { ExecutionContext } from "ava";
+
+import { LoggiaError } from "../../../src/errors.ts";
+import { firstIdAt } from "../../../src/events/id.ts";
+import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
+import { BodyMemory } from "../../../src/ingest/protocols/body-memory.ts";
+import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";
+import { until } from "../../support/until.ts";
+import { contextOf, socketFor } from "./context.ts";
+import { connectTo } from "./sockets.ts";
+
+const COUNT = 60;
+/** Of which one address may have five. */
+const CONNECTIONS = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
+
+/** Sends each event over a connection of its own while the bus is full, and then empties the bus. */
+async function sendApart(
+  t: ExecutionContext,
+  given: Partial<ListenerContext> = {},
+): Promise<{ readonly stored: readonly string[]; readonly refused: number }> {
+  const attempted = new Set<string>();
+  const stored: string[] = [];
+  let isFull = true;
+  const coalescer: ListenerContext["coalescer"] = {
+    submitLines(_log, [line]) {
+      const { text } = JSON.parse(`{${line!.fields}`) as { text: string };
+      attempted.add(text);
+      if (isFull) return Promise.reject(new LoggiaError("overloaded", "full"));
+      stored.push(text);
+      return Promise.resolve(firstIdAt(0));
+    },
+  };
+  const { context, counts } = await contextOf(t, { ...given, coalescer, connections: CONNECTIONS });
+  const refused = (): number => counts.get("refused") ?? 0;
+  const listener = await listenForGelf(socketFor("tcp"), context);
+  for (let n = 0; n < COUNT; n++) {
+    const socket = await connectTo(listener.port);
+    socket.resume();
+    socket.end(`{"short_message":"order ${n}"}\0`);
+    await until(() => Promise.resolve(attempted.size + refused() > n || null), {
+      what: "an outcome of the connection",
+    });
+  }
+  t.is(stored.length, 0);
+  isFull = false;
+  await listener.close();
+  t.is(counts.get("stored"), stored.length);
+  return { stored, refused: refused() };
+}
+
+test("clients that open a connection for each event lose none while the bus is full", async (t) => {
+  const { stored, refused } = await sendApart(t);
+  const sent = Array.from({ length: COUNT }, (_, n) => `order ${n}`);
+  t.deepEqual(stored.toSorted(), sent.toSorted());
+  t.is(refused, 0);
+});
+
+test("connections are refused once the events of others fill the memory", async (t) => {
+  const memory = new BodyMemory({ most_bytes: 100_000, ofPerson_bytes: 100_000, who: "in this test" });
+  const { stored, refused } = await sendApart(t, { memory });
+  t.true(refused > 30, `${refused} of ${COUNT} connections`);
+  t.is(stored.length + refused, COUNT);
+});
