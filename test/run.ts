@@ -1,7 +1,7 @@
 /**
  * Runs the tests: `node test/run.ts [arguments of ava]`. Starts the engines that the tests need,
- * once for all of them, runs ava, stops what it started, and ends with one line, `N passed, N
- * failed`.
+ * once for all of them, runs ava, stops what it started, lists what failed, and ends with one line,
+ * `N passed, N failed`.
  *
  * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and
  * TEST_ELASTICSEARCH_URL: with engines that are already running.
@@ -53,7 +53,7 @@ async function runTests(args: readonly string[]): Promise<Tally> {
     return tally;
   }
   const engines = await startForTests();
-  if (!engines) return { passed: 0, failed: 1, skipped: 0 };
+  if (!engines) return { passed: 0, failed: 1, skipped: 0, failures: [] };
   try {
     return await runAva(args, {
       TEST_KAFKA_BROKERS: engines.kafkaBrokers.join(","),
@@ -95,7 +95,10 @@ async function runAva(args: readonly string[], engines: Record<string, string>):
   const printed = copyLines(child.stderr, process.stderr, () => {});
   const [code] = (await once(child, "close")) as [number | null];
   await Promise.all([reported, printed]);
-  return tally.close(code);
+  const result = tally.close(code);
+  // Repeated below ava's long report, for whoever sees only the end of it.
+  if (result.failures.length > 0) console.log(["Failed:", ...result.failures].join("\n  "));
+  return result;
 }
 
 async function copyLines(from: Readable, to: NodeJS.WritableStream, see: (line: string) => void): Promise<void> {

@@ -65,6 +65,14 @@ test("each failure is counted once, and only the last line is a result", async (
   t.is(alike.length, 1);
   t.true(stderr.includes("> 77 passed, 0 failed"));
   t.regex(lines[0]!, LEFT_OUT);
+  const failures = lines.slice(lines.indexOf("Failed:") + 1, -2);
+  for (const file of ["mixed › fails", "crashes", "rejects", "leaves", "empty", "hooked"]) {
+    t.true(
+      failures.some((line) => line.includes(file)),
+      failures.join("\n"),
+    );
+  }
+  t.false(failures.some((line) => line.includes("passes")));
   t.is(lines.at(-2), "TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (1 skipped).");
 });
 
@@ -72,6 +80,7 @@ test("the exit code is 0 if all tests pass, and files given as arguments run alo
   const { code, lines } = await run(t, ["passes", "mixed", "crashes"], ["test/passes.test.ts"]);
   t.is(lines.at(-1), "1 passed, 0 failed");
   t.is(code, 0);
+  t.false(lines.includes("Failed:"));
 });
 
 test("a crash after the last test, a test that hangs and a file that does not end are failures", async (t) => {

@@ -1,7 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** The totals of an ava run. */
-export type Tally = { readonly passed: number; readonly failed: number; readonly skipped: number };
+/** The totals of an ava run, and the lines of its report that name a failure. */
+export type Tally = {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly failures: readonly string[];
+};
 
 /** Patterns of the lines that ava writes for each event ... */
 const PASSED = /^ {2}✔ (?!\[expected fail\] )/;
@@ -9,6 +14,8 @@ const SKIPPED = /^ {2}- \[skip\] /;
 const FILE_FAILED = /^ {2}(?:✘ (?:No tests found in |Internal error|Couldn’t find any )|Failed to exit when running )/;
 const FILE_LEFT = /^ {2}✘ Exiting due to process\.exit\(\) when running /;
 const FILE_ENDED_BADLY = /^ {2}✘ \S+ exited (?:with a non-zero exit code|due to )/;
+/** A failure of any kind, or a test that had not ended when time was up. */
+const FAILURE = /^\s*(?:[✘◌] |Uncaught exception |Unhandled rejection |Failed to exit )/;
 /** ... and of its totals, below a rule. */
 const RULE = "  ─";
 const FAILED = /^ {2}(\d+) (?:hooks? failed|tests? failed|tests? remained pending)/;
@@ -33,8 +40,10 @@ export function createTally(): { line(text: string): void; close(exitCode: numbe
   let fatal = 0;
   let endedBadly = 0;
   let belowRule = false;
+  const failures: string[] = [];
 
   function whileRunning(line: string): void {
+    if (FAILURE.test(line)) failures.push(line.trim());
     if (PASSED.test(line)) passed++;
     else if (SKIPPED.test(line)) skipped++;
     else if (FILE_FAILED.test(line)) failed++;
@@ -53,7 +62,7 @@ export function createTally(): { line(text: string): void; close(exitCode: numbe
     close(exitCode) {
       failed += Math.max(fatal, endedBadly);
       const unexplained = failed === 0 && (exitCode !== 0 || passed === 0);
-      return { passed, failed: failed + (unexplained ? 1 : 0), skipped };
+      return { passed, failed: failed + (unexplained ? 1 : 0), skipped, failures };
     },
   };
 }
