@@ -27,6 +27,12 @@ const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
  */
 const MOST_FILES_AT_ONCE = 4;
 
+/**
+ * Threads of libuv's pool for each test file, as many as a service has by default. Files that run at
+ * once share one process and its pool, so that queries of one would keep another's waiting.
+ */
+const POOL_THREADS_OF_FILE = 4;
+
 /** Only the last line of a run may look like its result. */
 const LOOKS_LIKE_RESULT = /^\s*\d+ passed, \d+ failed\s*$/;
 
@@ -83,7 +89,7 @@ async function runAva(args: readonly string[], engines: Record<string, string>):
   const color = process.stdout.isTTY ? ["--color"] : [];
   const child = spawn(process.execPath, [AVA, `--concurrency=${concurrency}`, "--timeout=3m", ...color, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...engines },
+    env: { UV_THREADPOOL_SIZE: String(POOL_THREADS_OF_FILE * concurrency), ...process.env, ...engines },
   });
   killAfterExit(child);
   const stop = (): boolean => child.kill("SIGINT");

@@ -39,6 +39,8 @@ export type DatabaseOptions = FileOptions & {
   readonly log: Logger;
   /** Timeout of one read. */
   readonly readTimeout_ms: number;
+  /** Longest wait of reads for the next write after the file was reopened. 2 s by default. */
+  readonly reopenPause_ms?: number;
 };
 
 type RunningRead = { readonly connection: DuckDBConnection; readonly ended: Promise<void> };
@@ -305,7 +307,7 @@ export class Database implements AsyncDisposable {
    * ended, or they might again exhaust the memory that it lacked.
    */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
-    const { file, log } = this.#options;
+    const { file, log, reopenPause_ms = REOPEN_PAUSE_MS } = this.#options;
     log.error({ err: cause, file }, "the store failed permanently and is being reopened");
     this.#open = null;
     const resume = this.#pauseReads();
@@ -316,7 +318,7 @@ export class Database implements AsyncDisposable {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
       // Keeps the process running, as reads wait for it.
-      const longest = setTimeout(resume, REOPEN_PAUSE_MS);
+      const longest = setTimeout(resume, reopenPause_ms);
       this.#resumeReads = () => {
         clearTimeout(longest);
         resume();

@@ -10,12 +10,13 @@ import { Database } from "../../../../src/store/duckdb/database/database.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
 
-// A file of its own, because queries of minutes occupy the threads of a process: it has four.
+// Queries of minutes run one after the other: each occupies one of the few threads of libuv's pool,
+// which all test files of a run share. If all wait behind such queries, nothing ends them.
 
 /** Builds a list of this many texts, none of which can be spilled to disk meanwhile. */
 const listOf = (count: number) => `select list(range::varchar || repeat('a', 30)) as list from range(${count})`;
 
-test("a query that runs out of memory beside an earlier one is retried when that one ends", async (t) => {
+test.serial("a query that runs out of memory beside an earlier one is retried when that one ends", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
@@ -58,7 +59,7 @@ test("a query that runs out of memory beside an earlier one is retried when that
   t.is(attempts, 2);
 });
 
-test("no checkpoint runs while a query may fill the memory that it needs", async (t) => {
+test.serial("no checkpoint runs while a query may fill the memory that it needs", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
@@ -82,7 +83,7 @@ test("no checkpoint runs while a query may fill the memory that it needs", async
   await until(() => logSize() < whole, { what: "the log to be folded in" });
 });
 
-test("a query that needs more memory than the limit is refused as such", async (t) => {
+test.serial("a query that needs more memory than the limit is refused as such", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
   await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
