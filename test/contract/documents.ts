@@ -2,6 +2,7 @@ import type { ExecutionContext, TestFn } from "ava";
 
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "../../src/catalog/documents/documents.ts";
 import { MAX_ID_BYTES } from "../../src/catalog/documents/documents.ts";
+import { until } from "../support/until.ts";
 import type { DocumentsStorage } from "./documents-adapters.ts";
 
 /**
@@ -188,7 +189,8 @@ async function roundTrip(t: ExecutionContext, storage: DocumentsStorage): Promis
   t.deepEqual((await documents.changes(null)).documents, [{ id, version, body }]);
   // A field that was a number may become a text: bodies have no schema.
   done(t, await documents.create("other", { number: "text", list: { a: 1 } }));
-  await t.notThrowsAsync(documents.ping());
+  // A ping has a limit of its own, which a busy machine may exceed.
+  t.true(await until(() => documents.ping().then(() => true), { what: "the store to answer" }));
 }
 
 async function durable(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
