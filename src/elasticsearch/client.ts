@@ -12,11 +12,16 @@ export type ElasticsearchOptions = {
   readonly auth?: { readonly username: string; readonly password: string } | { readonly apiKey: string } | null;
   /** Certificate authorities to trust, PEM. */
   readonly ca?: string | null;
+  /** Time without a response after which a node gets no further reads. 2 s by default. */
+  readonly unresponsiveAfter_ms?: number;
+  /** Timeout of a request. 30 s by default. */
+  readonly requestTimeout_ms?: number;
   readonly log: Logger;
 };
 
 const REQUEST_TIMEOUT_MS = 30_000;
 const PING_TIMEOUT_MS = 3000;
+const UNRESPONSIVE_MS = 2000;
 
 /**
  * Creates a client with explicit limits. Once no node has responded for 2 s, reads fail at once
@@ -26,18 +31,19 @@ const PING_TIMEOUT_MS = 3000;
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
   const { nodes, auth, ca, log } = options;
+  const { unresponsiveAfter_ms = UNRESPONSIVE_MS, requestTimeout_ms = REQUEST_TIMEOUT_MS } = options;
   const client = new Client({
     nodes: [...nodes],
     ...(auth && { auth }),
     ...(ca && { tls: { ca } }),
     maxRetries: 2,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeout_ms,
     // A failed node is retried after a delay with a regular request: the client's own ping requests
     // `/`, which not every node serves.
     resurrectStrategy: "optimistic",
   });
   const failsFast = (path: string): boolean => !path.endsWith("/_bulk") && context.getStore()?.failsFast !== false;
-  const nodeMonitor = monitorNodes(client, failsFast);
+  const nodeMonitor = monitorNodes(client, failsFast, unresponsiveAfter_ms);
   // All requests of the client pass through this function, whichever method sends them.
   const send = client.transport.request.bind(client.transport) as unknown as Send;
   (client.transport as unknown as { request: Send }).request = async (params, options) => {
@@ -134,13 +140,14 @@ const REFUSED_401 = "rejected the configured credentials (401)";
 
 /**
  * Checks that the cluster can be used.
- * @throws LoggiaError `store_unavailable` if no node responds within 3 s or accepts the credentials
+ * @param timeout_ms longest wait for a response, 3 s by default
+ * @throws LoggiaError `store_unavailable` if no node responds in time or accepts the credentials
  */
-export async function pingElasticsearch(client: Client): Promise<void> {
+export async function pingElasticsearch(client: Client, timeout_ms = PING_TIMEOUT_MS): Promise<void> {
   try {
     await client.cluster.health(
-      { filter_path: "status", timeout: `${PING_TIMEOUT_MS}ms` },
-      { requestTimeout: PING_TIMEOUT_MS, maxRetries: 1 },
+      { filter_path: "status", timeout: `${timeout_ms}ms` },
+      { requestTimeout: timeout_ms, maxRetries: 1 },
     );
   } catch (error) {
     // Credentials that are limited to the service's indices may not read the cluster's health, but

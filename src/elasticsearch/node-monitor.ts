@@ -4,10 +4,7 @@ import type { Client } from "@elastic/elasticsearch";
 import { LoggiaError } from "../errors.ts";
 
 const TICK_MS = 500;
-/** The first tick may follow a request immediately, so five ticks are between 2 and 2.5 s. */
-const UNRESPONSIVE_TICKS = 5;
 const PROBE_TIMEOUT_MS = 2_000;
-const NO_RESPONSE = "has not responded for 2 s";
 
 type Pool = Client["connectionPool"];
 type Connection = Pool["connections"][number];
@@ -30,22 +27,31 @@ type Node = {
 };
 
 export type NodeMonitor = {
-  /** @throws LoggiaError `store_unavailable` if no node has responded for 2 s */
+  /** @throws LoggiaError `store_unavailable` if no node has responded for that time */
   requireResponsiveNode(): void;
 };
 
 /**
  * Distinguishes nodes that respond slowly from nodes that do not respond at all. While requests are
- * pending, all nodes are probed. A node that responds to nothing for 2 s, probes included, gets no
- * further requests until it responds to a probe: its reads go to another node, or fail.
+ * pending, all nodes are probed. A node that responds to nothing for `after_ms`, probes included,
+ * gets no further requests until it responds to a probe: its reads go to another node, or fail.
  *
  * The time without a response is counted in ticks of a timer, so that a delay of this process's
  * own event loop does not count.
  *
  * @param failsFast whether a request sent now fails on an unresponsive node; otherwise it waits
  * until its own timeout
+ * @param after_ms time without a response after which a node is unresponsive
  */
-export function monitorNodes({ connectionPool: pool }: Client, failsFast: (path: string) => boolean): NodeMonitor {
+export function monitorNodes(
+  { connectionPool: pool }: Client,
+  failsFast: (path: string) => boolean,
+  after_ms: number,
+): NodeMonitor {
+  // The first tick may follow a request immediately, so it does not count.
+  const unresponsiveTicks = after_ms / TICK_MS + 1;
+  const isUnresponsive = ({ ticks }: Node): boolean => ticks >= unresponsiveTicks;
+  const silence = `has not responded for ${after_ms / 1000} s`;
   const nodes: Node[] = pool.connections.map((connection) => {
     const send = connection.request.bind(connection) as unknown as Send;
     return { connection, send, aborts: new Set(), waiting: 0, hasResponded: false, ticks: 0, isProbed: false };
@@ -92,7 +98,7 @@ export function monitorNodes({ connectionPool: pool }: Client, failsFast: (path:
    * only add a delay.
    */
   const noResponse = (): Error =>
-    nodes.every(isUnresponsive) ? new errors.RequestAbortedError(NO_RESPONSE) : new errors.ConnectionError(NO_RESPONSE);
+    nodes.every(isUnresponsive) ? new errors.RequestAbortedError(silence) : new errors.ConnectionError(silence);
 
   async function sendAndWait(node: Node, params: object, options: Options): Promise<unknown> {
     node.waiting += 1;
@@ -139,7 +145,7 @@ export function monitorNodes({ connectionPool: pool }: Client, failsFast: (path:
     requireResponsiveNode() {
       if (!nodes.every(isUnresponsive)) return;
       const names = nodes.map(({ connection }) => connection.url.origin).join(", ");
-      throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${NO_RESPONSE}`);
+      throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${silence}`);
     },
   };
 }
@@ -149,10 +155,6 @@ const PROBE = [
   { method: "HEAD", path: "/" },
   { timeout: PROBE_TIMEOUT_MS, requestId: "probe", name: "probe", context: null },
 ] as const;
-
-function isUnresponsive({ ticks }: Node): boolean {
-  return ticks >= UNRESPONSIVE_TICKS;
-}
 
 function hasPending({ aborts, waiting }: Node): boolean {
   return aborts.size > 0 || waiting > 0;

@@ -1,12 +1,11 @@
 import type { ExecutionContext } from "ava";
 import { join } from "node:path";
-import { pino } from "pino";
 
 import type { Documents } from "../../src/catalog/documents/documents.ts";
 import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
-import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
-import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { elasticsearchClient } from "../support/elasticsearch.ts";
+import { realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 
 /**
@@ -31,7 +30,7 @@ export const DOCUMENTS_ADAPTERS: readonly {
 ];
 
 async function openElasticsearchStorage(t: ExecutionContext): Promise<DocumentsStorage> {
-  const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
+  const client = elasticsearchClient();
   const namespace = uniqueName("test");
   t.teardown(async () => {
     await client.indices.delete({ index: `${namespace}-catalog`, ignore_unavailable: true });

@@ -1,13 +1,14 @@
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
-import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { elasticsearchClient } from "../support/elasticsearch.ts";
+import { realEngines } from "../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 
 const silent = pino({ level: "silent" });
+const QUERY_TIMEOUT_MS = 150_000;
 
 const duckdb: StoreAdapter = {
   name: "DuckDB",
@@ -20,6 +21,8 @@ const duckdb: StoreAdapter = {
       log: silent,
       memoryLimit_mb: 256,
       threads: 2,
+      // The tests of this file run at once, on a machine that may be slow.
+      readTimeout_ms: QUERY_TIMEOUT_MS,
       // Gives attributes columns with the few events of a test.
       countedEvents: 5,
       // Puts the events into blocks.
@@ -34,9 +37,11 @@ const duckdb: StoreAdapter = {
 
 /** One namespace for all tests of a run, so that templates and indices are created once. */
 function elasticsearch(): StoreAdapter {
-  const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: silent });
+  const client = elasticsearchClient();
   const namespace = uniqueName("test");
-  const opening = once(() => openElasticsearchStore({ client, namespace, log: silent }));
+  const opening = once(() =>
+    openElasticsearchStore({ client, namespace, log: silent, queryTimeout_ms: QUERY_TIMEOUT_MS }),
+  );
   return {
     name: "Elasticsearch",
     keepsPositions: false,

@@ -86,7 +86,7 @@ export function seenContract({ name, open }: StoreAdapter): void {
   });
 
   test(`${name}: marks more alerts than one step takes, while others are marked on their own`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(600_000);
     const store = await open(t);
     const [log, user] = [newLog(), newUser()];
     const events = Array.from({ length: 2_300 }, (_, i) => event(log, { text: `event ${i}`, created: MORNING + i }));

@@ -3,6 +3,7 @@ import test from "ava";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { event, idAt, listPlan, MORNING, newLog, pageOf, row, texts, write } from "./store-fixture.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
+import { until } from "../support/until.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
 
 const FULL: Partial<StoredEvent> = {
@@ -259,7 +260,8 @@ function positionContract({ name, open, keepsPositions }: StoreAdapter): void {
     const store = await open(t);
     t.deepEqual(await writeEvents(store, []), []);
     t.deepEqual(await writeAlerts(store, []), []);
-    await t.notThrowsAsync(store.ping());
+    // A ping has a limit of its own, which a busy machine may exceed.
+    t.true(await until(() => store.ping().then(() => true), { what: "the store to answer" }));
   });
 
   test(`${name}: positions are ${keepsPositions ? "kept by partition, and never move back" : "left to the bus"}`, async (t) => {

@@ -57,9 +57,10 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   readonly beforeRemoval?: (part: StorePart) => Promise<void>;
   /** Returns the user to whom a log is charged. Default: each log by itself. */
   readonly ownerOf?: (log: LogKey) => string;
+  /** Timeout of a query, for all its requests together. 30 s by default. */
+  readonly queryTimeout_ms?: number;
 };
 
-/** Timeout of a query, for all its requests together. */
 const QUERY_TIMEOUT_MS = 30_000;
 
 /**
@@ -71,6 +72,7 @@ const QUERY_TIMEOUT_MS = 30_000;
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
   const { client, namespace, log, beforeRemoval = async () => {}, ownerOf = (key) => key } = options;
+  const { queryTimeout_ms = QUERY_TIMEOUT_MS } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
@@ -92,6 +94,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const recovery = createRecovery({ client, names, columns, log });
   recovery.check();
   const { written, changed } = withRecovery(recovery);
+  const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
+    translated(() => withTimeout(queryTimeout_ms, query, callerGone()));
   return {
     prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
     writeEvents: (events) => written(writeEncodedBulk(client, operationsOf(events))),
@@ -145,11 +149,6 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     ping: () => pingElasticsearch(client),
     [Symbol.asyncDispose]: () => recovery[Symbol.asyncDispose](),
   };
-}
-
-/** Runs a caller's query with one timeout for all its requests. */
-function runQuery<T>(query: () => Promise<T>): Promise<T> {
-  return translated(() => withTimeout(QUERY_TIMEOUT_MS, query, callerGone()));
 }
 
 /** Wraps writes to start a recovery if an index is blocked by a rebuild, alive or interrupted. */

@@ -2,15 +2,16 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { deleteAlerts, event, listPlan, newLog, newUser, write } from "../../contract/store-fixture.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { realEngines } from "../../support/engines.ts";
 import { until } from "../../support/until.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
+import { intercept } from "./rebuild-fixture.ts";
 
 const log = pino({ level: "silent" });
 
@@ -20,7 +21,7 @@ if (realEngines) {
   let store: Store;
 
   test.before(async () => {
-    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    client = elasticsearchClient();
     store = await openElasticsearchStore({ client, namespace, log });
   });
 
@@ -116,20 +117,23 @@ if (realEngines) {
 
   test("writing an alert waits for the shard of a new month", async (t) => {
     const waiting = uniqueName("waiting");
-    const early = await openElasticsearchStore({ client, namespace: waiting, log });
     const alert = { user: newUser(), event: event(newLog()) };
     const index = namesIn(waiting).eventsOf(alert.event.id);
     const allocate = (where: "none" | "all") => ({ "routing.allocation.enable": where });
+    let looks = 0;
+    // The shard is allocated after the first look and ready before the second, however long it takes.
+    const allocating = intercept(client, "mget", async (request) => {
+      looks += 1;
+      if (looks === 2) await client.cluster.health({ index, wait_for_active_shards: 1, timeout: "2m" });
+      const answer = await request();
+      if (looks === 1) await client.indices.putSettings({ index, settings: allocate("all") });
+      return answer;
+    });
+    const early = await openElasticsearchStore({ client: allocating, namespace: waiting, log });
     // As for a new index, the shard is on no node.
     await client.indices.create({ index, settings: allocate("none"), wait_for_active_shards: 0 });
-    const { promise: looked, resolve: look } = Promise.withResolvers<void>();
-    client.diagnostic.on("response", (_error, response) => {
-      if (response?.meta.request.params.path === "/_mget") look();
-    });
-    const written = early.writeAlerts([alert]);
-    await looked;
-    await client.indices.putSettings({ index, settings: allocate("all") });
-    t.deepEqual(await written, [{ kind: "done" }]);
+    t.deepEqual(await early.writeAlerts([alert]), [{ kind: "done" }]);
+    t.is(looks, 2);
     await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${waiting}-*` })) });
     await client.indices.deleteIndexTemplate({ name: `${waiting}-*` });
   });

@@ -2,7 +2,6 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { encodeAttributes } from "../../../src/events/attributes.ts";
 import type { AttributeValue } from "../../../src/events/attributes.ts";
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
@@ -14,13 +13,12 @@ import type { Store } from "../../../src/store/store.ts";
 import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { SILENT } from "./rebuild-fixture.ts";
 
-export const client: Client = realEngines
-  ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT })
-  : null!;
+export const client: Client = realEngines ? elasticsearchClient(SILENT) : null!;
 export const serially = realEngines ? test.serial : test.skip;
 
 test.after.always(() => client?.close());

@@ -1,10 +1,9 @@
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { Aggregate, Condition, GroupPlan } from "../../../src/query/plan.ts";
 import { parseZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateGroup } from "../../reference/groups.ts";
-import { elasticsearchUrl } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
 import { SILENT } from "./rebuild-fixture.ts";
 import { serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 
@@ -79,7 +78,7 @@ serially("groups: distinct values are exact to 10,000 and within 2 % beyond, and
 });
 
 serially("groups: by an attribute, and with aggregates, take one request once their number is known", async (t) => {
-  const counting = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
+  const counting = elasticsearchClient(SILENT);
   t.teardown(() => counting.close());
   const { store } = await open(t, undefined, counting);
   const shop = newLog();

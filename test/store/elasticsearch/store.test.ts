@@ -24,7 +24,8 @@ import {
 } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { writeEvents } from "../../support/write-events.ts";
 import { COUNT as COUNTS, MAX, SUM, hour, usualGroups } from "../../support/groups.ts";
@@ -45,7 +46,7 @@ if (realEngines) {
   let store: Store;
 
   test.before(async (t) => {
-    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    client = elasticsearchClient();
     store = await openElasticsearchStore({ client, namespace, log });
     for (let i = 0; i < COUNT; i++) {
       // Over three months: half of the events in one millisecond, many in some minutes, none in
@@ -64,7 +65,7 @@ if (realEngines) {
   });
 
   test("events with large data are listed without it, and all others are read from the source", async (t) => {
-    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const own = elasticsearchClient();
     const lists = await openElasticsearchStore({ client: own, namespace, log });
     // The body of the last request: a search of a new index is sent again.
     let asked: unknown;
@@ -163,7 +164,7 @@ if (realEngines) {
   }
 
   test("pages: order by time alone, unless adjacent events share a moment", async (t) => {
-    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const own = elasticsearchClient();
     const lists = await openElasticsearchStore({ client: own, namespace, log });
     /** The number of sort fields of each search for a page. */
     let orders: number[] = [];

@@ -1,7 +1,6 @@
 import test from "ava";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { LogKey } from "../../../src/events/event.ts";
 import type { Visit } from "../../../src/events/visit.ts";
 import type { UsersPlan } from "../../../src/query/plan.ts";
@@ -9,7 +8,8 @@ import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { idAt, MORNING, newLog } from "../../contract/store-fixture.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { realEngines } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 
 const log = pino({ level: "silent" });
@@ -29,7 +29,7 @@ if (realEngines) {
 
   test.before(async () => {
     const namespace = uniqueName("visits");
-    const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const client = elasticsearchClient();
     store = await openElasticsearchStore({ client, namespace, log });
     cleanUp = async () => {
       await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });

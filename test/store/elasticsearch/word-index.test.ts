@@ -4,7 +4,6 @@ import type { ExecutionContext } from "ava";
 import fc from "fast-check";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
 import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
@@ -16,7 +15,8 @@ import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { realEngines } from "../../support/engines.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { hour } from "../../support/groups.ts";
@@ -54,7 +54,7 @@ if (realEngines) {
   let store: Store;
 
   test.before(async (t) => {
-    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    client = elasticsearchClient();
     store = await openElasticsearchStore({ client, namespace, log });
     await write(t, store, events);
   });

@@ -2,14 +2,14 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import type { Aggregate, GroupPlan } from "../../../../src/query/plan.ts";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { event, groupPlan, MORNING, newLog, write } from "../../../contract/store-fixture.ts";
 import { evaluateGroup, groupsAgree } from "../../../reference/groups.ts";
-import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
+import { realEngines } from "../../../support/engines.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 
 const log = pino({ level: "silent" });
@@ -30,7 +30,7 @@ if (realEngines) {
   let client: Client;
 
   test.before(async (t) => {
-    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    client = elasticsearchClient();
     for (const { namespace, key, months } of STORES) {
       const store = await openElasticsearchStore({ client, namespace, log });
       stores.set(key, store);
@@ -94,7 +94,7 @@ if (realEngines) {
 
     test(`reads no more groups than are shown, plus the few needed to decide, ${name}`, async (t) => {
       const read: number[] = [];
-      const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+      const own = elasticsearchClient();
       own.diagnostic.on("response", (_error, response) => {
         const { aggregations } = (response?.body ?? {}) as { aggregations?: { groups?: { buckets?: unknown[] } } };
         if (aggregations?.groups?.buckets !== undefined) read.push(aggregations.groups.buckets.length);

@@ -6,13 +6,12 @@
  */
 import { writeSync } from "node:fs";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
-import { elasticsearchUrl } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
 import { intercept, SILENT } from "../rebuild-fixture.ts";
 
 const [namespace, name, when, what = ""] = process.argv.slice(2);
-const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT });
+const client = elasticsearchClient(SILENT);
 
 async function stay(): Promise<void> {
   writeSync(1, "here\n");

@@ -1,20 +1,20 @@
 import type { Client } from "@elastic/elasticsearch";
 import test, { type ExecutionContext } from "ava";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../../../src/errors.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
 import type { IndexOptions } from "../../../../src/store/elasticsearch/mapping.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../../src/store/store.ts";
 import { listPlan } from "../../../contract/store-fixture.ts";
-import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
+import { realEngines } from "../../../support/engines.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
 import { SILENT } from "../rebuild-fixture.ts";
 import { writeEvents } from "../../../support/write-events.ts";
 
-export const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log: SILENT }) : null!;
+export const client = realEngines ? elasticsearchClient(SILENT) : null!;
 export const onCluster = realEngines ? test : test.skip;
 
 test.after.always(() => client?.close());
@@ -29,7 +29,7 @@ type RebuildFixture = {
 };
 
 export async function open(t: ExecutionContext, options: IndexOptions = {}): Promise<RebuildFixture> {
-  t.timeout(180_000);
+  t.timeout(600_000);
   const namespace = uniqueName("rebuild");
   t.teardown(async () => {
     const left = Object.keys(await client.indices.get({ index: `${namespace}-*` }));

@@ -3,7 +3,6 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
 import { namesIn } from "../../../../src/store/elasticsearch/mapping.ts";
@@ -14,7 +13,8 @@ import { fixedZone } from "../../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, newLog, pageOf, write } from "../../../contract/store-fixture.ts";
 import { evaluateList } from "../../../reference/evaluate.ts";
 import { groupsAgree } from "../../../reference/groups.ts";
-import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
+import { realEngines } from "../../../support/engines.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { day } from "../../../support/groups.ts";
 
@@ -84,7 +84,7 @@ if (realEngines) {
 
   let client: Client;
   test.before(() => {
-    client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    client = elasticsearchClient();
   });
   test.after.always(() => client.close());
 
@@ -95,7 +95,7 @@ if (realEngines) {
   async function storeOf(t: ExecutionContext, months: readonly number[]) {
     const namespace = uniqueName("months");
     const names: Names = namesIn(namespace);
-    const own = createElasticsearchClient({ nodes: [elasticsearchUrl()], log });
+    const own = elasticsearchClient();
     const searches: string[] = [];
     own.diagnostic.on("request", (_error, request) => {
       const { path = "" } = request?.meta.request.params ?? {};

@@ -1,9 +1,7 @@
 import { errors } from "@elastic/elasticsearch";
 import test from "ava";
 import fc from "fast-check";
-import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import { fold } from "../../../../src/events/text.ts";
 import { compileExpression } from "../../../../src/query/regex/tree.ts";
 import {
@@ -11,7 +9,8 @@ import {
   MAX_EXPRESSION_LENGTH,
   toLuceneRegexp,
 } from "../../../../src/store/elasticsearch/text-index/regexp.ts";
-import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
+import { realEngines } from "../../../support/engines.ts";
 import { expressions, textsForExpressions } from "../../../reference/expressions.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 
@@ -104,7 +103,7 @@ const RANGES: readonly string[] = [
 
 if (realEngines) {
   test("expressions match the same texts in the engine and here, in texts of all kinds", async (t) => {
-    const client = createElasticsearchClient({ nodes: [elasticsearchUrl()], log: pino({ level: "silent" }) });
+    const client = elasticsearchClient();
     const index = uniqueName("regexp");
     t.teardown(() => client.indices.delete({ index }));
     await client.indices.create({

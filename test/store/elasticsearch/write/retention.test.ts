@@ -1,15 +1,15 @@
 import test, { type ExecutionContext } from "ava";
 import { pino } from "pino";
 
-import { createElasticsearchClient } from "../../../../src/elasticsearch/client.ts";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
 import { event, listPlan, newLog, newUser, write } from "../../../contract/store-fixture.ts";
-import { elasticsearchUrl, realEngines } from "../../../support/engines.ts";
+import { elasticsearchClient } from "../../../support/elasticsearch.ts";
+import { realEngines } from "../../../support/engines.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
 
 const log = pino({ level: "silent" });
-const client = realEngines ? createElasticsearchClient({ nodes: [elasticsearchUrl()], log }) : null;
+const client = realEngines ? elasticsearchClient() : null;
 const onCluster = realEngines ? test : test.skip;
 
 const JANUARY = Date.UTC(2015, 0, 10);
