@@ -28,10 +28,10 @@ const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
 const MOST_FILES_AT_ONCE = 4;
 
 /**
- * Threads of libuv's pool for each test file, as many as a service has by default. Files that run at
- * once share one process and its pool, so that queries of one would keep another's waiting.
+ * Threads of libuv's pool for each test file, enough for two services. Files that run at once share
+ * one process and its pool, so that queries of one would keep another's waiting.
  */
-const POOL_THREADS_OF_FILE = 4;
+const POOL_THREADS_OF_FILE = 8;
 
 /** Only the last line of a run may look like its result. */
 const LOOKS_LIKE_RESULT = /^\s*\d+ passed, \d+ failed\s*$/;
