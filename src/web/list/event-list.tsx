@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { readAsk } from "../ask/compose.ts";
@@ -61,7 +61,8 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   usePreload(loadOpenEvent);
   useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
-  useEffect(
+  // Bound before the rows are painted, so that no key pressed at once is lost.
+  useLayoutEffect(
     () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowIn(source, id) }),
     [source],
   );
@@ -76,7 +77,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   };
   // The query's own SORT takes precedence, so a button would have no effect.
   const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = () => document.querySelector<HTMLElement>("#list > .head .cols button")?.click();
     return app.shortcuts.bind([
       shortcut("search", "columns", press),

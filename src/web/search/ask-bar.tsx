@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
@@ -28,7 +28,7 @@ type AskBarProperties = {
 export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   const onFields = () => (isFieldsOpen.value = !isFieldsOpen.value);
-  useEffect(
+  useLayoutEffect(
     () =>
       app.shortcuts.bind([
         shortcut("search", "query", () => focusQuery(form.current?.querySelector<HTMLInputElement>("textarea, input"))),
@@ -108,7 +108,7 @@ function RunButton({ search }: { search: Search }): JSX.Element {
 function LiveButton({ app, search }: Pick<AskBarProperties, "app" | "search">): JSX.Element {
   const isOn = isLive(app);
   const toggle = () => switchLive(app, search, !isLive(app));
-  useEffect(() => app.shortcuts.bind([shortcut("search", "live", toggle)]), []);
+  useLayoutEffect(() => app.shortcuts.bind([shortcut("search", "live", toggle)]), []);
   return (
     <button class="btn" type="button" aria-pressed={isOn} onClick={toggle}>
       <Icon name="play" />

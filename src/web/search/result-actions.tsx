@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { ExportFormProperties } from "../export/export-form.tsx";
@@ -21,7 +21,7 @@ export function ResultActions({ app, search, run }: { app: App; search: Search; 
   const press = (name: string) => root.current?.querySelector<HTMLElement>(`[data-act=${name}] button`)?.click();
   const copyLink = () =>
     actWith(app, "The link was not copied", import("./copy-link.ts"), ({ copyLink: copy }) => copy(app, search, null));
-  useEffect(
+  useLayoutEffect(
     () =>
       app.shortcuts.bind([
         shortcut("search", "export", () => press("export")),

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
@@ -36,7 +36,7 @@ export function TopBar({ app }: { app: App }): JSX.Element {
   const isHelpOpen = useSignal(false);
   const { screen } = app.location.place.value;
   const openHelp = () => (isHelpOpen.value = true);
-  useEffect(
+  useLayoutEffect(
     () =>
       app.shortcuts.bind([
         shortcut("everywhere", "help", openHelp),

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
@@ -17,7 +17,7 @@ const RangePicker = lazy(async () => (await import("./range-picker.tsx")).RangeP
 /** The range of the search. If the query has its own, the button selects that in the query. */
 export function RangeButton({ app, search }: { app: App; search: Search }): JSX.Element {
   const root = useRef<HTMLSpanElement>(null);
-  useEffect(
+  useLayoutEffect(
     () => app.shortcuts.bind([shortcut("search", "range", () => root.current?.querySelector("button")?.click())]),
     [],
   );
