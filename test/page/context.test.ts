@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sharePages } from "./support/pages.ts";
+import { quiet } from "./support/quiet.ts";
 
 const pages = sharePages();
 const SOURCE = "around";
@@ -63,7 +64,7 @@ test.serial("Escape leaves the neighbours from any focus and cancels nothing", a
   await page.locator(".plot .b").first().waitFor();
   await page.locator("#list .row .x").first().waitFor();
   await page.getByRole("button", { name: "Run" }).click();
-  await page.waitForLoadState("networkidle");
+  await quiet(page);
   // The button keeps the focus, while the keys act on the current row.
   await keyboard.press("c");
   await page.getByRole("heading", { level: 1, name: /^Around \d/ }).waitFor();
@@ -79,7 +80,10 @@ test.serial("Escape leads from a query that has run to the list, from a changed 
   const { page } = await pages.open(t, { address: addressOf });
   const { keyboard } = page;
   await page.locator("#list .row .x").first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await page.locator(".plot .b").first().waitFor();
+  await page.locator("aside.side .valrow").first().waitFor();
+  // While the query is being read, Escape would cancel it.
+  await quiet(page);
   await keyboard.press("/");
   await page.locator("textarea.lql:focus").waitFor();
   await keyboard.press("Escape");

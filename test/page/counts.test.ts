@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { LOG } from "../support/service.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
+import { quiet } from "./support/quiet.ts";
 
 const pages = sharePages();
 const addressOf = (query: string) => `#/${LOG}?q=${encodeURIComponent(query)}`;
@@ -61,13 +62,13 @@ test("selecting a value keeps the other values and bands of its field available"
   await valueOf(page, "50 to 100").getByRole("button").first().click();
   await headed(page, "5 events").waitFor();
   await valueOf(page, "50 to 100").locator("[aria-pressed=true]").waitFor();
-  await page.waitForLoadState("networkidle");
+  await quiet(page);
   t.deepEqual(await bands(), before);
   await page.goBack();
   await headed(page, "85 events").waitFor();
   await valueOf(page, "reach-9").getByRole("button").first().click();
   await headed(page, "9 events").waitFor();
-  await page.waitForLoadState("networkidle");
+  await quiet(page);
   // Four values and the absent value are listed.
   await page.getByRole("button", { name: "5 more" }).click();
   await valueOf(page, "reach-2").waitFor();

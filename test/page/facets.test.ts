@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sharePages } from "./support/pages.ts";
+import { quiet } from "./support/quiet.ts";
 
 const pages = sharePages();
 const SOURCES = ["north", "south", "west"];
@@ -38,7 +39,7 @@ test.serial("a field is one stop of Tab, and arrow keys move among its values", 
   const { page } = await pages.open(t, { address });
   const { keyboard } = page;
   await valueOf(page, "facet-west").first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await quiet(page);
   const stops = await page
     .getByLabel("Fields")
     .locator(".facet:not([hidden])")

@@ -12,6 +12,7 @@ import type { Service } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 import { collectProblems } from "./problems.ts";
 import type { Problems } from "./problems.ts";
+import { followRequests } from "./quiet.ts";
 
 export type OpenOptions = Pick<
   BrowserContextOptions,
@@ -56,6 +57,9 @@ const MANY_READERS = {
   LOGGIA_MEMORY: "32GB",
 };
 
+/** Longest wait for anything on a page, as long as that of `until`. */
+export const LONGEST_MS = 90_000;
+
 /** Starts one browser and one service for the tests of a file. Call it at the top of the file. */
 export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
@@ -99,9 +103,12 @@ async function openPage(
     baseURL: service.apiUrl,
     ...emulated,
   });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(LONGEST_MS);
+  followRequests(context);
   const problems = collectProblems(context, service.apiUrl);
   t.teardown(async () => {
+    // A handler that still waits would fail once its page is closed.
+    for (const routed of [context, ...context.pages()]) await routed.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
     const found = problems.all();
     if (found.length > 0) throw new Error(`The page did what it must not:\n${found.join("\n")}`);
@@ -135,10 +142,14 @@ export async function postEvents(
   if (!response.ok) throw new Error(`Posting was answered ${response.status} ${await response.text()}`);
   const { items } = (await response.json()) as { items: { id: string }[] };
   const ids = items.map(({ id }) => id);
-  const last = ids.at(-1);
-  if (last === undefined) return ids;
-  await until(async () => (await get(service, `/1/logs/${log}/events/${last}`)).status === 200, {
-    what: "the events that were posted",
-  });
+  if (ids.length === 0) return ids;
+  // An event is found by its id before queries find it.
+  const ends = new Set([ids[0]!, ids.at(-1)!]);
+  const query = `GET events WHERE id IN (${[...ends].map((id) => `'${id}'`).join(", ")}) COLUMNS(COUNT)`;
+  const areThere = async () => {
+    const { body } = await get(service, `/1/logs/${log}/query?query=${encodeURIComponent(query)}`);
+    return (body as readonly { count: string }[])[0]?.count === String(ends.size);
+  };
+  await until(areThere, { what: "the events that were posted" });
   return ids;
 }

@@ -1,5 +1,7 @@
 import type { Page, Route } from "playwright-core";
 
+import { quiet } from "./quiet.ts";
+
 /** A response that replaces the service's: its error, or a text of something in front of it. */
 export type Answer =
   | {
@@ -45,5 +47,13 @@ export async function waitForPreload(page: Page): Promise<void> {
   await page.waitForFunction(() =>
     performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/list-state.")),
   );
-  await page.waitForLoadState("networkidle");
+  await quiet(page);
+}
+
+/** Waits until a line of a message is shown, if only for a moment: the page itself looks for it. */
+export async function catchLine(page: Page, line: RegExp): Promise<void> {
+  await page.waitForFunction((source) => {
+    const lines = [...document.querySelectorAll(".msg p")];
+    return lines.some(({ textContent }) => new RegExp(source).test(textContent));
+  }, line.source);
 }
