@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { pressInTurn } from "./support/clock.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -85,7 +86,7 @@ test("the context of an event and every screen have the documented address", asy
   t.is(open, around);
   t.deepEqual(others, { t: "1h" });
   const hashAfter = async (keys: string, name: string) => {
-    for (const key of keys) await page.keyboard.press(key);
+    await pressInTurn(page, ...keys);
     await page.getByRole("navigation", { name: "Main" }).locator("[aria-current=page]", { hasText: name }).waitFor();
     return page.evaluate(() => location.hash);
   };

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 
 import { ADMIN, AUTHORIZATION, LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { pressInTurn } from "./support/clock.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -69,7 +70,7 @@ test("an analyst needs no pointer from sign-in to export", async (t) => {
   await askForFive();
 
   // Narrow by the bars, from the last one back to the one with the two newer events.
-  await page.locator(".plot .b").first().waitFor();
+  await page.locator(".hist [role=option][aria-label*=': 2 events']").waitFor({ state: "attached" });
   await keyboard.press("Tab");
   await keyboard.press("h");
   const plot = page.locator(".plot:focus, .plot :focus");
@@ -119,14 +120,12 @@ test("an analyst needs no pointer from sign-in to export", async (t) => {
   );
   await keyboard.press("b");
   await page.locator(`#list [data-id="${id}"] .flag`).waitFor();
-  await keyboard.press("g");
-  await keyboard.press("b");
+  await pressInTurn(page, "g", "b");
   await heading("1 bookmark");
   t.is(await page.locator("#list .row[data-id]").getAttribute("data-id"), id);
 
   // Acknowledge an alert.
-  await keyboard.press("g");
-  await keyboard.press("i");
+  await pressInTurn(page, "g", "i");
   await heading("1 unread alert");
   await page.locator("#list .row[data-id]", { hasText: "card of ann declined" }).waitFor();
   await keyboard.press("j");
@@ -135,8 +134,7 @@ test("an analyst needs no pointer from sign-in to export", async (t) => {
   await heading("0 unread alerts");
 
   // Export all of a result as a file.
-  await keyboard.press("g");
-  await keyboard.press("s");
+  await pressInTurn(page, "g", "s");
   await page.locator("#list [aria-rowindex]").first().waitFor();
   await askForFive();
   await keyboard.press("Tab");

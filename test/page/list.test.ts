@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
 import { assertAccessible } from "./support/accessibility.ts";
+import { pressInTurn } from "./support/clock.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -51,8 +52,7 @@ test("keys move in the list, open, close, bookmark and copy the focused event", 
   await slot.locator(".open").waitFor({ state: "detached" });
   await page.keyboard.press("b");
   await slot.locator(".flagged").waitFor();
-  await page.keyboard.press("y");
-  await page.keyboard.press("t");
+  await pressInTurn(page, "y", "t");
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).includes("number 4"));
   await assertAccessible(t, page, "a list with a row in focus");
 });

@@ -3,6 +3,7 @@ import test from "ava";
 import { ADMIN, LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
+import { pressInTurn } from "./support/clock.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -102,8 +103,7 @@ test("a message that cannot be undone does not change while it is shown", async 
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.locator("#list").getByText("to be copied").waitFor();
   await page.keyboard.press("j");
-  await page.keyboard.press("y");
-  await page.keyboard.press("t");
+  await pressInTurn(page, "y", "t");
   const toast = page.locator(".toast");
   await toast.getByText("Copied").waitFor();
   t.is(await toast.textContent(), "Copied");
