@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { makeSnippet, SNIPPET } from "../../infra/snippet.ts";
 import { get, KEY, LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { sharePages } from "./support/pages.ts";
+import { LONGEST_MS, sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
@@ -25,6 +25,7 @@ async function otherPage(t: ExecutionContext, attributes = ""): Promise<{ page: 
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
   const { context } = await pages.open(t, { signedIn: false });
   const page = await context.browser()!.newPage();
+  page.setDefaultTimeout(LONGEST_MS);
   t.teardown(() => page.close());
   return { page, origin };
 }
@@ -62,7 +63,9 @@ test.serial("a page of another origin posts in batches and reports its errors", 
   const { page, origin } = await otherPage(t, 'data-source="shop" data-user="ann" data-errors');
   await allow(t, origin);
   await page.goto(origin);
+  let sent = 0;
   const answers: number[] = [];
+  page.on("request", (request) => (sent += request.method() === "POST" ? 1 : 0));
   page.on("response", (response) => {
     if (response.request().method() === "POST") answers.push(response.status());
   });
@@ -76,6 +79,8 @@ test.serial("a page of another origin posts in batches and reports its errors", 
   });
   const found = await eventsOf("shop", 102);
   t.is(found.length, 102);
+  // The service may have stored them before the browser reports its answers.
+  await until(() => sent > 0 && answers.length === sent, { what: "the answers" });
   t.deepEqual([...new Set(answers)], [201]);
   t.true(answers.length <= 2, `${answers.length} requests`);
   const step = found.find(({ text }) => text === "step 99 ä");

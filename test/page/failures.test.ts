@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { ADMIN, LOG } from "../support/service.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
+import { catchLine } from "./support/states.ts";
 
 const pages = sharePages();
 const listOf = (source: string, more = "") =>
@@ -67,7 +68,8 @@ test.serial("a screen that cannot be loaded is reported, and opens by itself lat
     await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: "busy" }));
     await page.reload();
     const message = page.locator(".msg", { hasText: "The page could not be opened" });
-    await message.getByText(/Trying again in [24] s\./).waitFor();
+    await message.waitFor();
+    await catchLine(page, /Trying again in [24] s\./);
     await assertAccessible(t, page, `a page without ${path}`);
     await page.unroute(`**${path}`);
     await page.getByRole("link", { name: "Search" }).waitFor();
@@ -111,7 +113,8 @@ test.serial("an expired session is reported once, and the query continues after 
   await page.getByRole("button", { name: "Run" }).dispatchEvent("click");
   const dialog = page.getByRole("dialog", { name: "Your session ended" });
   await dialog.waitFor();
-  t.is(await page.evaluate(() => document.activeElement?.id), "password");
+  // The focus moves in the frame after.
+  await page.waitForFunction(() => document.activeElement?.id === "password");
   // It stays until a sign-in; a button that closes it would do nothing.
   t.is(await dialog.getByRole("button", { name: "Close" }).count(), 0);
   await page.keyboard.type(ADMIN.password);
@@ -189,7 +192,7 @@ test.serial("a fault is shown without the count of an earlier query that ended b
   await queryOf(page).press("Enter");
   await page.getByRole("heading", { level: 1, name: "1 event", exact: true }).waitFor();
   await page.goto(`/#/${LOG}?q=${encodeURIComponent("GET events WHERE source =")}`);
-  await page.getByRole("heading", { level: 1, name: "No result", exact: true }).waitFor({ timeout: 20_000 });
+  await page.getByRole("heading", { level: 1, name: "No result", exact: true }).waitFor();
   t.is(await page.locator("#list .row:not(.head)").count(), 0);
   t.is(await page.locator(".found .note", { hasText: "as the last query found them" }).count(), 0);
 });

@@ -12,8 +12,18 @@ const keysOf = (page: Page) => page.locator(".groups .rowname").allTextContents(
 const figuresOf = (page: Page, column: number) =>
   page.locator(`.groups tbody td.num:nth-of-type(${column})`).allTextContents();
 
+const HOUR_MS = 3_600_000;
+
+/** Returns a moment of the last hours that is on one day in Berlin with the hour before it. */
+function momentOfADay(): number {
+  const now = Date.now();
+  const hour = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Berlin", hour: "numeric" }).format(now);
+  return Number(hour) % 24 === 0 ? now - 2 * HOUR_MS : now;
+}
+
 /** Posts events of some users within two hours: user n has n events, each of the value 100 - n. */
 async function postUsers(tag: string, count: number): Promise<void> {
+  const latest = momentOfADay();
   await pages.post(
     Array.from({ length: count }, (_, i) => i + 1).flatMap((number) =>
       Array.from({ length: number }, (__, event) => ({
@@ -21,7 +31,7 @@ async function postUsers(tag: string, count: number): Promise<void> {
         tags: [tag],
         user: `user-of-a-long-name-${tag}-${number}`,
         value: 100 - number,
-        created: Date.now() - (event % 2) * 3_600_000,
+        created: latest - (event % 2) * HOUR_MS,
       })),
     ),
   );

@@ -13,7 +13,7 @@ import { chromium } from "playwright-core";
 import { findChromium } from "../../infra/chromium.ts";
 import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { sharePages, signIn } from "./support/pages.ts";
+import { LONGEST_MS, sharePages, signIn } from "./support/pages.ts";
 
 const pages = sharePages();
 
@@ -41,7 +41,7 @@ function htmlWithHints(at: string, name: string): string {
 /**
  * Opens a browser with a profile of its own, because without one it follows no hints and the test
  * would see nothing.
- * @returns its page, and a function that closes it and returns the names it has resolved
+ * @returns its page, and functions that read the names it has resolved: so far, and at its end
  */
 async function openProfile(t: ExecutionContext) {
   const folder = await mkdtemp(join(tmpdir(), "loggia-profile-"));
@@ -53,6 +53,7 @@ async function openProfile(t: ExecutionContext) {
     baseURL: pages.service().apiUrl,
     viewport: { width: 1440, height: 900 },
   });
+  context.setDefaultTimeout(LONGEST_MS);
   t.teardown(async () => {
     await context.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -60,6 +61,7 @@ async function openProfile(t: ExecutionContext) {
   return {
     context,
     page: context.pages()[0] ?? (await context.newPage()),
+    readLog: () => readFileSync(log, "utf8"),
     close: async () => {
       await context.close();
       return readFileSync(log, "utf8");
@@ -91,7 +93,7 @@ test("a producer's page contacts no other host, not even through hints for the b
   await pages.post([
     { text: "sent as a page", source: "pages", data: `@html\n${htmlWithHints(outside, "looked-up.example")}` },
   ]);
-  const { context, page, close } = await openProfile(t);
+  const { context, page, readLog, close } = await openProfile(t);
   await signIn(context);
   const query = encodeURIComponent("GET events WHERE source = 'pages'");
   await page.goto(`/#/${LOG}?q=${query}`);
@@ -114,6 +116,12 @@ test("a producer's page contacts no other host, not even through hints for the b
   // The same hints in an unchanged document: this browser follows them, with or without a sandbox.
   await alone.goto(control);
   await until(() => connections > 0, { what: "the control to reach the other host" });
+  const seesControl = async () => {
+    // The browser writes its log in pieces; each visit adds some.
+    await alone.reload();
+    return readLog().includes("looked-up-by-the-control.example");
+  };
+  await until(seesControl, { what: "the control to look up the other name" });
   const log = await close();
   t.true(log.includes("looked-up-by-the-control.example"));
   t.false(log.includes('"looked-up.example'), "a name was looked up");

@@ -31,7 +31,6 @@ async function assertNothingHidden(page: Page, what: string): Promise<void> {
 
 test("marks of direction are visible in every text of a producer or an admin", async (t) => {
   const { page, context } = await pages.open(t, { address: `#/${LOG}/classes` });
-  page.setDefaultTimeout(20_000);
   const made = await context.request.post(`/manage/1/logs/${LOG}/classFilters`, {
     data: { key: "alarm", display: CLASS, color: "orange", weight: 9, tag: "alarmed" },
     headers: { "X-Loggia": "1" },

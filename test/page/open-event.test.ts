@@ -2,6 +2,7 @@ import test from "ava";
 import type { Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
@@ -45,8 +46,8 @@ test.serial("a link opens its event and scrolls to it, however many newer ones t
   await page.goto(`/#/${LOG}?q=${query}&t=7d&open=${id}`);
   const slot = page.locator(`#list .slot[data-id="${id}"]`);
   await slot.locator(".open .facts, .open .pairs").first().waitFor();
-  const box = (await slot.locator("> .row").boundingBox())!;
-  t.true(box.y > 0 && box.y < 800, `the row is at ${box.y} px`);
+  const topOf = async () => (await slot.locator("> .row").boundingBox())!.y;
+  await until(async () => (await topOf()) > 0 && (await topOf()) < 800, { what: "the row on the screen" });
   t.true(asked < 15, `${asked} pages were read`);
   await page.keyboard.press("Escape");
   await slot.locator(".open").waitFor({ state: "detached" });

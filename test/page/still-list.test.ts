@@ -2,6 +2,7 @@ import test from "ava";
 import type { Page } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
 import { answerQueries, waitForPreload } from "./support/states.ts";
@@ -74,7 +75,8 @@ for (const viewport of SIZES) {
     await assertAccessible(t, page, `a failed query, ${viewport.width} px wide`);
     t.true((await farthest()) <= 1, `the row moved by ${await farthest()} px`);
     if (fieldMoved !== null) {
-      t.true((await page.locator("aside.side").getByText("Not up to date").count()) > 1);
+      const notes = page.locator("aside.side").getByText("Not up to date");
+      await until(async () => (await notes.count()) > 1, { what: "the fields that are not up to date" });
       t.true((await fieldMoved()) <= 1, `the fields moved by ${await fieldMoved()} px`);
     }
     await stop();

@@ -79,7 +79,8 @@ test.serial("a webhook of GitHub is made, and takes what is signed with the secr
   const { page } = await pages.open(t, { address: SETTINGS });
   await page.getByRole("button", { name: "New webhook" }).click();
   const from = page.getByLabel("From");
-  t.true(await from.evaluate((field) => field === document.activeElement), "the form's first field has the focus");
+  // The form's first field has the focus, from the frame after it is drawn.
+  await from.and(page.locator(":focus")).waitFor();
   t.is(await page.getByLabel("Name", { exact: true }).inputValue(), "github");
   await assertAccessible(t, page, "a new webhook");
   await page.getByRole("button", { name: "Make webhook" }).click();

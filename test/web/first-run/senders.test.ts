@@ -47,7 +47,7 @@ async function runCode(t: ExecutionContext, name: string, code: string): Promise
   if (file !== undefined) writeFileSync(join(folder, file), code);
   // Uses this folder's command, and ends with the file.
   const command = code.replace("npx loggia", `node ${resolve("src/cli/loggia.mjs")}`).replace(" --follow", "");
-  await run(program, file === undefined ? ["-c", command] : [...by, file], { cwd: folder, timeout: 120_000 });
+  await run(program, file === undefined ? ["-c", command] : [...by, file], { cwd: folder, timeout: 400_000 });
 }
 
 for (const { name, code } of PROGRAMS) {
@@ -55,7 +55,7 @@ for (const { name, code } of PROGRAMS) {
   (isHere(program) ? test.serial : test.serial.skip)(
     `the guide's code for ${name} sends an event when it is run`,
     async (t) => {
-      t.timeout(180_000);
+      t.timeout(500_000, "Compilers take minutes on a busy machine");
       const isFile = name === "A log file" || name === "loggia ship";
       const condition = isFile ? `text CONTAINS 'line for ${name}'` : `text = 'Hello from ${LOG}'`;
       const before = await countOf(condition);
@@ -115,7 +115,7 @@ const PROBES: Readonly<Record<string, Probe>> = {
 for (const { name, code } of SHIPPERS) {
   test.serial(`the guide's configuration for ${name} has an address and a key that accept its events`, async (t) => {
     const text = name === "GELF" ? "Order 17 failed" : `by ${name}`;
-    if (name === "GELF") await run("sh", ["-c", code(target())], { timeout: 60_000 });
+    if (name === "GELF") await run("sh", ["-c", code(target())], { timeout: 400_000 });
     else {
       const { url, headers, body } = PROBES[name]!(code(target()));
       const response = await fetch(url, { method: "POST", headers, body });

@@ -3,6 +3,7 @@ import test from "ava";
 import type { HookRecord } from "../../../src/web/api/types.ts";
 import { draftOf, newDraft, settingsOf, showsTemplate, withSender } from "../../../src/web/webhooks/draft.ts";
 import { readHeaders } from "../../../src/web/webhooks/example.ts";
+import { holdOfBest_ms } from "../../support/turns.ts";
 
 const HOOK: HookRecord = {
   name: "ci",
@@ -67,9 +68,8 @@ test("headers are read a line each, and a line that is none is no header", (t) =
   t.is(readHeaders("X-A: 1\nnothing"), null);
 });
 
-test("blanks within a header take no time that grows with their square", (t) => {
+test("blanks within a header take no time that grows with their square", async (t) => {
   const value = `a${" ".repeat(200_000)}b`;
-  const start_ms = performance.now();
-  t.deepEqual(readHeaders(`X-A: ${value}`), { "X-A": value });
-  t.true(performance.now() - start_ms < 2_000);
+  const hold_ms = await holdOfBest_ms(async () => t.deepEqual(readHeaders(`X-A: ${value}`), { "X-A": value }));
+  t.true(hold_ms < 2_000, `${hold_ms} ms`);
 });
