@@ -19,6 +19,8 @@ export type LagOptions = {
   readonly bus: Pick<Bus, "lag">;
   readonly group: string;
   readonly log: Logger;
+  /** Monotonic clock, in milliseconds. */
+  readonly now?: () => number;
 };
 
 const SAMPLE_INTERVAL_MS = 1_000;
@@ -28,14 +30,14 @@ const SAMPLE_INTERVAL_MS = 1_000;
  * the offsets have passed the ends of that time. The latest such time bounds the age of the oldest
  * waiting record, without reading it.
  */
-export function watchLag({ bus, group, log }: LagOptions): LagWatch {
-  let done_ms = performance.now();
+export function watchLag({ bus, group, log, now = () => performance.now() }: LagOptions): LagWatch {
+  let done_ms = now();
   let records: number | null = null;
   const progress = watchProgress({
     bus,
     group,
     every_ms: () => SAMPLE_INTERVAL_MS,
-    now: () => performance.now(),
+    now,
     log,
     sampled: (lags, passed_ms) => {
       done_ms = passed_ms ?? done_ms;
@@ -45,7 +47,7 @@ export function watchLag({ bus, group, log }: LagOptions): LagWatch {
   return {
     current() {
       if (records === null) return null;
-      return { records, age_s: records === 0 ? 0 : (performance.now() - done_ms) / 1000 };
+      return { records, age_s: records === 0 ? 0 : (now() - done_ms) / 1000 };
     },
     [Symbol.asyncDispose]: () => progress[Symbol.asyncDispose](),
   };
