@@ -25,6 +25,8 @@ export type StartOptions = ReclassificationOptions & {
   readonly poll_ms?: number;
   /** Time without heartbeats until an order is taken over; 0 if no other process can hold it. */
   readonly takeOver_ms?: number | undefined;
+  /** Monotonic clock by which orders are taken over, in milliseconds. */
+  readonly elapsed?: () => number;
 };
 
 const POLL_MS = 1_000;
@@ -37,6 +39,7 @@ type Seen = { readonly record: StoredReclassification; readonly version: OrderVe
 /** Carries out orders to reclassify, beside the pipeline, each by one process at a time. */
 export function startReclassifying(options: StartOptions): Reclassifier {
   const { documents, log, poll_ms = POLL_MS, takeOver_ms = CLAIM_TIMEOUT_MS } = options;
+  const { elapsed = () => performance.now() } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const inTurn = createSerialQueue();
@@ -49,12 +52,12 @@ export function startReclassifying(options: StartOptions): Reclassifier {
     for (const { id, version, body } of changes.documents) {
       const record = reclassificationOf(body);
       if (record === null || !isUnderWay(record)) seen.delete(id);
-      else if (seen.get(id)?.version !== version) seen.set(id, { record, version, seen_ms: performance.now() });
+      else if (seen.get(id)?.version !== version) seen.set(id, { record, version, seen_ms: elapsed() });
     }
     ({ cursor } = changes);
     for (const [id, found] of seen) {
       if (running.size >= MAX_JOBS) return;
-      const isFree = found.record.holder === null || performance.now() - found.seen_ms >= takeOver_ms;
+      const isFree = found.record.holder === null || elapsed() - found.seen_ms >= takeOver_ms;
       if (isFree && !running.has(id)) await claim(id, found);
     }
   }
