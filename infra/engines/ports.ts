@@ -1,10 +1,25 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { StartError } from "../../src/errors.ts";
 
-/** Returns `count` different free loopback ports. */
+/** Ports below those that systems give to connections and to listeners on port 0. */
+const LOWEST_PORT = 20_000;
+const PORTS = 12_000;
+
+/**
+ * Returns `count` different free loopback ports, of a range from which the system takes none for
+ * others, so that they are still free when they are used.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
+  const servers: Server[] = [];
+  while (servers.length < count) {
+    const server = await listen(LOWEST_PORT + randomInt(PORTS)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EADDRINUSE") throw error;
+      return null;
+    });
+    if (server !== null) servers.push(server);
+  }
   const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map(close));
   return ports;
