@@ -1,6 +1,6 @@
 import { printable } from "../../src/cli/terminal.ts";
 
-/** Timeout of requests to a service on this machine, in milliseconds. */
+/** Default timeout of requests to a service on this machine, in milliseconds. */
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -8,20 +8,21 @@ const TIMEOUT_MS = 5_000;
  * letters, and the size of the embedded bus. Returns none if no service answers.
  *
  * @param addresses addresses to try; the first that answers is used
+ * @param timeout_ms timeout of each request
  */
-export async function describeService(addresses: readonly URL[]): Promise<string[]> {
+export async function describeService(addresses: readonly URL[], timeout_ms: number = TIMEOUT_MS): Promise<string[]> {
   for (const address of addresses) {
-    const lines = await describeAt(address.href.replace(/\/$/, ""));
+    const lines = await describeAt(address.href.replace(/\/$/, ""), timeout_ms);
     if (lines !== null) return lines;
   }
   return [];
 }
 
-async function describeAt(url: string): Promise<string[] | null> {
-  const ready = await ask(`${url}/health/ready`);
+async function describeAt(url: string, timeout_ms: number): Promise<string[] | null> {
+  const ready = await ask(`${url}/health/ready`, timeout_ms);
   const readiness = ready === null ? null : readReadiness(ready.text);
   if (readiness === null) return null;
-  const metrics = await ask(`${url}/metrics`);
+  const metrics = await ask(`${url}/metrics`, timeout_ms);
   return [
     `Loggia         ${url} is ${readiness}`,
     ...(metrics?.status === 200
@@ -30,9 +31,9 @@ async function describeAt(url: string): Promise<string[] | null> {
   ];
 }
 
-async function ask(url: string): Promise<{ status: number; text: string } | null> {
+async function ask(url: string, timeout_ms: number): Promise<{ status: number; text: string } | null> {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const answer = await fetch(url, { signal: AbortSignal.timeout(timeout_ms) });
     return { status: answer.status, text: await answer.text() };
   } catch {
     return null;

@@ -73,7 +73,12 @@ test("an address of the environment without a listener is reported", async (t) =
 });
 
 async function withAdmin<T>(kafka: Engine, work: (admin: ReturnType<Kafka["admin"]>) => Promise<T>): Promise<T> {
-  const admin = new Kafka({ brokers: [kafka.address], logLevel: logLevel.NOTHING, retry: { retries: 0 } }).admin();
+  const admin = new Kafka({
+    brokers: [kafka.address],
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 0 },
+    connectionTimeout: 60_000,
+  }).admin();
   try {
     await admin.connect();
     return await work(admin);

@@ -19,7 +19,7 @@ test("one caller holds the lock at a time, and an error releases it", async (t) 
     inside--;
     throw new Error("as planned");
   };
-  const results = await Promise.allSettled([1, 2, 3].map(() => withLock(file, 10_000, work)));
+  const results = await Promise.allSettled([1, 2, 3].map(() => withLock(file, 120_000, work)));
   t.deepEqual(
     results.map((result) => result.status === "rejected" && (result.reason as Error).message),
     ["as planned", "as planned", "as planned"],
@@ -32,7 +32,7 @@ test("another process holds the lock until it is killed", async (t) => {
   const lock = join(PROJECT, "infra/engines/lock.ts");
   const script = `import { setTimeout as sleep } from "node:timers/promises";
     import { withLock } from ${JSON.stringify(lock)};
-    await withLock(${JSON.stringify(file)}, 1000, () => { console.log("held"); return sleep(60_000); });`;
+    await withLock(${JSON.stringify(file)}, 1000, () => { console.log("held"); return sleep(600_000); });`;
   const holder = spawn(process.execPath, ["--input-type=module", "-e", script]);
   t.teardown(() => holder.kill("SIGKILL"));
   await once(holder.stdout, "data");

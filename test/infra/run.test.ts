@@ -23,8 +23,8 @@ const FILES = {
   crashes: `throw new Error("while loading");`,
   "crashes-late": `
     test("passes first", (t) => { t.pass(); setTimeout(() => { throw new Error("late"); }, 300); });
-    test("stays on", async (t) => { t.pass(); await new Promise((resolve) => setTimeout(resolve, 60_000)); });`,
-  hangs: `test("hangs", async (t) => { t.pass(); await new Promise((resolve) => setTimeout(resolve, 60_000)); });`,
+    test("stays on", async (t) => { t.pass(); await new Promise((resolve) => setTimeout(resolve, 600_000)); });`,
+  hangs: `test("hangs", async (t) => { t.pass(); await new Promise((resolve) => setTimeout(resolve, 600_000)); });`,
   lingers: `test("leaves a timer behind", (t) => { t.pass(); setInterval(() => {}, 1000); });`,
   rejects: `test("passes and rejects", (t) => { t.pass(); void Promise.reject(new Error("unhandled")); });`,
   leaves: `test("leaves", () => process.exit(0));`,
@@ -87,7 +87,7 @@ test("a crash after the last test, a test that hangs and a file that does not en
   const crashed = await run(t, ["crashes-late"]);
   t.is(crashed.lines.at(-1), "1 passed, 1 failed");
   t.is(crashed.code, 1);
-  const hung = await run(t, ["hangs", "lingers"], ["--timeout=6s"]);
+  const hung = await run(t, ["hangs", "lingers"], ["--timeout=20s"]);
   t.is(hung.lines.at(-1), "1 passed, 2 failed");
   t.is(hung.code, 1);
 });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import test from "ava";
 
@@ -7,6 +7,13 @@ import { describeService } from "../../infra/engines/service.ts";
 import { environmentOf, post, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
+
+/** Longer than a machine may stall. */
+const PATIENT_MS = 60_000;
+
+function addressOf(server: Server): URL[] {
+  return [new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)];
+}
 
 test("a running service reports its lag and its dead letters, at either address", async (t) => {
   const service = await startService({
@@ -20,17 +27,23 @@ test("a running service reports its lag and its dead letters, at either address"
   const expected = [`Loggia         http://${own} is ready`, "lag            0 events, 0.0 s", "dead letters   1 open"];
   const lines = await until(
     async () => {
-      const body = await describeService([new URL(`http://${own}`)]);
+      const body = await describeService([new URL(`http://${own}`)], PATIENT_MS);
       return body.slice(0, 3).join("\n") === expected.join("\n") ? body : null;
     },
     { what: "one dead letter, and no lag" },
   );
   t.deepEqual(lines.slice(0, 3), expected);
   t.regex(lines.slice(3).join("\n"), /^bus {12}0\.\d MB of records, from 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ on$/);
-  t.deepEqual(await describeService([new URL(`http://127.0.0.1:${service.api?.port}`)]), [
-    `Loggia         http://127.0.0.1:${service.api?.port} is ready`,
-    "               serves no metrics here; they are at the address of LOGGIA_OPS",
-  ]);
+  const api = `http://127.0.0.1:${service.api?.port}`;
+  const ready = `Loggia         ${api} is ready`;
+  const described = await until(
+    async () => {
+      const found = await describeService([new URL(api)], PATIENT_MS);
+      return found[0] === ready ? found : null;
+    },
+    { what: "the service at its API" },
+  );
+  t.deepEqual(described, [ready, "               serves no metrics here; they are at the address of LOGGIA_OPS"]);
 });
 
 test("a running replay is reported", async (t) => {
@@ -40,7 +53,7 @@ test("a running replay is reported", async (t) => {
   }).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  const lines = await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]);
+  const lines = await describeService(addressOf(server), PATIENT_MS);
   t.deepEqual(lines.slice(1), [
     "lag            5 events, 1.0 s",
     "dead letters   unknown open",
@@ -54,7 +67,7 @@ test("responses cannot control the terminal", async (t) => {
   const server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  const [line = ""] = await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]);
+  const [line = ""] = await describeService(addressOf(server), PATIENT_MS);
   t.true(line.includes("pwned") && line.includes("gone"));
   t.notRegex(line, /[\p{Cc}\p{Bidi_Control}]/u);
 });
@@ -63,6 +76,6 @@ test("anything else on the port, or nothing, is not mentioned", async (t) => {
   const server = createServer((_, response) => response.end("[1]")).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
-  t.deepEqual(await describeService([new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)]), []);
+  t.deepEqual(await describeService(addressOf(server), PATIENT_MS), []);
   t.deepEqual(await describeService([new URL("http://127.0.0.1:1")]), []);
 });

@@ -29,7 +29,7 @@ export function runProgram(
   options: { cwd?: string; env?: Record<string, string> },
 ): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(program, args, { ...options, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(program, args, { ...options, timeout: 300_000 }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr });
     });
   });
