@@ -12,6 +12,7 @@ import { event, write } from "../contract/store-fixture.ts";
 import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { readinessOf } from "../support/readiness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -38,9 +39,9 @@ export async function loggiaAdmin(environment: Record<string, string>, ...words:
  * Returns the names of the holds that await a decision, and whether the API and posting are ready.
  */
 export async function readiness({ apiUrl, postUrl }: Service) {
-  const [api, posting] = [await fetch(`${apiUrl}/health/ready`), await fetch(`${postUrl}/health/ready`)];
-  const { holds = [] } = (await api.json()) as { holds?: { name: string }[] };
-  return { api: api.status, post: posting.status, holds: holds.map(({ name }) => name) };
+  const [api, posting] = [await readinessOf(apiUrl), await readinessOf(postUrl)];
+  const { holds = [] } = api.readiness;
+  return { api: api.response.status, post: posting.response.status, holds: holds.map(({ name }) => name) };
 }
 
 export const READY = { api: 200, post: 200, holds: [] };
