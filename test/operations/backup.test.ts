@@ -12,6 +12,7 @@ import type { BackupOptions } from "../../src/operations/backup.ts";
 import { refuseIncompleteRestore, restore } from "../../src/operations/restore.ts";
 import { accept, caughtUp, makeLog, openEmbedded, post, rows, start } from "../pipelines/fixture.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
 
 const SILENT = pino({ level: "silent" });
 const DOCUMENTS = ["catalog.sqlite", "notifications.sqlite"];
@@ -47,7 +48,14 @@ test("a backup under load has all events acknowledged before it, and a service s
   while ((await ports.store.find({ kind: "events" }, log, deleted as never)) === null) await ports.store.ping();
   await ports.store.deleteEvent(log, deleted as never);
   const before = acknowledged.slice();
-  const { files } = await backup(options);
+  const store = {
+    copyTo: async (file: string) => {
+      const copied = await ports.store.copyTo(file);
+      await until(() => acknowledged.length > before.length, { what: "posts during the backup" });
+      return copied;
+    },
+  };
+  const { files } = await backup({ ...options, store });
   const after = acknowledged.length;
   over.abort();
   await producing;

@@ -15,8 +15,8 @@ const BATCH = 500;
 const MOST_EVENTS = 100_000;
 /** Events are posted as fast as possible, so that the pipeline writes as much as it can at once. */
 const ROUND = 20_000;
-const ROUND_MS = 120_000;
-const TIMEOUT_MS = 600_000;
+const ROUND_MS = 300_000;
+const TIMEOUT_MS = 1_200_000;
 const ASKING = 3;
 const REOPENED = /the store failed permanently and is being reopened/;
 const WORDS = /needs more memory|is unavailable|takes? too much memory|is busy|wait until they end|try again/;

@@ -16,7 +16,7 @@ const MEMORY_MB = 1_024;
 const EVENTS = 1_000_000;
 const BATCH = 5_000;
 const AT_A_TIME = 2;
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_200_000;
 
 /** Starts the service as an operator does. */
 async function startProcess(t: ExecutionContext, environment: Record<string, string>) {

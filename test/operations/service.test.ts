@@ -41,7 +41,7 @@ async function send(service: Service, path: string, json: unknown): Promise<{ st
 
 for (const kind of KINDS) {
   test(`${kind}: an operator lists dead letters and redrives them`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(240_000);
     const service = await serviceOf(t, kind);
     await service.ports.bus.append("events", [{ key: LOG, value: encodeRecord(log, ["oops", "alas"]) }]);
     const listed = async () =>
@@ -68,7 +68,7 @@ for (const kind of KINDS) {
   });
 
   test(`${kind}: an operator replays the bus`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(240_000);
     const service = await serviceOf(t, kind);
     for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
     await until(async () => (await total(service)) === 20, { what: "all events" });
@@ -100,7 +100,7 @@ test("the embedded store is not rebuilt: a replay adds missing events, and refus
 });
 
 (KINDS.includes("cluster") ? test : test.skip)("on a cluster a replay rebuilds the store", async (t) => {
-  t.timeout(120_000);
+  t.timeout(240_000);
   const service = await serviceOf(t, "cluster");
   for (let i = 0; i < 20; i++) t.is((await post(service, { text: `event ${i}` })).status, 201);
   await until(async () => (await total(service)) === 20, { what: "all events" });
@@ -117,7 +117,7 @@ test("the embedded store is not rebuilt: a replay adds missing events, and refus
 });
 
 test("an operator backs up a running service and starts another from the copy", async (t) => {
-  t.timeout(60_000);
+  t.timeout(240_000);
   const folder = temporaryFolder(t);
   const environment = environmentOf("embedded", join(folder, "data"));
   const service = await startService(environment);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import { AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
+import { postSurely } from "../support/post-surely.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -28,25 +29,23 @@ async function manage(service: Service, path: string, body: object): Promise<num
 }
 
 test("no write-ahead log exceeds its limit under tens of thousands of keyed batches, a replay and backups", async (t) => {
-  t.timeout(240_000);
+  t.timeout(1_200_000);
   const folder = temporaryFolder(t);
   const service = await startService(environmentOf("embedded", join(folder, "data")));
   t.teardown(() => service.close());
   const largest = new Map<string, number>();
   let posted = 0;
   let copies = 0;
-  const isDone = () => posted >= BATCHES;
+  // On a slow machine the first backup may last almost until the end.
+  const isDone = () => posted >= BATCHES && copies > 1;
 
   async function produce(): Promise<void> {
     while (!isDone()) {
       const number = (posted += 1);
-      const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
-        method: "POST",
+      await postSurely(`${service.postUrl}/1/logs/${LOG}/events`, {
         headers: { "Content-Type": "application/x-ndjson", apikey: KEY, "Idempotency-Key": `batch-${number}` },
         body: `{"text":"${number}"}\n`,
       });
-      if (response.status !== 200 && response.status !== 201) throw new Error(await response.text());
-      await response.arrayBuffer();
     }
   }
 
@@ -57,7 +56,8 @@ test("no write-ahead log exceeds its limit under tens of thousands of keyed batc
       await manage(service, "replay", { from: "start", into: "old" });
       if ((await manage(service, "backup", { to: join(folder, `copy-${copies}`) })) === 202) copies += 1;
       for await (const _ of service.ports.bus.read({ topic: "events", maxRecords: 500, maxBytes: 1_000_000 }));
-      await until(() => posted >= Math.min(round * ROUND, BATCHES), { what: "more batches", timeout_ms: 200_000 });
+      const isNext = () => posted >= round * ROUND || isDone();
+      await until(isNext, { what: "more batches", timeout_ms: 600_000 });
     }
     for (const [file, size] of await walsOf(service)) largest.set(file, Math.max(size, largest.get(file) ?? 0));
   }
@@ -78,6 +78,5 @@ test("no write-ahead log exceeds its limit under tens of thousands of keyed batc
   }
   await until(async () => (await service.ports.bus.lag("events", "pipeline")).every(({ end, next }) => end === next), {
     what: "the pipeline to catch up",
-    timeout_ms: 60_000,
   });
 });
