@@ -19,14 +19,28 @@ import {
 } from "./fixture.ts";
 
 const QUIET = { alert: false, notify: false, hide: false };
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Returns a clock that starts an hour before a midnight, so that no day ends during a test. */
+function eveningClock(): () => number {
+  const start_ms = Date.now();
+  const evening_ms = Math.floor(start_ms / DAY_MS) * DAY_MS - HOUR_MS;
+  return () => evening_ms + Date.now() - start_ms;
+}
 
 for (const { name, open } of MAIL_FIXTURES) {
   test(`${name}: 1,000 events at once make one mail, and the next follows after the interval`, async (t) => {
     const fixture = await open(t);
     const { email } = await addReader(fixture);
-    const notifier = await startMailing(t, fixture, { collect_ms: 2_000, interval_ms: 4_000, lines: 20 });
+    // The clock stands until all notices have arrived.
+    const start_ms = Date.now();
+    let isStanding = true;
+    const now = () => (isStanding ? start_ms : Date.now());
+    const notifier = await startMailing(t, fixture, { collect_ms: 2_000, interval_ms: 4_000, lines: 20, now });
     await postFailures(fixture, ...Array.from({ length: 1_000 }, (_, i) => `storm ${i}`));
     await until(() => notifier.stats().notices === 1_000, { what: "all notices" });
+    isStanding = false;
     const [first] = await waitForMails(fixture.server, email, 1);
     await postFailures(fixture, "the calm after");
     const mails = await waitForMails(fixture.server, email, 2);
@@ -59,7 +73,7 @@ for (const { name, open } of MAIL_FIXTURES) {
   test(`${name}: a user gets the daily limit of mails, then one that says so, then none`, async (t) => {
     const fixture = await open(t);
     const { email } = await addReader(fixture);
-    await startMailing(t, fixture, { dailyLimit: 3 });
+    await startMailing(t, fixture, { dailyLimit: 3, now: eveningClock() });
     for (let n = 1; n <= 4; n++) {
       await postFailures(fixture, `number ${n}`);
       await waitForMails(fixture.server, email, n);
@@ -115,7 +129,8 @@ for (const { name, open } of MAIL_FIXTURES) {
     await postFailures(fixture, "second", "third");
     await caughtUp(fixture.pipeline);
     await until(() => notifier.stats().notices === 3, { what: "all notices" });
-    const server = await startSmtpServer(t, { port });
+    // Another process may have taken the port for a while.
+    const server = await until(() => startSmtpServer(t, { port }), { what: "the server's port" });
     const [mail] = await waitForMails(server, email, 1);
     await waitForEarlierNotices({ ...fixture, server });
     t.is(mailsTo(server, email).filter(({ text }) => text.includes("first")).length, 1);
@@ -128,7 +143,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     const { email } = await addReader(fixture);
     const { promise: released, resolve: release } = Promise.withResolvers<null>();
     fixture.server.rule = (command) => (command === "." ? released : null);
-    const notifier = await startMailing(t, fixture, { deadline_ms: 60_000 });
+    const notifier = await startMailing(t, fixture);
     await postFailures(fixture, "first");
     await waitForMails(fixture.server, email, 1);
     await postFailures(fixture, ...Array.from({ length: 500 }, (_, i) => `meanwhile ${i}`));
@@ -246,7 +261,17 @@ for (const { name, open } of MAIL_FIXTURES) {
       began.resolve(null);
       return release.promise;
     };
-    const first = await startMailing(t, fixture, { collect_ms: 1_000 });
+    // The first waits until the second has read the digest too, so that both are about to mail it.
+    const joined = Promise.withResolvers<null>();
+    const waiting: typeof fixture.documents = {
+      ...fixture.documents,
+      read: async (document) => {
+        if (document.startsWith("allowance/")) await joined.promise;
+        return fixture.documents.read(document);
+      },
+    };
+    const now = eveningClock();
+    const first = await startMailing(t, { ...fixture, documents: waiting }, { now });
     await postFailures(fixture, "shared");
     await until(() => first.stats().notices === 1, { what: "the notice" });
     // A second owner of the same partitions, unknown to the first: it reads the digest, and
@@ -255,7 +280,10 @@ for (const { name, open } of MAIL_FIXTURES) {
     const documents: typeof fixture.documents = {
       ...fixture.documents,
       read: async (document) => {
-        if (document.startsWith("allowance/")) await began.promise;
+        if (document.startsWith("allowance/")) {
+          joined.resolve(null);
+          await began.promise;
+        }
         return fixture.documents.read(document);
       },
       replace: async (...given) => {
@@ -273,7 +301,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     const second = await startMailing(
       t,
       { ...fixture, documents, ports: { ...fixture.ports, bus } },
-      { collect_ms: 0 },
+      { collect_ms: 0, now },
     );
     await until(() => writes === 2 || fixture.server.mails.length === 2, {
       what: "the second process to take a mail of the day and return it",

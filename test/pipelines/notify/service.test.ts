@@ -84,15 +84,24 @@ test("without a mail server, an embedded service publishes no notices", async (t
 test("an unreachable mail server prevents neither startup nor shutdown", async (t) => {
   const server = await startSmtpServer(t);
   await server.close();
-  const service = await startService({
-    ...environmentOf("embedded", temporaryFolder(t)),
-    LOGGIA_SMTP: `smtp://127.0.0.1:${server.port}`,
-    LOGGIA_MAIL_FROM: "loggia@example.net",
-  });
-  await askForMail(service);
-  t.is((await post(service, { text: "Disk full", tags: "error" })).status, 201);
-  await until(async () => (await service.ports.bus.last("alerts")).length > 0, { what: "the notice" });
-  const start_ms = performance.now();
-  await service.close();
-  t.true(performance.now() - start_ms < 5_000);
+  /** Returns how long a service with pending mail takes to close. */
+  const closingTime_ms = async (): Promise<number> => {
+    const service = await startService({
+      ...environmentOf("embedded", temporaryFolder(t)),
+      LOGGIA_SMTP: `smtp://127.0.0.1:${server.port}`,
+      LOGGIA_MAIL_FROM: "loggia@example.net",
+    });
+    t.teardown(() => service.close());
+    await askForMail(service);
+    t.is((await post(service, { text: "Disk full", tags: "error" })).status, 201);
+    await until(async () => (await service.ports.bus.last("alerts")).length > 0, { what: "the notice" });
+    const start_ms = performance.now();
+    await service.close();
+    return performance.now() - start_ms;
+  };
+  // The machine may stall once. A service that waits for the mail takes 8 s each time.
+  let best_ms = Infinity;
+  for (let attempt = 1; attempt <= 4 && best_ms >= 5_000; attempt += 1)
+    best_ms = Math.min(best_ms, await closingTime_ms());
+  t.true(best_ms < 5_000, `${best_ms} ms`);
 });
