@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import test from "ava";
+import { killAfterExit } from "../../infra/engines/guard.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import {
   accept,
@@ -36,11 +35,10 @@ test("a process killed repeatedly while it writes loses and duplicates nothing",
   })();
 
   for (const batches of [3, 7, 12]) {
-    const child = spawn(process.execPath, [`${import.meta.dirname}/process.ts`, folder], {
-      stdio: ["ignore", "pipe", "inherit"],
+    const child = spawn(process.execPath, [`${import.meta.dirname}/process.ts`, folder, String(batches)], {
+      stdio: "inherit",
     });
-    await linesOf(child, batches);
-    child.kill("SIGKILL");
+    killAfterExit(child);
     await once(child, "close");
     t.is(child.signalCode, "SIGKILL");
   }
@@ -59,15 +57,6 @@ test("a process killed repeatedly while it writes loses and duplicates nothing",
   );
   t.is((await deadLetters(ports.bus)).length, 1);
 });
-
-/** Resolves when a child has reported this many batches. */
-async function linesOf(child: ChildProcess, count: number): Promise<void> {
-  let seen = 0;
-  for await (const line of createInterface({ input: child.stdout! })) {
-    if (line === "acknowledged" && ++seen >= count) return;
-  }
-  throw new Error("the process ended by itself");
-}
 
 test("the pipeline continues at the store's own offset, whatever the group's", async (t) => {
   const ports = await EMBEDDED.open(t);

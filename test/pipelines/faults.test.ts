@@ -23,6 +23,7 @@ import { ENGINE_KINDS } from "./engine-kinds.ts";
 /** The outcome of an item instead of a write; null: the item is written. */
 type Fault<T> = (item: T) => WriteOutcome | null;
 
+const HOUR_MS = 3_600_000;
 const RETRY: WriteOutcome = { kind: "retry", reason: "busy" };
 const REJECTED: WriteOutcome = { kind: "rejected", reason: "not to be had" };
 
@@ -344,11 +345,12 @@ for (const { name, open } of ENGINE_KINDS) {
         throw new LoggiaError("store_unavailable", "away");
       },
     };
-    const pipeline = await start(t, { ...ports, store }, { retryFirst_ms: 60_000, retryLast_ms: 60_000 });
+    // A close that waits for the store lasts far longer than any machine needs without it.
+    const pipeline = await start(t, { ...ports, store }, { retryFirst_ms: HOUR_MS, retryLast_ms: HOUR_MS });
     await until(() => tries > 0, { what: "a first try" });
-    const start_ms = performance.now();
-    await pipeline.close(30_000);
-    t.true(performance.now() - start_ms < 5_000);
+    let isClosed = false;
+    void pipeline.close(HOUR_MS).then(() => (isClosed = true));
+    await until(() => isClosed, { what: "the pipeline to close" });
     await pipeline.done;
     t.is(pipeline.stats().batches.acked, 0);
     await caughtUp(await start(t, ports));

@@ -214,7 +214,7 @@ for (const { name, open } of ENGINE_KINDS) {
       const pipeline = await start(t, ports, { maxEvents: 100 });
       const left = Math.min(3, Math.ceil((events.length - stored) / 100));
       await until(() => pipeline.stats().batches.acked >= left, { what: "some batches", interval_ms: 1 });
-      await pipeline.close(10_000);
+      await pipeline.close(60_000);
       await pipeline.done;
       t.is(pipeline.stats().batches.failed, 0, "what was begun was finished");
       stored += pipeline.stats().events.done;

@@ -1,20 +1,24 @@
 /**
- * Runs a pipeline on the embedded engines of a folder, in a process that a test can kill. It prints
- * a line for each acknowledged batch.
+ * Runs a pipeline on the embedded engines of a folder, and kills itself while it handles a batch:
+ * whatever else stalls meanwhile, few batches follow.
  *
- * node process.ts <folder>
+ * node process.ts <folder> <number of batches to acknowledge before>
  */
-import { writeSync } from "node:fs";
 import { startPipeline } from "../../pipelines/runner.ts";
 import { openEmbedded, overBus, SILENT } from "./fixture.ts";
 
-const ports = await openEmbedded(process.argv[2]!);
+/** Ends within a batch, whose writes take longer. */
+const KILL_AFTER_MS = 2;
+
+const [folder = "", batches = ""] = process.argv.slice(2);
+const ports = await openEmbedded(folder);
+let acknowledged = 0;
 const bus = overBus(ports.bus, {
   subscribe: (options, handler) =>
     ports.bus.subscribe(options, async (batch) => {
-      // Written synchronously: when a test kills this process on the line, the next batch is being
-      // handled.
-      await handler({ ...batch, ack: () => batch.ack().finally(() => writeSync(1, "acknowledged\n")) });
+      if (acknowledged === Number(batches)) setTimeout(() => process.kill(process.pid, "SIGKILL"), KILL_AFTER_MS);
+      await handler(batch);
+      acknowledged += 1;
     }),
 });
 await (

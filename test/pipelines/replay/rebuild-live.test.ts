@@ -37,7 +37,7 @@ async function page(service: Service, query: string): Promise<{ rows: readonly R
 }
 
 onCluster("producers, pollers and readers of several processes are unaffected by two rebuilds", async (t) => {
-  t.timeout(300_000);
+  t.timeout(900_000);
   const environment = environmentOf("cluster", temporaryFolder(t));
   const service = await startService(environment);
   t.teardown(() => service.close());

@@ -44,7 +44,7 @@ function run(ports: Ports, options: Partial<RebuildOptions> = {}): Promise<Repla
 onCluster(
   "a rebuild keeps annotations, applies today's filters, and copies events that the bus no longer has",
   async (t) => {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const ports = await open(t);
     const { store, catalog } = ports;
     const { log } = await makeLog(catalog);
