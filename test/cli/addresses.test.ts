@@ -1,4 +1,4 @@
-import test from "ava";
+import test, { type ExecutionContext } from "ava";
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 
@@ -34,6 +34,19 @@ function settingsOf({ api, post }: Service): Record<string, string> {
   };
 }
 
+/** Asserts that the status shows a service as ready, once neither of them stalls. */
+async function shownAsReady(
+  t: ExecutionContext,
+  url: string,
+  words: readonly string[],
+  env: Record<string, string>,
+): Promise<void> {
+  const command = ["infra/engines.ts", "status", ...words];
+  const ready = new RegExp(`Loggia +${url} is ready$`, "m");
+  const status = () => run(process.execPath, command, { ...env, ENGINES_DIR: temporaryFolder(t) });
+  await t.notThrowsAsync(until(async () => ready.test((await status()).out), { what: `${url} to be shown` }));
+}
+
 for (const [text, base] of [
   ["127.0.0.1:8080", "http://127.0.0.1:8080/"],
   ["loggia.example.org:80", "http://loggia.example.org/"],
@@ -62,11 +75,7 @@ test("every command uses LOGGIA_API and LOGGIA_POST as the service reads them", 
   t.like(await loggia(["replay", "start"], env), { code: 0, err: "" });
   t.like(await loggia(["backup", `${temporaryFolder(t)}/copy`], env), { code: 0, err: "" });
   t.like(await loggia(["ship", "--log", LOG], env, "one\n"), { code: 0, out: "posted 1, failed 0, retried 0\n" });
-  const status = await run(process.execPath, ["infra/engines.ts", "status"], {
-    ...env,
-    ENGINES_DIR: temporaryFolder(t),
-  });
-  t.regex(status.out, new RegExp(`Loggia +http://${env["LOGGIA_API"]} is ready`));
+  await shownAsReady(t, `http://${env["LOGGIA_API"]}`, [], env);
 });
 
 test("--api, --post and --url override the environment", async (t) => {
@@ -79,16 +88,9 @@ test("--api, --post and --url override the environment", async (t) => {
   await until(async () => ((await get(service, `/1/logs/${LOG}/events`)).body as unknown[]).length === 2, {
     what: "both events",
   });
-  const at = async (...words: string[]) =>
-    (
-      await run(process.execPath, ["infra/engines.ts", "status", ...words], {
-        ...nowhere,
-        ENGINES_DIR: temporaryFolder(t),
-      })
-    ).out;
-  t.regex(await at("--api", api), new RegExp(`Loggia +http://${api} is ready`));
+  await shownAsReady(t, `http://${api}`, ["--api", api], nowhere);
   // A process that only takes posts has no API.
-  t.regex(await at("--post", post), new RegExp(`Loggia +http://${post} is ready`));
+  await shownAsReady(t, `http://${post}`, ["--post", post], nowhere);
 });
 
 test("make passes API and POST to its commands", async (t) => {

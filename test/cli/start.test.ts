@@ -63,9 +63,9 @@ test("helper threads have a lower priority than those that accept and commit pos
   const { child, seen, ended } = start(environmentOf("embedded", temporaryFolder(t)));
   await until(() => seen.out.includes("posting"), { what: "the addresses" });
   const folder = `/proc/${child.pid}/task`;
-  const priorities = Map.groupBy(readdirSync(folder).map(Number), (thread) =>
-    readFileSync(`${folder}/${thread}/comm`, "utf8").trim(),
-  );
+  const nameOf = (thread: number) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim();
+  // A thread may end while it is looked at.
+  const priorities = await until(() => Map.groupBy(readdirSync(folder).map(Number), nameOf), { what: "the threads" });
   const of = (name: string) => (priorities.get(name) ?? []).map((thread) => getPriority(thread));
   const own = getPriority(child.pid);
   const ofPool = Number(process.env["UV_THREADPOOL_SIZE"] ?? 4);
