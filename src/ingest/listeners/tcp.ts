@@ -63,6 +63,8 @@ const TIMES: TcpTimes = { frame_ms: 60_000, first_ms: Infinity, idle_ms: Infinit
 const SLOW_CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
 const PAUSE_MS = 20;
+/** Parts of the time that clients have to stop sending at shutdown. */
+const ENDING_STEPS = 10;
 /** Time a client has to read its last responses. */
 const LINGER_MS = 5_000;
 /** Share of all connections that one address may hold. */
@@ -137,7 +139,10 @@ class TcpListener implements Listening {
     if (this.#options.isAcknowledged !== true) {
       // Clients that see the half-close stop by themselves. What they have sent by then is read.
       for (const socket of this.#open.keys()) socket.end();
-      await Promise.race([served, sleep(this.#times.ending_ms, undefined, { ref: false })]);
+      // In steps, so that a stall of this process takes no more than one of them.
+      const step_ms = this.#times.ending_ms / ENDING_STEPS;
+      for (let step = 0; step < ENDING_STEPS && this.#open.size > 0; step++)
+        await Promise.race([served, sleep(step_ms, undefined, { ref: false })]);
     }
     this.#isClosing = true;
     for (const { wake } of this.#open.values()) wake();

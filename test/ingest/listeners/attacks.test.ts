@@ -124,6 +124,23 @@ test.serial("a client silent for a day loses no message, before its first one or
   await listening.close();
 });
 
+test("what has arrived is stored if the process stalls while it shuts down", async (t) => {
+  const { context, bus } = await contextOf(t);
+  const times = { frame_ms: 600_000, first_ms: 600_000, idle_ms: 600_000, ending_ms: 400 };
+  const listening = await listenForSyslog(socketFor("tcp"), context, times);
+  const socket = await connectTo(listening.port);
+  socket.write("<11>before\n");
+  await until(() => Promise.resolve(bus.texts.includes("before") || null), { what: "the first message" });
+  // After a stall in this phase of the event loop, timers run before anything is read.
+  await new Promise(setImmediate);
+  socket.write("<11>last\n");
+  const closing = listening.close();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  await closing;
+  t.deepEqual(bus.texts, ["before", "last"]);
+  socket.destroy();
+});
+
 test("a flood of connections keeps out neither active nor new clients", async (t) => {
   const connections = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
   const { context, bus } = await contextOf(t, { connections });
