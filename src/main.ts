@@ -77,6 +77,7 @@ type Opened = Engines & { readonly accepted: () => Promise<number>; readonly del
  * with their timeouts.
  */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
+const POST_TIMES = { deadline_ms: POST_DEADLINE_MS, append_ms: APPEND_TIMEOUT_MS };
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
 /** Consumer group of the processes that share the pipeline's work. */
@@ -363,8 +364,8 @@ async function startPost(
     bus: appends,
     quotaOwnerOf: (log) => quotaOwnerOf(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
-    deadline_ms: POST_DEADLINE_MS,
-    append_ms: APPEND_TIMEOUT_MS,
+    ...POST_TIMES,
+    ...settings.postTimes,
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
     maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.

@@ -3,6 +3,7 @@ import { pino } from "pino";
 
 import { type Loggia, startLoggia } from "../../src/main.ts";
 import { readSettings } from "../../src/settings.ts";
+import type { Settings } from "../../src/settings.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "./engines.ts";
 import { temporaryFolder, uniqueName } from "./temporary.ts";
 
@@ -32,9 +33,19 @@ export function environmentOf(kind: "embedded" | "cluster", folder: string): Rec
   return { ...environment, ...engines, LOGGIA_NAMESPACE: uniqueName("test") };
 }
 
+/**
+ * Returns settings with which posts wait for an embedded bus as long as a stalled disk takes. On a
+ * cluster, lists wait for late posts, so that the limits stay.
+ */
+export function patientSettings(environment: Record<string, string>): Settings {
+  const settings = readSettings(environment);
+  if (settings.engines.kind !== "embedded") return settings;
+  return { ...settings, postTimes: { deadline_ms: 60_000, append_ms: 60_000 } };
+}
+
 /** Starts the whole service in this process. */
 export async function startService(environment: Record<string, string>): Promise<Service> {
-  const settings = readSettings(environment);
+  const settings = patientSettings(environment);
   const loggia = await startLoggia(settings, pino({ level: settings.logLevel }));
   return {
     ...loggia,
