@@ -258,8 +258,7 @@ test("a salt and a host name that are not UTF-8 prove the shared key as well", a
 
 test("malformed, nested and endless messages close their connection; complete ones before them are stored", async (t) => {
   const { context, bus, counts } = await contextOf(t);
-  const times = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
-  const listening = await listenForForward(socketFor("tcp"), context, times);
+  const listening = await listenForForward(socketFor("tcp"), context);
   const good = encode(["app", TIME_S, { log: "good" }]);
   const attacks: readonly (readonly [string, Buffer])[] = [
     ["no MessagePack", Buffer.from([0xc1])],
@@ -286,11 +285,14 @@ test("malformed, nested and endless messages close their connection; complete on
     t.pass(name);
   }
   t.is(bus.texts.filter((text) => text === "good").length, attacks.length);
-  const slow = await connectTo(listening.port);
+  const times = { frame_ms: 1_500, first_ms: 1_500, idle_ms: 60_000, ending_ms: 200 };
+  const impatient = await listenForForward(socketFor("tcp"), context, times);
+  const slow = await connectTo(impatient.port);
   slow.resume();
   slow.write(Buffer.from([0x92, 0xa1]));
   await closed(slow);
   t.true((counts.get("malformed") ?? 0) + (counts.get("refused") ?? 0) >= attacks.length);
+  await impatient.close();
   await listening.close();
 });
 

@@ -32,8 +32,8 @@ test("events whose append is stored after its deadline are stored once", async (
     bus: slow,
     ids: createIdSource(),
     quotaOwnerOf: (log) => log,
-    append_ms: 5_000,
-    deadline_ms: 5_000,
+    append_ms: 60_000,
+    deadline_ms: 60_000,
     maxQueuedEvents: 1_000,
     maxQueuedBytes: 1_000_000,
   });
