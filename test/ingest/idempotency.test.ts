@@ -30,18 +30,20 @@ const SHOP = parseLogKey("shop")!;
  */
 async function house(t: ExecutionContext, settle_ms = 0) {
   const folder = temporaryFolder(t);
-  const bus = await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT });
+  const clock = { now_ms: Date.now() };
+  const now = () => clock.now_ms;
+  // On the same clock as the ids: the search for a batch ends some seconds after the time of its ids.
+  const busClock = { now, mayRemove: () => false };
+  const bus = await openSqliteBus({ file: join(folder, "bus.sqlite"), log: SILENT, clock: busClock });
   const file = join(folder, "batches.sqlite");
   const documents = await openSqliteDocuments({ file });
   t.teardown(() => Promise.all([bus[Symbol.asyncDispose](), documents[Symbol.asyncDispose]()]));
   const store = await openDuckdbStore({ file: join(folder, "events.duckdb"), log: SILENT, threads: 1 });
   t.teardown(() => store[Symbol.asyncDispose]());
   const deletions = createDeletionLog({ bus, ids: createIdSource() });
-  const clock = { now_ms: Date.now() };
-  const now = () => clock.now_ms;
   const start = (through: Pick<Bus, "append"> = bus, read: Pick<Bus, "read"> = bus) => {
     const appending: Bus = Object.create(bus, { append: { value: through.append.bind(through) } });
-    const bounds = { append_ms: 2_000, deadline_ms: 5_000, maxQueuedEvents: 10_000, maxQueuedBytes: 10_000_000 };
+    const bounds = { append_ms: 60_000, deadline_ms: 60_000, maxQueuedEvents: 10_000, maxQueuedBytes: 10_000_000 };
     const coalescer = createWriteCoalescer({
       bus: appending,
       ids: createIdSource({ now }),

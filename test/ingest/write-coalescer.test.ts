@@ -25,8 +25,8 @@ const EVENT: ValidatedEvent = { text: "x", ...ABSENT_FIELDS };
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = {
   quotaOwnerOf: (log: string) => log,
-  append_ms: 5_000,
-  deadline_ms: 5_000,
+  append_ms: 60_000,
+  deadline_ms: 60_000,
   maxQueuedEvents: 1_000,
   maxQueuedBytes: 1_000_000,
 };
@@ -279,21 +279,32 @@ test.serial("the thread busy-polls while many posts wait for a short append", as
   const before_ms = busyPolled_ms();
   // A process without a processor neither sleeps nor works, so one measurement on a busy machine
   // says little.
-  for (let looks = 0; looks < 10 && awake >= usual / 2; looks++) {
+  const polled_ms = (): number => busyPolled_ms() - before_ms;
+  for (let looks = 0; looks < 10 && (awake >= usual / 2 || polled_ms() <= 5); looks++) {
     [usual, awake] = [await sleeping(64, 1, false), await sleeping(64, 1, true)];
   }
   t.true(awake < usual / 2, `sleeps ${awake} of the time, ${usual} otherwise`);
-  t.true(busyPolled_ms() - before_ms > 5);
+  t.true(polled_ms() > 5);
   // Waits for the last turn of the posts before.
   await new Promise(setImmediate);
-  const idle_ms = busyPolled_ms();
-  t.true((await sleeping(8, 1, true)) > usual / 2, "few are worth no waking");
-  t.is(busyPolled_ms(), idle_ms);
-  t.true((await sleeping(64, 400, true)) > usual / 2, "nor is what takes long");
-  t.true(busyPolled_ms() - idle_ms < 20);
+  for (const [posts, append_ms, most_ms, why] of [
+    [8, 1, 0, "few are worth no waking"],
+    [64, 400, 10, "nor is what takes long"],
+  ] as const) {
+    let asleep = 0;
+    for (let looks = 0; looks < 10 && asleep <= usual / 2; looks++) {
+      const idle_ms = busyPolled_ms();
+      asleep = await sleeping(posts, append_ms, true);
+      const busy_ms = busyPolled_ms() - idle_ms;
+      t.true(busy_ms <= most_ms, `${busy_ms} ms`);
+    }
+    t.true(asleep > usual / 2, why);
+  }
 });
 
-test("ids are unsettled until the bus has them, and after a failure for as long as they may still arrive", async (t) => {
+test.serial("ids are unsettled until the bus has them, and after a failure while they may still arrive", async (t) => {
+  const now = performance.now.bind(performance);
+  t.teardown(() => (performance.now = now));
   const appends: PromiseWithResolvers<void>[] = [];
   const held: Pick<Bus, "append"> = {
     append: () => {
@@ -302,7 +313,7 @@ test("ids are unsettled until the bus has them, and after a failure for as long 
       return append.promise;
     },
   };
-  const coalescer = createWriteCoalescer({ bus: held, ids: createIdSource(), ...BOUNDS, append_ms: 100 });
+  const coalescer = createWriteCoalescer({ bus: held, ids: createIdSource(), ...BOUNDS });
   t.is(coalescer.firstUnsettled(), null);
   const first = coalescer.submit(SHOP, EVENT);
   await until(() => appends.length === 1, { what: "the first append" });
@@ -321,7 +332,8 @@ test("ids are unsettled until the bus has them, and after a failure for as long 
   appends[2]!.reject(new LoggiaError("bus_unavailable", "It is gone"));
   await t.throwsAsync(lost, { instanceOf: LoggiaError });
   t.not(coalescer.firstUnsettled(), null, "it may still arrive");
-  await until(() => coalescer.firstUnsettled() === null, { what: "it cannot arrive any more" });
+  performance.now = () => now() + BOUNDS.append_ms + 1_000;
+  t.is(coalescer.firstUnsettled(), null, "it cannot arrive any more");
 });
 
 test("lines that await the outcome of a late append settle by it, all others at once", async (t) => {
