@@ -28,7 +28,7 @@ for (const kind of KINDS) {
         adapterOptions: {
           host: "127.0.0.1",
           port: portOf(service, transport),
-          ...(transport === "tcp" && { family: 4 }),
+          ...(transport === "tcp" && { family: 4, timeout: 60_000 }),
         },
         fields: { service: "shop" },
       });

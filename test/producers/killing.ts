@@ -29,7 +29,7 @@ export async function killAmid(
   once: boolean,
   kind: "embedded" | "cluster" = "embedded",
 ): Promise<void> {
-  t.timeout(300_000);
+  t.timeout(600_000);
   const folder = temporaryFolder(t);
   const [apiPort = 0, post = 0, listener = 0] = await freePorts(3);
   const ports = { post, listener };
@@ -53,10 +53,7 @@ export async function killAmid(
     }),
   );
   for (let kills = 0; kills < KILLS; kills++) {
-    await until(() => Promise.resolve(stored >= (COUNT * (kills + 1)) / 5 || null), {
-      what: "events to be stored",
-      timeout_ms: 60_000,
-    });
+    await until(() => Promise.resolve(stored >= (COUNT * (kills + 1)) / 5 || null), { what: "events to be stored" });
     await program.kill();
     await program.start();
   }
@@ -72,7 +69,7 @@ async function assertStored(t: ExecutionContext, api: string, once: boolean): Pr
       const found = lines.map((line) => (JSON.parse(line) as { text: string }).text);
       return new Set(found).size >= COUNT ? found : null;
     },
-    { what: `${COUNT} events in the store`, timeout_ms: 90_000 },
+    { what: `${COUNT} events in the store` },
   );
   t.is(new Set(texts).size, COUNT);
   if (once) t.is(texts.length, COUNT);

@@ -14,6 +14,8 @@ import { KEY, KINDS, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 
 const COUNT = 1_000;
+/** Time limit of an export, longer than a busy machine takes. */
+const EXPORT_MS = 60_000;
 const NUMBERS = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 } as const;
 const SEVERITIES = Object.keys(NUMBERS) as (keyof typeof NUMBERS)[];
 
@@ -31,6 +33,7 @@ for (const kind of KINDS) {
           url: `${service.postUrl}/v1/logs`,
           headers: { Authorization: `Bearer ${KEY}` },
           compression: compression as never,
+          timeoutMillis: EXPORT_MS,
         });
         await assertExported(t, service, exporter);
       });
@@ -49,6 +52,7 @@ for (const kind of KINDS) {
         credentials: credentials.createInsecure(),
         metadata,
         compression: compression as never,
+        timeoutMillis: EXPORT_MS,
       });
       await assertExported(t, service, exporter);
     });
@@ -59,7 +63,7 @@ for (const kind of KINDS) {
 async function assertExported(t: ExecutionContext, service: Service, exporter: LogRecordExporter): Promise<void> {
   const provider = new LoggerProvider({
     resource: resourceFromAttributes({ "service.name": "checkout", "host.name": "box-1", "process.pid": 7 }),
-    processors: [new BatchLogRecordProcessor({ exporter, maxExportBatchSize: 300 })],
+    processors: [new BatchLogRecordProcessor({ exporter, maxExportBatchSize: 300, exportTimeoutMillis: EXPORT_MS })],
   });
   const logger = provider.getLogger("producer", "1.2.3");
   const start_ms = Date.now() - 3_600_000;

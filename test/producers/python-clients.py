@@ -1,9 +1,12 @@
-"""Posts a number of events by each client that is named, in its default configuration but for address and key."""
+"""Posts a number of events by each client that is named, with its defaults but for address, key and time limits."""
 
 import logging
 import os
+import re
 import socket
 import sys
+import time
+import urllib.request
 
 COUNT = int(os.environ["COUNT"])
 POST = os.environ["POST"]
@@ -30,6 +33,26 @@ def post_by(name, handler, extra):
 
 def fields(n):
     return {"n": n, "half": n + 0.5, "ok": True, "user_name": "ann"}
+
+
+def paced(extra, listener):
+    """Waits now and then until the datagrams sent are stored: a socket's buffer does not hold all of them."""
+
+    def wait(n):
+        deadline = time.monotonic() + 90
+        while n % 50 == 0 and stored_by(listener) < n:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"of {n} datagrams {stored_by(listener)} are stored")
+            time.sleep(0.02)
+        return extra(n)
+
+    return wait
+
+
+def stored_by(listener):
+    with urllib.request.urlopen(f"{POST}/metrics") as response:
+        metrics = response.read().decode()
+    return int(re.search(rf'^loggia_listener_events_total{{listener="{listener}"}} (\d+)$', metrics, re.MULTILINE)[1])
 
 
 def otel(name, exporter):
@@ -63,7 +86,7 @@ def otlp_grpc(name):
 def bulk(name):
     from elasticsearch import Elasticsearch, helpers
 
-    with Elasticsearch(POST, api_key=KEY) as client:
+    with Elasticsearch(POST, api_key=KEY, request_timeout=60) as client:
         documents = [
             {
                 "_op_type": "create",
@@ -107,13 +130,14 @@ def pygelf_tcp(name):
 def pygelf_udp(name):
     import pygelf
 
-    post_by(name, pygelf.GelfUdpHandler(HOST, GELF_UDP, include_extra_fields=True, _service="shop"), fields)
+    handler = pygelf.GelfUdpHandler(HOST, GELF_UDP, include_extra_fields=True, _service="shop")
+    post_by(name, handler, paced(fields, "gelf_udp"))
 
 
 def fluent(name):
     from fluent import sender
 
-    with sender.FluentSender("shop", host=HOST, port=FORWARD, nanosecond_precision=True) as client:
+    with sender.FluentSender("shop", host=HOST, port=FORWARD, nanosecond_precision=True, timeout=60) as client:
         for n in range(COUNT):
             if not client.emit("app", {"message": f"{name} {n} é", "level": "error", **fields(n)}):
                 raise client.last_error

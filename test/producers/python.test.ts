@@ -57,6 +57,7 @@ const CLIENTS: Readonly<Record<string, Expected>> = {
     POST: service.postUrl,
     KEY,
     PORTS: ports.join(","),
+    OTEL_EXPORTER_OTLP_TIMEOUT: "60",
   };
   const { stderr } = await run("python3", [PROGRAM, ...Object.keys(CLIENTS)], { env });
   t.notRegex(stderr, /Error/);
@@ -94,5 +95,5 @@ async function exportedBy(service: Service, count: number): Promise<readonly Lis
     const lines = (await response.text()).split("\n").filter((line) => line !== "");
     return lines.length < count ? null : lines.map((line) => JSON.parse(line) as Listed);
   };
-  return await until(find, { what: `${count} events`, timeout_ms: 60_000 });
+  return await until(find, { what: `${count} events` });
 }

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { unpackDebian } from "../../infra/debian.ts";
 import { killAfterExit } from "../../infra/engines/guard.ts";
 import { freePorts } from "../../infra/engines/ports.ts";
-import { connectTo, listeningService, portOf } from "../ingest/listeners/sockets.ts";
+import { connectTo, listeningService, metricOf, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
 import { KINDS, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -16,17 +16,19 @@ import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
 const COUNT = 1_000;
+/** Datagrams sent at a time: a socket's buffer does not hold all of them. */
+const AT_ONCE = 50;
 const START_MS = Date.UTC(2026, 10, 20);
 const RSYSLOG = ["rsyslog", "libestr0", "libfastjson4", "liblognorm5"];
 const SYSLOG_NG = ["syslog-ng-core", "libivykis0", "libnet1", "libwrap0", "libjson-c5", "libpcre3"];
 
 /** Messages with every field of RFC 5424. */
-function messages(): string {
+function messages(): string[] {
   return Array.from({ length: COUNT }, (_, n) => {
     const time = new Date(START_MS + n).toISOString().replace("Z", "789Z");
     const head = `<${8 * 16 + (n % 8)}>1 ${time} box-${n % 3} shop 4${n} ID${n}`;
     return `${head} [order@32473 n="${n}" q="a\\"b"] order ${n} é\n`;
-  }).join("");
+  });
 }
 
 const TAGS = ["fatal", "fatal", "fatal", "error", "warn", "info", "info", "debug"] as const;
@@ -76,12 +78,29 @@ async function relay(
       socket?.destroy();
       return socket;
     },
-    { what: "the relay to listen", timeout_ms: 30_000 },
+    { what: "the relay to listen" },
   );
   // The server reads until the end of its input, so the connection is closed from here.
   const socket = await connectTo(input);
-  socket.end(messages());
+  await inPieces(service, transport, messages(), (piece) => void socket.write(piece));
+  socket.end();
   await assertAll(t, service, client.isNew);
+}
+
+/** Sends lines: those that become datagrams in pieces, each once the one before is stored. */
+async function inPieces(
+  service: Service,
+  transport: "tcp" | "udp",
+  lines: readonly string[],
+  send: (piece: string) => void | Promise<void>,
+): Promise<void> {
+  if (transport === "tcp") return send(lines.join(""));
+  for (let from = 0; from < COUNT; from += AT_ONCE) {
+    await send(lines.slice(from, from + AT_ONCE).join(""));
+    await until(async () => (await metricOf(service, "events_total", "syslog_udp")) >= from + AT_ONCE, {
+      what: `${from + AT_ONCE} datagrams to be stored`,
+    });
+  }
 }
 
 type Start = (t: ExecutionContext, file: string, folder: string) => Promise<void>;
@@ -178,7 +197,7 @@ test("logger sends every message with its fields", async (t) => {
   const unpacked = await unpackDebian(["bsdutils"]);
   const folder = temporaryFolder(t);
   const file = join(folder, "lines");
-  writeFileSync(file, Array.from({ length: COUNT }, (_, n) => `order ${n} é\n`).join(""));
+  const lines = Array.from({ length: COUNT }, (_, n) => `order ${n} é\n`);
   for (const [transport, form] of [
     ["tcp", ["--tcp", "--octet-count", "--rfc5424"]],
     ["tcp", ["--tcp", "--rfc5424"]],
@@ -191,7 +210,10 @@ test("logger sends every message with its fields", async (t) => {
     const fields = ["-p", "local3.err", "-t", "shop", "--id=77"];
     const more = isNew ? ["--msgid", "ID1", "--sd-id", "order@32473", "--sd-param", 'n="5"'] : [];
     const words = [...to, ...form, ...fields, ...more, "-f", file];
-    await promisify(execFile)(unpacked.file("usr/bin/logger"), words, { env: unpacked.environment });
+    await inPieces(service, transport, lines, async (piece) => {
+      writeFileSync(file, piece);
+      await promisify(execFile)(unpacked.file("usr/bin/logger"), words, { env: unpacked.environment });
+    });
     const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
     t.is(events.size, COUNT, form.join(" "));
     for (let n = 0; n < COUNT; n++) {

@@ -129,13 +129,15 @@ test("a generated secret verifies signatures of standardwebhooks, whose ids are 
       },
     });
   const now = new Date();
-  const before = (seconds: number) => new Date(now.getTime() - seconds * 1000);
+  // Times near the tolerance are taken when they are sent.
+  const before = (seconds: number) => new Date(Date.now() - seconds * 1000);
   t.is((await post("msg_1", now, signer.sign("msg_1", now, body))).status, 200);
   t.deepEqual(JSON.parse((await post("msg_1", now, signer.sign("msg_1", now, body))).text), { accepted: 0 });
   // While a sender rotates its secret it signs with both.
   const both = `v1a,bm90aGluZw== ${other.sign("msg_2", now, body)} ${signer.sign("msg_2", now, body)}`;
   t.is((await post("msg_2", now, both)).status, 200);
-  t.is((await post("msg_3", before(280), signer.sign("msg_3", before(280), body))).status, 200);
+  const early = before(280);
+  t.is((await post("msg_3", early, signer.sign("msg_3", early, body))).status, 200);
   t.is((await post("msg_4", now, signer.sign("msg_4", now, body), "svix")).status, 200);
   // A captured signed body cannot be sent as another delivery with unsigned headers.
   for (const [id, prefix, more] of [
@@ -146,24 +148,27 @@ test("a generated secret verifies signatures of standardwebhooks, whose ids are 
     const again = await post(id, now, signer.sign(id, now, body), prefix, more);
     t.deepEqual(JSON.parse(again.text), { accepted: 0 }, JSON.stringify(more));
   }
-  const refused: readonly (readonly [string, Date, string])[] = [
-    ["msg_5", before(320), signer.sign("msg_5", before(320), body)],
-    ["msg_5", before(-320), signer.sign("msg_5", before(-320), body)],
-    ["msg_5", now, signer.sign("msg_1", now, body)],
-    ["msg_5", now, signer.sign("msg_5", before(1), body)],
-    ["msg_5", now, other.sign("msg_5", now, body)],
-    ["msg_5", now, signer.sign("msg_5", now, body).replace("v1,", "v2,")],
-    ["msg_5", now, "v1,"],
-    ["msg_5", now, "v1"],
-  ];
-  for (const [id, at, signature] of refused) t.is((await post(id, at, signature)).status, 401, signature);
+  for (const seconds of [320, -320]) {
+    const at = before(seconds);
+    t.is((await post("msg_5", at, signer.sign("msg_5", at, body))).status, 401, `${seconds} s ago`);
+  }
+  for (const signature of [
+    signer.sign("msg_1", now, body),
+    signer.sign("msg_5", new Date(now.getTime() - 1_000), body),
+    other.sign("msg_5", now, body),
+    signer.sign("msg_5", now, body).replace("v1,", "v2,"),
+    "v1,",
+    "v1",
+  ]) {
+    t.is((await post("msg_5", now, signature)).status, 401, signature);
+  }
   const events = await eventsOf(service, 4);
   t.is(events.length, 4);
   t.like(events[0], { text: "Invoice 17 was paid", attributes: { type: "invoice.paid", "data.amount": 12.5 } });
 });
 
 test("a redelivery after a kill is stored once", async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const folder = temporaryFolder(t);
   const [api = 0, post = 0] = await freePorts(2);
   const environment = {
@@ -179,11 +184,14 @@ test("a redelivery after a kill is stored once", async (t) => {
     body: JSON.stringify({ name: "github", signature: "github" }),
   });
   const { secret } = (await made.json()) as { secret: string };
-  t.is((await deliver(url, "ping", { zen: "one" }, "a", secret)).status, 200);
+  // A busy machine may let the service refuse a delivery with 503, which is then sent again.
+  const delivered = (zen: string, delivery: string) =>
+    until(async () => (await deliver(url, "ping", { zen }, delivery, secret)).status === 200 || null, { what: zen });
+  await delivered("one", "a");
   await program.kill();
   await program.start();
-  t.is((await deliver(url, "ping", { zen: "one" }, "a", secret)).status, 200);
-  t.is((await deliver(url, "ping", { zen: "two" }, "b", secret)).status, 200);
+  await delivered("one", "a");
+  await delivered("two", "b");
   const texts = await until(
     async () => {
       const response = await fetch(`http://127.0.0.1:${api}/1/logs/${LOG}/events`, {
@@ -192,7 +200,7 @@ test("a redelivery after a kill is stored once", async (t) => {
       const events = (await response.json()) as Listed[];
       return events.length >= 2 ? events.map(({ text }) => text) : null;
     },
-    { what: "two events", timeout_ms: 30_000 },
+    { what: "two events" },
   );
   t.deepEqual(texts, ["GitHub's webhook is set up: one", "GitHub's webhook is set up: two"]);
 });
