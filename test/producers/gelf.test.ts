@@ -2,9 +2,10 @@ import test from "ava";
 import gelf from "gelf-pro";
 import type { Adapter, Logger, Settings } from "gelf-pro";
 
-import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
+import { listeningService, metricOf, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
 import { KINDS, LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 const COUNT = 1_000;
 const AT_ONCE = 50;
@@ -48,6 +49,9 @@ for (const kind of KINDS) {
             });
           }),
         );
+        // It sends each message by a socket of its own. Those of a slow service would exceed its limits.
+        const stored = async () => (await metricOf(service, "events_total", `gelf_${transport}`)) >= from + AT_ONCE;
+        await until(stored, { what: `${from + AT_ONCE} messages to be stored` });
       }
       const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
       t.is(events.size, COUNT);
