@@ -49,8 +49,9 @@ for (const kind of KINDS) {
             });
           }),
         );
-        // It sends each message by a socket of its own. Those of a slow service would exceed its limits.
-        const stored = async () => (await metricOf(service, "events_total", `gelf_${transport}`)) >= from + AT_ONCE;
+        if (transport === "tcp") continue;
+        // The system's buffer for a socket does not hold all of them.
+        const stored = async () => (await metricOf(service, "events_total", "gelf_udp")) >= from + AT_ONCE;
         await until(stored, { what: `${from + AT_ONCE} messages to be stored` });
       }
       const events = new Map((await eventsOf(service, COUNT)).map((event) => [event.text, event]));
