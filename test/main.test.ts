@@ -1,16 +1,23 @@
 import test from "ava";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { environmentOf, get, KINDS, LOG, post, serviceOf, startService, type Service } from "./support/service.ts";
+import {
+  environmentOf,
+  get,
+  KINDS,
+  LOG,
+  post,
+  postOnce,
+  serviceOf,
+  settled,
+  startService,
+  type Service,
+} from "./support/service.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 import { until } from "./support/until.ts";
 
 const FLOOD = 30_000;
 const CONCURRENCY = 64;
-
-async function total(service: Service): Promise<number> {
-  const { headers } = await get(service, `/1/logs/${LOG}/events?pagesize=1&total=exact`);
-  return Number(headers.get("x-total-count"));
-}
 
 /** Returns the `value` of every event, page by page to the end. */
 async function allValues(service: Service): Promise<number[]> {
@@ -25,28 +32,29 @@ async function allValues(service: Service): Promise<number[]> {
 
 for (const kind of KINDS) {
   test(`${kind}: ${FLOOD} events posted at concurrency ${CONCURRENCY} are all found, each once`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(900_000);
     const service = await serviceOf(t, kind);
+    /** Posts that the bus did not confirm in time: it may store those twice. */
+    const repeated = new Set<number>();
     let next = 0;
     const producer = async (): Promise<void> => {
       while (next < FLOOD) {
         const value = next++;
-        const { status } = await post(service, {
-          text: `event ${value}`,
-          value: String(value),
-          source: `source ${value % 10}`,
-        });
+        const fields = { text: `event ${value}`, value: String(value), source: `source ${value % 10}` };
+        let { status } = await post(service, fields);
+        while (status === 503) {
+          repeated.add(value);
+          await sleep(500);
+          ({ status } = await post(service, fields));
+        }
         if (status !== 201) throw new Error(`post ${value} was answered ${status}`);
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, producer));
-    await until(async () => (await total(service)) >= FLOOD, {
-      what: "all events to arrive",
-      interval_ms: 200,
-    });
-    const values = await allValues(service);
+    await settled(service);
+    const values = (await allValues(service)).toSorted((a, b) => a - b);
     t.deepEqual(
-      values.toSorted((a, b) => a - b),
+      values.filter((value, i) => value !== values[i - 1] || !repeated.has(value)),
       Array.from({ length: FLOOD }, (_, value) => value),
     );
     const { body } = await get(
@@ -55,7 +63,10 @@ for (const kind of KINDS) {
     );
     t.deepEqual(
       body,
-      Array.from({ length: 10 }, (_, i) => ({ key: `source ${i}`, count: String(FLOOD / 10) })),
+      Array.from({ length: 10 }, (_, i) => ({
+        key: `source ${i}`,
+        count: String(values.filter((value) => value % 10 === i).length),
+      })),
     );
   });
 
@@ -63,7 +74,7 @@ for (const kind of KINDS) {
     const environment = environmentOf(kind, temporaryFolder(t));
     const first = await startService(environment);
     t.truthy(first.first?.admin);
-    const { body } = await post(first, { text: "before" });
+    const { id } = await postOnce(first, { text: "before" });
     await first.close();
     const second = await startService(environment);
     t.teardown(() => second.close());
@@ -71,9 +82,9 @@ for (const kind of KINDS) {
     const found = await until(async () => ((await get(second, `/1/logs/${LOG}/events`)).body as { id: string }[])[0], {
       what: "the event of the first life",
     });
-    t.deepEqual({ id: found.id }, body);
-    const after = await post(second, { text: "after" });
-    t.true((after.body.id ?? "") > found.id);
+    t.deepEqual({ id: found.id }, { id });
+    const after = await postOnce(second, { text: "after" });
+    t.true((after.id ?? "") > found.id);
   });
 }
 

@@ -8,7 +8,7 @@ import { pagesOfEvents } from "../../src/api/export/events.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { planFilters } from "../../src/query/filters.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AUTHORIZATION, get, KEY, KINDS, LOG, serviceOf } from "../support/service.ts";
+import { AUTHORIZATION, get, KEY, KINDS, LOG, postOnce, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -19,21 +19,14 @@ const COUNT = 10_500;
 
 async function fill(service: Service, count: number): Promise<void> {
   for (let from = 0; from < count; from += 2_500) {
-    const lines = Array.from({ length: Math.min(2_500, count - from) }, (_, i) =>
-      JSON.stringify({
-        text: `line ${from + i}`,
-        source: i % 3 === 0 ? "web" : "db",
-        tags: ["a", "b"],
-        // Some events share a moment, so that pages end between equal ones.
-        created: 1_700_000_000_000 + Math.floor((from + i) / 7),
-      }),
-    );
-    const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
-      method: "POST",
-      headers: { "Content-Type": "application/x-ndjson", apikey: KEY },
-      body: lines.join("\n"),
-    });
-    if (!response.ok) throw new Error(await response.text());
+    const events = Array.from({ length: Math.min(2_500, count - from) }, (_, i) => ({
+      text: `line ${from + i}`,
+      source: i % 3 === 0 ? "web" : "db",
+      tags: ["a", "b"],
+      // Some events share a moment, so that pages end between equal ones.
+      created: 1_700_000_000_000 + Math.floor((from + i) / 7),
+    }));
+    await postOnce(service, events);
   }
   await until(
     async () =>
@@ -44,12 +37,7 @@ async function fill(service: Service, count: number): Promise<void> {
 }
 
 async function post(service: Service, events: readonly object[]): Promise<void> {
-  const response = await fetch(`${service.postUrl}/1/logs/${LOG}/events`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", apikey: KEY },
-    body: JSON.stringify(events),
-  });
-  if (!response.ok) throw new Error(await response.text());
+  await postOnce(service, events);
   const stored = async (): Promise<boolean> =>
     (await get(service, `/1/logs/${LOG}/events`)).headers.get("x-total-count") === String(events.length);
   await until(stored, { what: "all events" });
@@ -262,6 +250,12 @@ test("an export that the store interrupts is aborted, not ended as if it were co
   await reader.read();
   // The stream is not read, so it stops before its last page, which the closing service refuses.
   const closed = service.close();
+  const isRefused = () =>
+    fetch(`${service.apiUrl}/health/live`).then(
+      () => false,
+      () => true,
+    );
+  await until(isRefused, { what: "the API to close" });
   await t.throwsAsync(async () => {
     while (!(await reader.read()).done);
   });

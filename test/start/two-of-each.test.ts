@@ -2,7 +2,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { realEngines } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, postOnce, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -17,6 +17,7 @@ const onCluster = realEngines ? test : test.skip;
 onCluster(
   "two posting processes and two pipelines: sinceid returns each event once, a producer's in order",
   async (t) => {
+    t.timeout(600_000);
     const environment = environmentOf("cluster", temporaryFolder(t));
     const start = async (roles: string): Promise<Service> => {
       const service = await startService({ ...environment, LOGGIA_ROLES: roles });
@@ -31,7 +32,7 @@ onCluster(
     const count = posts.length * BATCHES * BATCH;
     await Promise.all(
       LOGS.map(async (log, l) => {
-        const posting = posts.map((service, producer) => produce(t, service, { log, key: keys[l]!, producer }));
+        const posting = posts.map((service, producer) => produce(service, { log, key: keys[l]!, producer }));
         const texts = await follow(api, log, count);
         await Promise.all(posting);
         t.is(new Set(texts).size, count, `${log}: each once`);
@@ -70,18 +71,12 @@ async function createKey(t: ExecutionContext, api: Service, log: string): Promis
 
 /** Posts batches one after the other. Texts are `<producer> <number>`. */
 async function produce(
-  t: ExecutionContext,
-  { postUrl }: Service,
+  service: Service,
   { log, key, producer }: { readonly log: string; readonly key: string; readonly producer: number },
 ): Promise<void> {
   for (let b = 0; b < BATCHES; b++) {
-    const lines = Array.from({ length: BATCH }, (_, i) => JSON.stringify({ text: `${producer} ${b * BATCH + i}` }));
-    const answer = await fetch(`${postUrl}/1/logs/${log}/events`, {
-      method: "POST",
-      headers: { "Content-Type": "application/x-ndjson", apikey: key },
-      body: lines.join("\n"),
-    });
-    t.is(answer.status, 201, await answer.text());
+    const events = Array.from({ length: BATCH }, (_, i) => ({ text: `${producer} ${b * BATCH + i}` }));
+    await postOnce(service, events, { log, key });
   }
 }
 
@@ -97,7 +92,7 @@ async function follow(api: Service, log: string, count: number): Promise<readonl
       since = page.reduce((last, { id }) => (id > last ? id : last), since);
       return texts.length >= count || null;
     },
-    { what: `${count} events of ${log}`, timeout_ms: 120_000 },
+    { what: `${count} events of ${log}`, timeout_ms: 240_000 },
   );
   return texts;
 }

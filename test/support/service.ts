@@ -6,6 +6,7 @@ import { readSettings } from "../../src/settings.ts";
 import type { Settings } from "../../src/settings.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "./engines.ts";
 import { temporaryFolder, uniqueName } from "./temporary.ts";
+import { until } from "./until.ts";
 
 export const ADMIN = { email: "ann@example.org", password: "correct horse" } as const;
 export const KEY = "key-of-the-first-log";
@@ -82,6 +83,37 @@ export async function post(
     body: new URLSearchParams({ apikey: KEY, ...fields }),
   });
   return { status: response.status, headers: response.headers, body: (await response.json()) as { id?: string } };
+}
+
+/**
+ * Posts an event, or a batch, and repeats that while the bus does not confirm it in time, as on a
+ * machine that stalls for seconds. The idempotency key makes sure that it is stored once.
+ * @returns the response; of a single event, its id
+ */
+export async function postOnce(
+  { postUrl }: Pick<Service, "postUrl">,
+  given: Readonly<Record<string, unknown>> | readonly object[],
+  { log = LOG, key = KEY }: { readonly log?: string; readonly key?: string } = {},
+): Promise<{ readonly id?: string }> {
+  const [type, body] = Array.isArray(given)
+    ? ["application/x-ndjson", given.map((event) => JSON.stringify(event)).join("\n")]
+    : ["application/json", JSON.stringify(given)];
+  const headers = { "Content-Type": type, apikey: key, "Idempotency-Key": uniqueName("post") };
+  const send = async () => {
+    const response = await fetch(`${postUrl}/1/logs/${log}/events`, { method: "POST", headers, body });
+    const text = await response.text();
+    return response.status === 503 ? null : { status: response.status, text };
+  };
+  const { status, text } = await until(send, { what: "the bus to confirm a post in time", interval_ms: 500 });
+  if (status !== 201) throw new Error(`a post was answered ${status}: ${text}`);
+  return JSON.parse(text) as { id?: string };
+}
+
+/** Resolves once the pipeline has processed everything posted before, and readers see it. */
+export async function settled({ ports: { bus, store } }: Service): Promise<void> {
+  const hasCaughtUp = async () => (await bus.lag("events", "pipeline")).every(({ end, next }) => next >= end);
+  await until(hasCaughtUp, { what: "the pipeline to process what was posted" });
+  await store.refresh();
 }
 
 /**
