@@ -149,7 +149,7 @@ test("every route has a row, and every row a route", (t) => {
 
 for (const kind of KINDS) {
   test(`${kind}: every route answers every caller with the status in the table`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(600_000);
     const world = await createWorld(await serviceOf(t, kind));
     const actual = new Map<string, string>();
     for (const row of EXPECTED.keys()) {
@@ -175,7 +175,7 @@ const PEOPLE = ["foreign", "user", "admin", "root"] as const;
 
 for (const kind of KINDS) {
   test(`${kind}: a session gives the same access as e-mail and password`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(600_000);
     const world = await createWorld(await serviceOf(t, kind));
     for (const [row, statuses] of EXPECTED) {
       if (row.includes("post:")) continue;

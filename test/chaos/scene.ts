@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { threadId } from "node:worker_threads";
 import { pino } from "pino";
 import { type Bus } from "../../src/bus/bus.ts";
 import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
@@ -129,13 +130,15 @@ async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<
   };
 }
 
+let picked = 0;
+
 /**
  * Returns a free port outside the range of ephemeral ports, so that it is still free when a process
- * restarts on it.
+ * restarts on it. Test files that run at once get different ones.
  */
 export async function stablePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = 20_000 + ((7 * process.pid + 16 * threadId + picked++) % 12_000);
     const server = createServer();
     const free = await new Promise<boolean>((resolve) => {
       server.once("error", () => resolve(false));

@@ -40,7 +40,7 @@ test("a key is found in memory, or among recent changes of other processes, also
 });
 
 test("wrong keys count as guesses; above the limit the right one is refused alike, without a lookup", async (t) => {
-  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 }, now: () => 0 });
   const catalog = catalogWith({ known: GRANT });
   const known = { limiter, catalog };
   const mine = peer();
@@ -56,7 +56,7 @@ test("wrong keys count as guesses; above the limit the right one is refused alik
 });
 
 test("a generated key is answered, right or wrong, whatever is guessed beside it", async (t) => {
-  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 } });
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 }, now: () => 0 });
   const secret = generateApiKey();
   const options = { limiter, catalog: catalogWith({ known: GRANT }, secret) };
   for (let i = 0; i < 5; i++) await grantOf(`wrong ${i}`, peer(), options);

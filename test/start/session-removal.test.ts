@@ -12,7 +12,6 @@ const log = pino({ level: "silent" });
 
 for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
   test(`${name}: stored sessions are removed once they have ended, and not while the clock is contradicted`, async (t) => {
-    t.timeout(60_000);
     const storage = await openStorage(t);
     const machine = new Machine();
     const documents = await storage.connect();

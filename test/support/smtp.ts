@@ -45,7 +45,10 @@ export async function startSmtpServer(
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => {});
-    void serve(socket, server, mails, commands);
+    // A client that hangs up with a reply unread resets the connection, which ends the loop.
+    serve(socket, server, mails, commands).catch((error: unknown) => {
+      if (socket.errored === null) throw error;
+    });
   });
   listener.listen(options.port ?? 0, "127.0.0.1");
   await once(listener, "listening");
@@ -72,7 +75,9 @@ async function serve(socket: Socket, server: SmtpServer, mails: ReceivedMail[], 
   let from = "";
   let to: string[] = [];
   say("220 test.example ESMTP");
-  for await (const line of createInterface({ input: socket, crlfDelay: Infinity })) {
+  // It emits the errors of its socket too, also after the loop has ended.
+  const lines = createInterface({ input: socket, crlfDelay: Infinity }).on("error", () => {});
+  for await (const line of lines) {
     if (data !== null && line !== ".") {
       data.push(line.startsWith(".") ? line.slice(1) : line);
       continue;
