@@ -92,13 +92,15 @@ test("an unknown address costs as much as a wrong password", async (t) => {
   };
   const unknown: number[] = [];
   const wrong: number[] = [];
-  for (let round = 0; round < 6; round++) {
+  const ratio = (): number => Math.min(...unknown) / Math.min(...wrong);
+  const isSimilar = (): boolean => ratio() > 0.5 && ratio() < 2;
+  // On a busy machine it may take more rounds until both have run undisturbed.
+  for (let round = 0; round < 6 || (round < 60 && !isSimilar()); round++) {
     unknown.push(await time("bob@example.org", round));
     wrong.push(await time(EMAIL, round));
   }
-  t.is(checks(), 12, "one slow hash each");
-  const ratio = Math.min(...unknown) / Math.min(...wrong);
-  t.true(ratio > 0.5 && ratio < 2, `fastest unknown / fastest wrong = ${ratio}`);
+  t.is(checks(), unknown.length + wrong.length, "one slow hash each");
+  t.true(isSimilar(), `fastest unknown / fastest wrong = ${ratio()}`);
 });
 
 test("an impossible pair costs no hash", async (t) => {

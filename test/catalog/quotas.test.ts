@@ -7,8 +7,9 @@ import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { Machine } from "../clock/machine.ts";
 import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
-import { environmentOf, KINDS, startService } from "../support/service.ts";
+import { environmentOf, KINDS, LOG, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
 
 const ACCOUNT = { email: "bob@example.org", password: "correct horse", admin: false } as const;
 const HOUR_MS = 3_600_000;
@@ -42,7 +43,7 @@ for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
 
 for (const kind of KINDS) {
   test.serial(`${kind}: the service counts logs by its trusted clock`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(300_000);
     const service = await startService(environmentOf(kind, temporaryFolder(t)));
     t.teardown(() => service.close());
     await service.ports.catalog.createAccount(ACCOUNT);
@@ -53,8 +54,18 @@ for (const kind of KINDS) {
     };
     for (let n = 0; n < 10; n++) t.is(await create(`log-${n}`), 201);
     const { now } = Date;
-    t.teardown(() => (Date.now = now));
-    Date.now = () => now() + HOUR_MS / 2;
-    t.is(await create("ahead"), 429);
+    const createAhead = async (): Promise<number> => {
+      // On a slow machine a minute has passed since the first one. Attempts at another's key count too.
+      await until(async () => (await create(LOG)) === 429, { what: "ten attempts within a minute" });
+      Date.now = () => now() + HOUR_MS / 2;
+      try {
+        return await create("ahead");
+      } finally {
+        Date.now = now;
+      }
+    };
+    let status = await createAhead();
+    for (let attempt = 1; attempt < 3 && status !== 429; attempt++) status = await createAhead();
+    t.is(status, 429);
   });
 }
