@@ -2,8 +2,7 @@ import test from "ava";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
-import { environmentOf, get, KEY, LOG, type Service, startService } from "../support/service.ts";
-import { postSurely } from "../support/post-surely.ts";
+import { environmentOf, get, postOnce, type Service, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { loggia, total } from "./fixture.ts";
@@ -13,12 +12,9 @@ const BATCHES = 30;
 const EVENTS = 200;
 
 /** A batch of some 750 KB that compression makes hardly shorter. */
-async function postBatch({ postUrl }: Service, number: number): Promise<void> {
+async function postBatch(service: Service): Promise<void> {
   const data = Array.from({ length: EVENTS }, () => ({ text: "large", data: randomBytes(3_800).toString("base64") }));
-  await postSurely(`${postUrl}/1/logs/${LOG}/events`, {
-    headers: { "Content-Type": "application/json", "X-API-Key": KEY, "Idempotency-Key": `batch ${number}` },
-    body: JSON.stringify(data),
-  });
+  await postOnce(service, data);
 }
 
 async function metric({ apiUrl }: Service, name: string): Promise<number> {
@@ -34,7 +30,7 @@ test("embedded: the bus keeps to its size, the store has everything, and a repla
   });
   t.teardown(() => service.close());
   const { bus } = service.ports;
-  for (let i = 0; i < BATCHES; i++) await postBatch(service, i);
+  for (let i = 0; i < BATCHES; i++) await postBatch(service);
   const isTaken = async () => (await bus.lag("events", "pipeline")).every(({ next, end }) => next >= end);
   await until(isTaken, { what: "the pipeline to catch up" });
   await until(async () => (await metric(service, "loggia_bus_used_bytes")) <= 16 * MB, { what: "the size to hold" });

@@ -3,8 +3,7 @@ import { join } from "node:path";
 
 import { freePorts } from "../../infra/engines/ports.ts";
 import { Program } from "../chaos/program.ts";
-import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
-import { postSurely } from "../support/post-surely.ts";
+import { AUTHORIZATION, environmentOf, KINDS, LOG, postOnce } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -51,11 +50,8 @@ for (const kind of KINDS) {
     const first = await start("first", isAlone ? {} : { LOGGIA_ROLES: "pipeline" });
     if (!isAlone) await start("front", { LOGGIA_ROLES: "api,post" });
     for (let from = 0; from < EVENTS; from += BATCH) {
-      const lines = Array.from({ length: BATCH }, (_, i) => JSON.stringify({ text: `disk ${from + i}`, source: "db" }));
-      await postSurely(`http://${post}/1/logs/${LOG}/events`, {
-        headers: { "Content-Type": "application/x-ndjson", apikey: KEY, "Idempotency-Key": `batch ${from}` },
-        body: lines.join("\n"),
-      });
+      const events = Array.from({ length: BATCH }, (_, i) => ({ text: `disk ${from + i}`, source: "db" }));
+      await postOnce({ postUrl: `http://${post}` }, events);
     }
     const stored = async () => (await group("source")).some(({ count }) => Number(count) === EVENTS);
     await until(stored, { what: "all events to be stored", timeout_ms: 300_000 });

@@ -1,9 +1,8 @@
 import test from "ava";
 import { join } from "node:path";
 
-import { AUTHORIZATION, environmentOf, KEY, LOG, startService } from "../support/service.ts";
+import { AUTHORIZATION, environmentOf, postOnce, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
-import { postSurely } from "../support/post-surely.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 
@@ -42,10 +41,7 @@ test("no write-ahead log exceeds its limit under tens of thousands of keyed batc
   async function produce(): Promise<void> {
     while (!isDone()) {
       const number = (posted += 1);
-      await postSurely(`${service.postUrl}/1/logs/${LOG}/events`, {
-        headers: { "Content-Type": "application/x-ndjson", apikey: KEY, "Idempotency-Key": `batch-${number}` },
-        body: `{"text":"${number}"}\n`,
-      });
+      await postOnce(service, [{ text: `${number}` }]);
     }
   }
 

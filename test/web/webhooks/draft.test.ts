@@ -70,6 +70,6 @@ test("headers are read a line each, and a line that is none is no header", (t) =
 
 test("blanks within a header take no time that grows with their square", async (t) => {
   const value = `a${" ".repeat(200_000)}b`;
-  const hold_ms = await holdOfBest_ms(async () => t.deepEqual(readHeaders(`X-A: ${value}`), { "X-A": value }));
+  const hold_ms = await holdOfBest_ms(2_000, async () => t.deepEqual(readHeaders(`X-A: ${value}`), { "X-A": value }));
   t.true(hold_ms < 2_000, `${hold_ms} ms`);
 });
