@@ -90,12 +90,14 @@ const CLOSE_TIMEOUT_MS = 8_000;
 /**
  * The composition root, the only place that chooses engines.
  * @param show called with the secrets of a first start before they are stored
+ * @param rateClock monotonic clock of the rate limits, in milliseconds
  * @throws StartError in one line, with nothing left open
  */
 export async function startLoggia(
   settings: Settings,
   log: Logger,
   show: ShowFirstStart = async () => {},
+  rateClock: () => number = () => performance.now(),
 ): Promise<Loggia> {
   const connections = shareConnections(settings, log);
   const closing = new AsyncDisposableStack();
@@ -105,7 +107,7 @@ export async function startLoggia(
     const accepted = readLastAccepted(opened.ports.bus);
     const engines = { ...opened, accepted, deletions: openDeletionLog(opened, await accepted(), log) };
     const { ports } = engines;
-    const watch = { ...startWatch(settings, engines, holds, log, closing), connections };
+    const watch = { ...startWatch(settings, engines, { holds, rateClock }, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
     const decisions = closing.use(followDecisions({ decisions: engines.decisions, holds, log }));
     const continuity = watchEngines(settings, engines, watch, log, closing);
@@ -167,12 +169,11 @@ type Watch = Monitoring & { readonly limiter: RateLimiter; readonly holds: Holds
 function startWatch(
   settings: Settings,
   { ports, clock, deletions }: Opened,
-  holds: Holds,
+  { holds, rateClock }: { readonly holds: Holds; readonly rateClock: () => number },
   log: Logger,
   closing: AsyncDisposableStack,
 ): Omit<Watch, "connections"> {
   const { roles, trustedProxies } = settings;
-  const rates = { ...settings.rates, answers_mb: responseMemory_mb(settings) };
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const separateMetrics = settings.monitoring !== null;
   const monitoring = closing.use(
@@ -180,10 +181,11 @@ function startWatch(
   );
   const failures = closing.use(createFailedSignIns(log));
   const limiter = createRateLimiter({
-    rates,
+    rates: { ...settings.rates, answers_mb: responseMemory_mb(settings) },
     trustedProxies,
     refused: (reason) => monitoring.metrics.refused(reason),
     wrong: (what, address) => failures.note(what, address),
+    now: rateClock,
   });
   monitoring.metrics.watchClock(() => clock.ahead() / 1000);
   monitoring.metrics.watchQueries(() => limiter.queries);
@@ -364,8 +366,7 @@ async function startPost(
     bus: appends,
     quotaOwnerOf: (log) => quotaOwnerOf(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
-    ...POST_TIMES,
-    ...settings.postTimes,
+    ...(settings.postTimes ?? POST_TIMES),
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
     maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.

@@ -44,10 +44,16 @@ export function patientSettings(environment: Record<string, string>): Settings {
   return { ...settings, postTimes: { deadline_ms: 60_000, append_ms: 60_000 } };
 }
 
-/** Starts the whole service in this process. */
-export async function startService(environment: Record<string, string>): Promise<Service> {
+/** A clock that stands still, so that rates grant nothing more however long a test takes. */
+export const STOPPED = (): number => 0;
+
+/**
+ * Starts the whole service in this process.
+ * @param rateClock monotonic clock of the rate limits, in milliseconds
+ */
+export async function startService(environment: Record<string, string>, rateClock?: () => number): Promise<Service> {
   const settings = patientSettings(environment);
-  const loggia = await startLoggia(settings, pino({ level: settings.logLevel }));
+  const loggia = await startLoggia(settings, pino({ level: settings.logLevel }), undefined, rateClock);
   return {
     ...loggia,
     apiUrl: `http://127.0.0.1:${loggia.api?.port}`,
