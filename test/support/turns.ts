@@ -57,3 +57,18 @@ export async function holdOfBest_ms(limit_ms: number, work: () => Promise<unknow
   }
   return best_ms;
 }
+
+/**
+ * Runs work until it takes less than `limit_ms`, at most five times, and returns the shortest time
+ * in milliseconds.
+ */
+export function bestOf_ms(limit_ms: number, work: () => void): number {
+  // Compilation, garbage collection and a busy machine may delay a single attempt.
+  let best_ms = Infinity;
+  for (let attempt = 0; attempt < 5 && best_ms >= limit_ms; attempt++) {
+    const start_ms = performance.now();
+    work();
+    best_ms = Math.min(best_ms, performance.now() - start_ms);
+  }
+  return best_ms;
+}

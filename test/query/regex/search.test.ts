@@ -90,11 +90,14 @@ async function holdsOf(pattern: string): Promise<readonly number[]> {
 for (const pattern of COSTLY) {
   test.serial(`no step of a search blocks the thread: ${pattern}`, async (t) => {
     t.is(checkExpression(pattern).kind, "ok");
-    // Compilation and garbage collection may delay a single attempt.
-    const attempts = [await holdsOf(pattern), await holdsOf(pattern), await holdsOf(pattern)];
+    // Compilation, garbage collection and a busy machine may delay a single attempt.
+    let best_ms: readonly number[] = TEXTS.map(() => Infinity);
+    for (let attempt = 0; attempt < 10 && best_ms.some((hold_ms) => hold_ms >= 100); attempt++) {
+      const holds_ms = await holdsOf(pattern);
+      best_ms = best_ms.map((hold_ms, i) => Math.min(hold_ms, holds_ms[i]!));
+    }
     for (const [i, { length }] of TEXTS.entries()) {
-      const hold_ms = Math.min(...attempts.map((holds_ms) => holds_ms[i]!));
-      t.true(hold_ms < 100, `${Math.round(hold_ms)} ms for ${length} characters`);
+      t.true(best_ms[i]! < 100, `${Math.round(best_ms[i]!)} ms for ${length} characters`);
     }
   });
 }
