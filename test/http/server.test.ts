@@ -26,7 +26,12 @@ function route(method: Route["method"], path: string, handle: Handler): Route {
 }
 
 async function start(t: ExecutionContext, routes: readonly Route[]) {
-  const server = createHttpServer({ routes, log, listener, limits: { ...DEFAULT_CONNECTION_LIMITS, drain_ms: 2000 } });
+  const server = createHttpServer({
+    routes,
+    log,
+    listener,
+    limits: { ...DEFAULT_CONNECTION_LIMITS, drain_ms: 60_000 },
+  });
   const { host, port } = await server.listen({ host: "127.0.0.1", port: 0 });
   t.teardown(() => server.close());
   return { server, host, port, url: `http://${host}:${port}` };
@@ -44,14 +49,14 @@ async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   return answer;
 }
 
-const echo = route("POST", "/1/body", async ({ request }) =>
-  text(
-    String(
-      (await readBody(request, { limit_bytes: 1000, deadline_ms: 500, gzip: request.url?.endsWith("gzip") ?? false }))
-        .length,
-    ),
-  ),
-);
+/** Answers with the size of a body that arrives within `deadline_ms`. */
+function echoWithin(deadline_ms: number): Route {
+  return route("POST", "/1/body", async ({ request }) => {
+    const gzip = request.url?.endsWith("gzip") ?? false;
+    return text(String((await readBody(request, { limit_bytes: 1000, deadline_ms, gzip })).length));
+  });
+}
+const echo = echoWithin(60_000);
 const byName = route("GET", "/1/logs/:log", ({ params }) => Promise.resolve(text(`log ${params["log"]}`)));
 const bookmarks = route("GET", "/1/logs/bookmarks", () => Promise.resolve(text("all bookmarks")));
 
@@ -181,7 +186,7 @@ test("a body is read up to its limit; above it the response is 413 and the rest 
 });
 
 test("a body that never arrives is 400 after its deadline, and its connection is closed", async (t) => {
-  const { port } = await start(t, [echo]);
+  const { port } = await start(t, [echoWithin(500)]);
   const answer = await exchange(port, "POST /1/body HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
   t.regex(answer, /^HTTP\/1\.1 400 .*Connection: close.*bad_body/s);
 });

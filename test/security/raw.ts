@@ -13,6 +13,8 @@ export type RawResponse = {
 export type ExchangeOptions = {
   /** Stops reading when this matches. Default: when the other side closes the connection. */
   readonly until?: RegExp;
+  /** Stops reading when nothing has followed the last bytes for so long. Default: never. */
+  readonly quiet_ms?: number;
   readonly timeout_ms?: number;
 };
 
@@ -38,13 +40,15 @@ export async function open(port: number, options: { readonly allowHalfOpen?: boo
 
 export function readResponse(
   socket: Socket,
-  { until, timeout_ms = 30_000 }: ExchangeOptions = {},
+  { until, quiet_ms, timeout_ms = 90_000 }: ExchangeOptions = {},
 ): Promise<RawResponse> {
   const start_ms = performance.now();
   return new Promise((resolve) => {
     let text = "";
+    let quiet: NodeJS.Timeout | undefined;
     const finish = (closed: boolean) => {
       clearTimeout(timer);
+      clearTimeout(quiet);
       socket.destroy();
       resolve({ text, closed, took_ms: performance.now() - start_ms });
     };
@@ -52,6 +56,10 @@ export function readResponse(
     socket.on("data", (chunk) => {
       text += chunk.toString("latin1");
       if (until?.test(text) === true) finish(false);
+      else if (quiet_ms !== undefined) {
+        clearTimeout(quiet);
+        quiet = setTimeout(() => finish(false), quiet_ms);
+      }
     });
     socket.on("close", () => finish(true));
   });

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "ava";
@@ -116,6 +117,13 @@ async function keepBusy({ api, post }: { api: string; post: string }): Promise<{
   return { drawn: [key as string], answers };
 }
 
+/** Whether an event of this text is listed. */
+async function lists(api: string, text: string): Promise<boolean> {
+  const headers = basic("ann@example.org", SECRETS.password);
+  const answer = await (await fetch(`${api}/1/logs/${LOG}/events`, { headers })).text();
+  return answer.includes(`"text":"${text}"`);
+}
+
 /** Returns a secret in its forms in headers, addresses and files. */
 function formsOf(secret: string): string[] {
   return [secret, Buffer.from(secret).toString("base64").replace(/=+$/, ""), encodeURIComponent(secret)];
@@ -130,8 +138,11 @@ for (const kind of KINDS) {
     const { drawn, answers } = await keepBusy(service);
     // The mail server is unreachable, which is in the log by now.
     await until(() => service.seen.log.includes("mail server"), { what: "the failed mail" });
+    await until(() => lists(service.api, "hello"), { what: "the posts to be listed" });
+    // Not before all of its log was read.
+    const closed = once(service.child, "close");
     service.child.kill("SIGTERM");
-    await until(() => service.child.exitCode !== null, { what: "the end of the service" });
+    await closed;
 
     const stored = kind === "embedded" ? storedFiles(folder) : await storedDocuments(environment["LOGGIA_NAMESPACE"]!);
     t.true(stored.includes("hello"), "what was stored is looked at");
@@ -153,6 +164,7 @@ function storedFiles(folder: string): string {
 }
 
 async function storedDocuments(namespace: string): Promise<string> {
-  const url = `${elasticsearchUrl()}/${namespace}*/_search?size=1000&expand_wildcards=all`;
-  return await (await fetch(url)).text();
+  const indices = `${elasticsearchUrl()}/${namespace}*`;
+  await fetch(`${indices}/_refresh?expand_wildcards=all`, { method: "POST" });
+  return await (await fetch(`${indices}/_search?size=1000&expand_wildcards=all`)).text();
 }

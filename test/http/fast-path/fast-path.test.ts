@@ -79,7 +79,7 @@ async function serve(
     server,
     port: (server.address() as AddressInfo).port,
     taken: () => taken,
-    [Symbol.asyncDispose]: () => closeGracefully(server, 5_000),
+    [Symbol.asyncDispose]: () => closeGracefully(server, 60_000),
   };
 }
 
@@ -105,7 +105,6 @@ async function answers(port: number, pieces: readonly string[], count: number): 
   socket.setNoDelay(true);
   const heard = readResponse(socket, {
     until: new RegExp(`(?:HTTP/1\\.1 [^]*?\\r\\n\\r\\n\\d[^]*){${count}}`),
-    timeout_ms: 10_000,
   });
   for (const piece of pieces) {
     if (socket.destroyed) break;
@@ -145,9 +144,11 @@ test("a plain request is handled, and its response equals the server's own to th
 
 test("the Date header is a valid HTTP date", async (t) => {
   await using fast = await serve(true);
+  const before_s = Math.floor(Date.now() / 1000);
   const response = await fetch(`http://127.0.0.1:${fast.port}/`, { method: "POST", body: "x" });
+  const date_s = Date.parse(response.headers.get("date")!) / 1000;
   t.is(response.status, 201);
-  t.true(Math.abs(Date.parse(response.headers.get("date")!) - Date.now()) < 5_000);
+  t.true(before_s <= date_s && date_s <= Date.now() / 1000);
 });
 
 const anything = test.macro(async (t, asStreams: boolean) => {
@@ -199,7 +200,7 @@ test("requests of many clients that arrive at once, in pieces, are not mixed up"
     answer({ status: 201, headers: { "Content-Length": String(payload.length) }, payload });
     return true;
   };
-  addFastPath(server, { route, take }, { keepAlive_ms: 5_000, first_ms: 5_000 });
+  addFastPath(server, { route, take }, { keepAlive_ms: 65_000, first_ms: 65_000 });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -217,7 +218,7 @@ test("requests of many clients that arrive at once, in pieces, are not mixed up"
       socket.write(whole.slice(0, half));
       await aMoment();
       socket.write(whole.slice(half));
-      await until(() => Promise.resolve(text.endsWith(body)), { what: "its own is answered", timeout_ms: 10_000 });
+      await until(() => Promise.resolve(text.endsWith(body)), { what: "its own is answered" });
     }
     socket.destroy();
   });
@@ -252,7 +253,7 @@ test("a server that upgrades a connection has full control of it", async (t) => 
 test("bytes that wait are not overwritten by those of other connections", async (t) => {
   await using fast = await serve(true);
   const impatient = await open(fast.port);
-  const heard = readResponse(impatient, { until: /(?:HTTP\/1\.1 [^]*?\r\n\r\n\d[^]*){2}/, timeout_ms: 10_000 });
+  const heard = readResponse(impatient, { until: /(?:HTTP\/1\.1 [^]*?\r\n\r\n\d[^]*){2}/ });
   impatient.write(request("slow"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the first is in hand" });
   // Nine bytes wait; the other connection sends 3,000.
