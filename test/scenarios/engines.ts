@@ -41,7 +41,9 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
     start: async (folder) => {
       const log = pino({ level: process.env["TEST_LOG"] ?? "silent" });
       const addresses = { LOGGIA_API: "127.0.0.1:0", LOGGIA_POST: "127.0.0.1:0", LOGGIA_DATA: folder };
-      const loggia = await startLoggia(readSettings({ ...addresses, ...environment() }), log);
+      // All scenarios ask at once, so none waits for the queries of others, which has a limit.
+      const rates = { LOGGIA_RATE_QUERIES_ALL: "1000" };
+      const loggia = await startLoggia(readSettings({ ...addresses, ...rates, ...environment() }), log);
       const { api, post, ports } = loggia;
       return {
         apiUrl: `http://127.0.0.1:${api?.port}`,

@@ -8,7 +8,7 @@ import { fill } from "./names.ts";
 import type { Names } from "./names.ts";
 import { PASSWORD, seed } from "./seed.ts";
 
-const HORIZON_TIMEOUT_MS = 15_000;
+const HORIZON_TIMEOUT_MS = 90_000;
 const HORIZON_POLL_MS = 250;
 
 /**
