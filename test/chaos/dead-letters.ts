@@ -15,7 +15,6 @@ export async function recordsOf(bus: Bus, topic: Topic): Promise<BusRecord[]> {
   try {
     await until(async () => (await bus.lag(topic, group)).every(({ end, next }) => end === next), {
       what: `the end of ${topic}`,
-      timeout_ms: 30_000,
     });
     return records;
   } finally {

@@ -11,7 +11,7 @@ export type Call = {
   readonly timeout_ms?: number;
 };
 
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * Sends one request with `node:http`, which costs less processor time than `fetch`: the client

@@ -2,6 +2,7 @@ import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "./http.ts";
 import type { Ledger, Outcome } from "./ledger.ts";
+import { Stalls, type Watched } from "./stalls.ts";
 
 /** A log to post to. */
 export type Target = { readonly log: string; readonly apiKey: string };
@@ -20,7 +21,12 @@ export type LoadOptions = {
   readonly rate?: number;
   /** Total number of posts; unlimited by default. */
   readonly limit?: number;
+  /** Processes whose stalls do not count in {@link Load.longest_ms}; none by default. */
+  readonly watched?: readonly Watched[];
 };
+
+/** Posts that take longer are kept for {@link Load.longest_ms}. */
+const SLOW_MS = 1_000;
 
 /** Time that a producer waits after a failure before its next post. */
 const PAUSE_AFTER_FAILURE_MS = 100;
@@ -29,6 +35,8 @@ export type Load = {
   /** Latencies of posts in milliseconds: those answered 201, and the slowest answered 5xx. */
   readonly latencies_ms: number[];
   readonly slowest: { accepted_ms: number; unavailable_ms: number };
+  /** Returns the longest time that a post took, without stalls of its process. Call it when done. */
+  longest_ms(): number;
   /** Number of responses by status, except 201; 0: no response. */
   readonly failures: ReadonlyMap<number, number>;
   /** Message of the last 503. */
@@ -49,9 +57,11 @@ export type Load = {
  * the next one has a number of its own.
  */
 export function startLoad(options: LoadOptions): Load {
-  const { ledger, producers, limit = Infinity } = options;
+  const { ledger, producers, limit = Infinity, watched = [] } = options;
+  const stalls = new Stalls(watched);
   const state = {
     ...options,
+    slow: [] as Slow[],
     stopped: false,
     issued: 0,
     limit,
@@ -63,10 +73,22 @@ export function startLoad(options: LoadOptions): Load {
     lastMessage: "",
   };
   const producing = Array.from({ length: producers }, (_, i) => produce(i, ledger, state));
-  const done = (async () => void (await Promise.all(producing)))();
+  const done = (async () => {
+    try {
+      await Promise.all(producing);
+    } finally {
+      await stalls.stop();
+    }
+  })();
   return {
     latencies_ms: state.latencies_ms,
     slowest: state.slowest,
+    longest_ms: () =>
+      state.slow.reduce(
+        (most_ms, { url, begun_ms, ended_ms }) =>
+          Math.max(most_ms, ended_ms - begun_ms - stalls.within_ms(url, begun_ms, ended_ms)),
+        0,
+      ),
     failures: state.failures,
     get lastMessage() {
       return state.lastMessage;
@@ -84,6 +106,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
+type Slow = { readonly url: string; readonly begun_ms: number; readonly ended_ms: number };
 type Waiter = { readonly since_ms: number; readonly resolve: (ms: number) => void };
 
 type State = LoadOptions & {
@@ -91,6 +114,7 @@ type State = LoadOptions & {
   readonly start_ms: number;
   readonly latencies_ms: number[];
   readonly slowest: { accepted_ms: number; unavailable_ms: number };
+  readonly slow: Slow[];
   readonly failures: Map<number, number>;
   stopped: boolean;
   issued: number;
@@ -111,7 +135,7 @@ async function produce(index: number, ledger: Ledger, state: State): Promise<voi
       const url = state.urls[address % state.urls.length]!;
       const outcome = await postOne(ledger, n, { url, target, agent }, state);
       ledger.settle(n, outcome);
-      note(outcome, begun_ms, state);
+      note(outcome, { url, begun_ms, ended_ms: performance.now() }, state);
       if (outcome.kind === "accepted") continue;
       if (outcome.kind === "open" && outcome.status === null) address += 1;
       await sleep(PAUSE_AFTER_FAILURE_MS);
@@ -126,8 +150,10 @@ async function sleepUntil(moment_ms: number): Promise<void> {
   if (wait_ms > 1) await sleep(wait_ms);
 }
 
-function note(outcome: Outcome, begun_ms: number, state: State): void {
-  const took_ms = performance.now() - begun_ms;
+function note(outcome: Outcome, post: Slow, state: State): void {
+  const { begun_ms, ended_ms } = post;
+  const took_ms = ended_ms - begun_ms;
+  if (took_ms > SLOW_MS) state.slow.push(post);
   if (outcome.kind === "accepted") {
     state.latencies_ms.push(took_ms);
     state.slowest.accepted_ms = Math.max(state.slowest.accepted_ms, took_ms);

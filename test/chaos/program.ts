@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { killAfterExit } from "../../infra/engines/guard.ts";
 
 export const LAUNCHER = resolve(import.meta.dirname, "../../src/cli/loggia.mjs");
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 180_000;
 
 export type ProgramOptions = {
   readonly name: string;

@@ -12,7 +12,7 @@ import { startTcpProxy } from "../tcp-proxy.ts";
 
 const HOUR_MS = 3_600_000;
 /** Longer than a list may hold back the latest events. */
-const POLLER_LIMIT_MS = 15_000;
+const POLLER_LIMIT_MS = 60_000;
 
 export const clockEmbedded = clock("embedded");
 export const clockCluster = clock("cluster");
