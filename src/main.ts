@@ -16,7 +16,7 @@ import type { DeletionLog } from "./bus/deletions.ts";
 import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
-import type { FirstStart, ShowFirstStart } from "./bootstrap.ts";
+import type { FirstStart } from "./bootstrap.ts";
 import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
 import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
@@ -41,10 +41,11 @@ import { type Connections, shareConnections } from "./start/connections.ts";
 import { startFirstRecords } from "./start/first-records.ts";
 import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
-import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog, POST_DEADLINE_MS } from "./start/ids.ts";
+import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog } from "./start/ids.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
+import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
 import { startSessionRemoval } from "./start/session-removal.ts";
 
 /** A running service: the roles and engines that its settings name. */
@@ -77,7 +78,6 @@ type Opened = Engines & { readonly accepted: () => Promise<number>; readonly del
  * with their timeouts.
  */
 const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
-const POST_TIMES = { deadline_ms: POST_DEADLINE_MS, append_ms: APPEND_TIMEOUT_MS };
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
 /** Consumer group of the processes that share the pipeline's work. */
@@ -89,15 +89,12 @@ const CLOSE_TIMEOUT_MS = 8_000;
 
 /**
  * The composition root, the only place that chooses engines.
- * @param show called with the secrets of a first start before they are stored
- * @param rateClock monotonic clock of the rate limits, in milliseconds
  * @throws StartError in one line, with nothing left open
  */
 export async function startLoggia(
   settings: Settings,
   log: Logger,
-  show: ShowFirstStart = async () => {},
-  rateClock: () => number = () => performance.now(),
+  { show = async () => {}, rateClock = () => performance.now(), postTimes = POST_TIMES }: StartOptions = {},
 ): Promise<Loggia> {
   const connections = shareConnections(settings, log);
   const closing = new AsyncDisposableStack();
@@ -124,7 +121,8 @@ export async function startLoggia(
     const api = roles.has("api")
       ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
       : null;
-    if (roles.has("post")) ({ post, listeners } = await startPost(settings, engines, watch, log, closing));
+    if (roles.has("post"))
+      ({ post, listeners } = await startPost(settings, engines, { ...watch, postTimes }, log, closing));
     // `done` reports a role that fails later. Until it is awaited, its rejection must not end the
     // process.
     const failed = Promise.race([...done, new Promise<never>(() => {})]);
@@ -356,7 +354,7 @@ async function startApi(
 async function startPost(
   settings: Settings,
   { ports: { bus, catalog, store }, clock, batches, watermarks, accepted, deletions }: Opened,
-  { metrics, appends, limiter, opsEndpoints, connections }: Watch,
+  { metrics, appends, limiter, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
@@ -366,7 +364,7 @@ async function startPost(
     bus: appends,
     quotaOwnerOf: (log) => quotaOwnerOf(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
-    ...(settings.postTimes ?? POST_TIMES),
+    ...postTimes,
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
     maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.

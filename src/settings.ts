@@ -50,11 +50,6 @@ export type Settings = {
    */
   readonly monitoring: Address | null;
   readonly rates: Rates;
-  /**
-   * Time limits of posts and of one append, in milliseconds. No variable sets them: tests of
-   * embedded engines need longer ones where a disk may stall. Default: those of `src/start/ids.ts`
-   */
-  readonly postTimes?: { readonly deadline_ms: number; readonly append_ms: number };
   /** Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are trusted. */
   readonly trustedProxies: BlockList;
   /**

@@ -68,7 +68,9 @@ async function run(settings: Settings, log: Logger): Promise<void> {
     log.info({ ...about, reason }, "Stopped");
   });
   const given = { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null };
-  loggia = await startLoggia(settings, log, (first, { isResumed }) => print(describeFirst(first, given, isResumed)));
+  loggia = await startLoggia(settings, log, {
+    show: (first, { isResumed }) => print(describeFirst(first, given, isResumed)),
+  });
   loggia.done.catch((error: unknown) => {
     failure = "a role failed";
     log.fatal({ ...about, err: error }, "A role failed");

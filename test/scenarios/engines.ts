@@ -5,8 +5,8 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { patienceFor, settled } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
-import { until } from "../support/until.ts";
 
 /** A service for scenarios. The initial records of a scenario are created through its ports. */
 export type Service = {
@@ -43,19 +43,15 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
       const addresses = { LOGGIA_API: "127.0.0.1:0", LOGGIA_POST: "127.0.0.1:0", LOGGIA_DATA: folder };
       // All scenarios ask at once, so none waits for the queries of others, which has a limit.
       const rates = { LOGGIA_RATE_QUERIES_ALL: "1000" };
-      const loggia = await startLoggia(readSettings({ ...addresses, ...rates, ...environment() }), log);
+      const settings = readSettings({ ...addresses, ...rates, ...environment() });
+      const loggia = await startLoggia(settings, log, patienceFor(settings));
       const { api, post, ports } = loggia;
       return {
         apiUrl: `http://127.0.0.1:${api?.port}`,
         postUrl: `http://127.0.0.1:${post?.port}`,
         catalog: ports.catalog,
         store: ports.store,
-        settle: async () => {
-          const caughtUp = async () =>
-            (await ports.bus.lag("events", "pipeline")).every(({ end, next }) => next >= end);
-          await until(caughtUp, { what: "the pipeline has taken in what was posted" });
-          await ports.store.refresh();
-        },
+        settle: () => settled(loggia),
         close: () => loggia.close(),
       };
     },

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { type Loggia, startLoggia } from "../../src/main.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Settings } from "../../src/settings.ts";
+import type { StartOptions } from "../../src/start/options.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "./engines.ts";
 import { temporaryFolder, uniqueName } from "./temporary.ts";
 import { until } from "./until.ts";
@@ -35,13 +36,11 @@ export function environmentOf(kind: "embedded" | "cluster", folder: string): Rec
 }
 
 /**
- * Returns settings with which posts wait for an embedded bus as long as a stalled disk takes. On a
+ * Returns options with which posts wait for an embedded bus as long as a stalled disk takes. On a
  * cluster, lists wait for late posts, so that the limits stay.
  */
-export function patientSettings(environment: Record<string, string>): Settings {
-  const settings = readSettings(environment);
-  if (settings.engines.kind !== "embedded") return settings;
-  return { ...settings, postTimes: { deadline_ms: 60_000, append_ms: 60_000 } };
+export function patienceFor({ engines }: Settings): Pick<StartOptions, "postTimes"> {
+  return engines.kind === "embedded" ? { postTimes: { deadline_ms: 60_000, append_ms: 60_000 } } : {};
 }
 
 /** A clock that stands still, so that rates grant nothing more however long a test takes. */
@@ -52,8 +51,9 @@ export const STOPPED = (): number => 0;
  * @param rateClock monotonic clock of the rate limits, in milliseconds
  */
 export async function startService(environment: Record<string, string>, rateClock?: () => number): Promise<Service> {
-  const settings = patientSettings(environment);
-  const loggia = await startLoggia(settings, pino({ level: settings.logLevel }), undefined, rateClock);
+  const settings = readSettings(environment);
+  const options = { ...patienceFor(settings), ...(rateClock && { rateClock }) };
+  const loggia = await startLoggia(settings, pino({ level: settings.logLevel }), options);
   return {
     ...loggia,
     apiUrl: `http://127.0.0.1:${loggia.api?.port}`,
@@ -116,7 +116,7 @@ export async function postOnce(
 }
 
 /** Resolves once the pipeline has processed everything posted before, and readers see it. */
-export async function settled({ ports: { bus, store } }: Service): Promise<void> {
+export async function settled({ ports: { bus, store } }: Pick<Service, "ports">): Promise<void> {
   const hasCaughtUp = async () => (await bus.lag("events", "pipeline")).every(({ end, next }) => next >= end);
   await until(hasCaughtUp, { what: "the pipeline to process what was posted" });
   await store.refresh();

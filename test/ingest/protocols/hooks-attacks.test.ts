@@ -8,13 +8,14 @@ import { pino } from "pino";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 import { startLoggia } from "../../../src/main.ts";
+import { readSettings } from "../../../src/settings.ts";
 import {
   AUTHORIZATION,
   environmentOf,
   get,
   KEY,
   LOG,
-  patientSettings,
+  patienceFor,
   serviceOf,
   startService,
 } from "../../support/service.ts";
@@ -72,7 +73,8 @@ test.serial("a secret is shown when it is generated, and never in responses or t
   const folder = temporaryFolder(t);
   let logged = "";
   const log = pino({ level: "trace" }, { write: (line: string) => (logged += line) });
-  const loggia = await startLoggia(patientSettings(environmentOf("embedded", folder)), log);
+  const settings = readSettings(environmentOf("embedded", folder));
+  const loggia = await startLoggia(settings, log, patienceFor(settings));
   t.teardown(() => loggia.close());
   const [apiUrl, postUrl] = [`http://127.0.0.1:${loggia.api?.port}`, `http://127.0.0.1:${loggia.post?.port}`];
   const manage = async (method: string, path: string, json?: object) => {
