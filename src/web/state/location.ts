@@ -14,7 +14,7 @@ export type Location = {
   readonly isReturn: () => boolean;
   /** Goes to a place and adds a history entry. */
   readonly go: (place: Partial<Place>) => void;
-  /** Goes to a place and replaces the history entry. */
+  /** Goes to a place and replaces the history entry, unless the reader has just left for another. */
   readonly amend: (place: Partial<Place>) => void;
   /** Sets parameters in the current history entry; null removes one. */
   readonly note: (parameters: Readonly<Record<string, string | null>>) => void;
@@ -40,8 +40,11 @@ export function createLocation(frame: Frame): Location {
   };
   frame.addEventListener("popstate", follow);
   frame.addEventListener("hashchange", follow);
+  // The browser reports an address that was opened only after what runs now.
+  const hasLeft = () => formatPlace(parsePlace(frame.location.hash)) !== formatPlace(place.peek());
   const complete = (changes: Partial<Place>): Place => ({ ...emptyFor(changes, place.peek()), ...changes });
   const move = (changes: Partial<Place>, how: "pushState" | "replaceState") => {
+    if (how === "replaceState" && hasLeft()) return follow();
     const next = complete(changes);
     isReturn = false;
     if (formatPlace(next) !== formatPlace(place.peek())) frame.history[how](null, "", formatPlace(next));

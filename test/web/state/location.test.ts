@@ -48,3 +48,12 @@ test("another screen starts without the part and the parameters of the present o
   t.is(location.link({ screen: "classes" }), "#/shop/classes");
   t.is(location.link({ part: "people" }), "#/shop/settings/people?q=1");
 });
+
+test("a correction of an address does not replace one that was opened meanwhile", (t) => {
+  const frame = createFrame("#/");
+  const location = createLocation(frame);
+  frame.history.pushState(null, "", "#/shop?q=GET+users");
+  location.amend({ screen: "search", log: "first" });
+  t.deepEqual(frame.steps, ["#/", "#/shop?q=GET+users"]);
+  t.is(location.place.value.log, "shop");
+});
