@@ -20,7 +20,7 @@ export type WriteCoalescerOptions = {
    * still reach the bus (see `src/api/read-watermark.ts`).
    */
   readonly append_ms: number;
-  /** Returns the person whose quota the posts to a log count against. */
+  /** Returns the account whose quota the posts to a log count against. */
   readonly quotaOwnerOf: (log: LogKey) => string;
   /** Bounds of the queue. Posts beyond them are refused with 503: waiting would delay all posts. */
   readonly maxQueuedEvents: number;
@@ -33,8 +33,8 @@ export type WriteCoalescerOptions = {
 };
 
 /**
- * Extra share of the queue for persons with few queued posts. It keeps room for them when one
- * person's producers fill the queue.
+ * Extra share of the queue for owners with few queued posts. It keeps room for them when one
+ * owner's producers fill the queue.
  */
 const RESERVE = 0.25;
 const SMALL_SHARE = 0.05;
@@ -76,7 +76,7 @@ export type PostCallbacks = {
 
 type QueuedPost = {
   readonly log: LogKey;
-  /** Queued totals of the person that the post counts against. */
+  /** Queued totals of the owner whose quota the post counts against. */
   readonly own: QueueTotals;
   readonly lines: readonly Line[];
   readonly ids: Ids;
@@ -141,11 +141,11 @@ export function createWriteCoalescer({
 }: WriteCoalescerOptions): WriteCoalescer {
   const queue: QueuedPost[] = [];
   /**
-   * Queued totals, overall and per person. There are fewer persons than logs in the catalog, which
+   * Queued totals, overall and per owner. There are fewer owners than logs in the catalog, which
    * is held in memory as well, so entries are never removed.
    */
   const totals: QueueTotals = { events: 0, size_bytes: 0 };
-  const ofPerson = new Map<string, QueueTotals>();
+  const ofOwner = new Map<string, QueueTotals>();
   let running: Promise<void> | null = null;
   /** At most two entries. A Set would promote garbage to the old generation as it churns. */
   const appends: Promise<void>[] = [];
@@ -333,9 +333,9 @@ export function createWriteCoalescer({
     awaitsOutcome = false,
   ): void {
     const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
-    const person = quotaOwnerOf(log);
-    let own = ofPerson.get(person);
-    if (own === undefined) ofPerson.set(person, (own = { events: 0, size_bytes: 0 }));
+    const owner = quotaOwnerOf(log);
+    let own = ofOwner.get(owner);
+    if (own === undefined) ofOwner.set(owner, (own = { events: 0, size_bytes: 0 }));
     if (totals.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
       return callbacks.reject(
         new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"),

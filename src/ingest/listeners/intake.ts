@@ -30,7 +30,7 @@ export class Intake {
   readonly #tally: ListenerTally;
   readonly #log: LogKey;
   readonly #tags: readonly string[];
-  readonly #person: string;
+  readonly #owner: string;
   readonly #share: MemoryShare;
   #lines: Line[] = [];
   /** Totals of queued lines and of those being appended. */
@@ -43,8 +43,8 @@ export class Intake {
     this.#tally = tally;
     this.#log = log;
     this.#tags = tags;
-    this.#person = quotaOwnerOf(context.catalog, log);
-    this.#share = context.memory.enter(this.#person);
+    this.#owner = quotaOwnerOf(context.catalog, log);
+    this.#share = context.memory.enter(this.#owner);
   }
 
   /** Queues an event; {@link flush} stores it. */
@@ -106,7 +106,7 @@ export class Intake {
     const { coalescer, log } = this.#context;
     const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines, undefined, AWAITS_OUTCOME), {
       context: this.#context,
-      person: this.#person,
+      owner: this.#owner,
       what: "events of a listener",
       gaveUp: (error) =>
         log.error(

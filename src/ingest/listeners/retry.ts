@@ -8,8 +8,8 @@ const LONGEST_PAUSE_MS = 2_000;
 
 export type RetryOptions = {
   readonly context: Pick<ListenerContext, "limiter" | "abandoned" | "log">;
-  /** Owner of the log. Each attempt counts as a request of this person. */
-  readonly person: string;
+  /** Quota owner of the log. Each attempt counts as a request of this account. */
+  readonly owner: string;
   /** What is stored, as named in the service's log. */
   readonly what: string;
   /** Returns whether no client waits for the result any more. It will send the events again. */
@@ -21,12 +21,12 @@ export type RetryOptions = {
 /** Retries an append until it succeeds. Returns null if the service stops, or no client waits. */
 export async function appendWithRetry<T>(
   append: () => Promise<T>,
-  { context, person, what, isAbandoned = () => false, gaveUp = () => {} }: RetryOptions,
+  { context, owner, what, isAbandoned = () => false, gaveUp = () => {} }: RetryOptions,
 ): Promise<T | null> {
   const { limiter, abandoned, log } = context;
   for (let pause_ms = PAUSE_MS; ; pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS)) {
     try {
-      limiter.countCaller(person);
+      limiter.countCaller(owner);
       return await append();
     } catch (error) {
       // The bus's queue has room again within moments; other faults last longer.

@@ -16,7 +16,7 @@ export class Sink {
   readonly #context: ListenerContext;
   readonly #tally: ListenerTally;
   readonly #route: RouteSettings;
-  readonly #place: Peer;
+  readonly #peer: Peer;
   readonly #intakes = new Map<LogKey, Intake>();
   /** Logs of API keys, cached until the next {@link flush}. */
   readonly #logs = new Map<string, LogKey | null>();
@@ -27,13 +27,13 @@ export class Sink {
     context: ListenerContext,
     tally: ListenerTally,
     route: RouteSettings,
-    place: Peer,
+    peer: Peer,
     { drops = false }: { drops?: boolean } = {},
   ) {
     this.#context = context;
     this.#tally = tally;
     this.#route = route;
-    this.#place = place;
+    this.#peer = peer;
     this.#drops = drops;
   }
 
@@ -75,7 +75,7 @@ export class Sink {
 
   async #logOf(secret: string): Promise<LogKey | null> {
     try {
-      return (await authorizeByKey(secret, null, this.#place, this.#context)).log;
+      return (await authorizeByKey(secret, null, this.#peer, this.#context)).log;
     } catch (error) {
       if (error instanceof LoggiaError) return null;
       throw error;

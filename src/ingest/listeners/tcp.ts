@@ -14,7 +14,7 @@ import type { ListenerName, ListenerTally } from "./tally.ts";
 /** A connection from an address that has a route. */
 export type Connection = {
   readonly socket: Socket;
-  readonly place: Peer;
+  readonly peer: Peer;
   readonly route: RouteSettings;
   readonly tally: ListenerTally;
 };
@@ -159,8 +159,8 @@ class TcpListener implements Listening {
       return;
     }
     const sender = { socket, headers: {} };
-    const place = this.#options.context.limiter.peerOf(sender, address);
-    const stream = this.#options.open({ socket, place, route, tally: this.#tally });
+    const peer = this.#options.context.limiter.peerOf(sender, address);
+    const stream = this.#options.open({ socket, peer, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };
     const state: State = { stream, address, ...rest };

@@ -161,8 +161,8 @@ class UdpListener implements Listening {
     if (known !== undefined) return known;
     if (sinks.size >= Math.ceil(MAX_SENDERS / this.#routes.length)) dropOldest(sinks);
     // Senders of datagrams can be forged, so their wrong keys count separately.
-    const place = { address: `udp ${address}`, connection: null };
-    const sink = new Sink(this.#options.context, this.#tally, route, place, { drops: true });
+    const peer = { address: `udp ${address}`, connection: null };
+    const sink = new Sink(this.#options.context, this.#tally, route, peer, { drops: true });
     sinks.set(name, sink);
     return sink;
   }

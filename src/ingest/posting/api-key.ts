@@ -38,13 +38,13 @@ export type AuthorizeOptions = GrantOptions & {
 export async function authorize(
   path: string,
   secret: string,
-  place: Peer,
+  peer: Peer,
   options: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") throw keyMissing();
-  const found = await grantOf(secret, place, options);
+  const found = await grantOf(secret, peer, options);
   const grant = requireKeyOf(found, parseLogKey(path));
-  options.limiter.rightKey(place, secret, grant.id, quotaOwnerOf(options.catalog, grant.log));
+  options.limiter.rightKey(peer, secret, grant.id, quotaOwnerOf(options.catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }

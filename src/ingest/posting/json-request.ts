@@ -20,11 +20,11 @@ export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
 /** Maximum number of batches read and stored at once. It bounds their memory. */
 const MAX_BATCHES = 128;
-/** Maximum number of these per person, which keeps room for the producers of other persons. */
+/** Maximum number of these per quota owner, which keeps room for the producers of others. */
 const MAX_BATCHES_OF_PERSON = 64;
 
 /** Numbers of batches being read and stored. */
-export type BatchCounts = { all: number; readonly ofPerson: Map<string, number> };
+export type BatchCounts = { all: number; readonly ofOwner: Map<string, number> };
 
 export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batchCounts: BatchCounts };
 
@@ -63,7 +63,7 @@ function typeOf(contentType: string | undefined, query: URLSearchParams): "lines
 /** Handles a request with a JSON content type; null if it has another. */
 export async function takeJson(
   request: IncomingMessage,
-  place: Peer,
+  peer: Peer,
   path: string,
   query: URLSearchParams,
   options: JsonPostOptions,
@@ -81,7 +81,7 @@ export async function takeJson(
     if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
   }
   // Before the body is read or counted: both are reserved for authorized clients.
-  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, place, options));
+  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, peer, options));
   return await takeBody({ request, type, secret, apiKey, log }, options);
 }
 
@@ -136,8 +136,8 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
  * Counts a batch, and returns the function that releases it.
  * @throws LoggiaError `too_many_requests`, `overloaded`
  */
-function enterBatch(person: string, batchCounts: BatchCounts): () => void {
-  const own = batchCounts.ofPerson.get(person) ?? 0;
+function enterBatch(owner: string, batchCounts: BatchCounts): () => void {
+  const own = batchCounts.ofOwner.get(owner) ?? 0;
   if (own >= MAX_BATCHES_OF_PERSON) {
     const message = `The owner of this log has ${own} batches in progress; wait for some to end before sending more`;
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
@@ -146,11 +146,11 @@ function enterBatch(person: string, batchCounts: BatchCounts): () => void {
     throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
   }
   batchCounts.all += 1;
-  batchCounts.ofPerson.set(person, own + 1);
+  batchCounts.ofOwner.set(owner, own + 1);
   return () => {
     batchCounts.all -= 1;
-    const left = batchCounts.ofPerson.get(person)! - 1;
-    if (left === 0) batchCounts.ofPerson.delete(person);
-    else batchCounts.ofPerson.set(person, left);
+    const left = batchCounts.ofOwner.get(owner)! - 1;
+    if (left === 0) batchCounts.ofOwner.delete(owner);
+    else batchCounts.ofOwner.set(owner, left);
   };
 }

@@ -105,7 +105,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     limiter: createRateLimiter(),
     observe: UNOBSERVED,
     ...given,
-    batchCounts: { all: 0, ofPerson: new Map() },
+    batchCounts: { all: 0, ofOwner: new Map() },
     memory: new BodyMemory(),
     unverified: new BodyMemory(UNVERIFIED_BOUNDS),
     recent: new RecentIds(),
@@ -202,7 +202,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   let hints: Hints = {};
   try {
     requireHost(request);
-    const place = options.limiter.peerOf(request, options.limiter.enter(request));
+    const peer = options.limiter.peerOf(request, options.limiter.enter(request));
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
@@ -210,13 +210,13 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const match = route === null ? matchProtocol(methodOf(request), url) : null;
     const destination = destinationOf(route?.[1], match);
     if (answerBrowser(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
-    if (match !== null) return await serveProtocol(request, response, match, place, options);
+    if (match !== null) return await serveProtocol(request, response, match, peer, options);
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
     format = negotiate(query, request.headers.accept);
     const { key, table } = readPath(route);
     if (mark !== -1) hints = hintHeaders(parameterHints(query, parametersOf(request.method, table)));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
-    const posted = isForm ? null : await takeJson(request, place, key, query, options);
+    const posted = isForm ? null : await takeJson(request, peer, key, query, options);
     if (posted?.kind === "batch") {
       answerBatch(request, response, hints, format, posted.outcome);
       return { outcome: "accepted", events: posted.outcome.lines.length };
@@ -227,12 +227,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     }
     const fields = posted?.fields ?? (await readFields(request, query, format));
     if (table === "users") {
-      const user = await postUser(key, fields, place, options);
+      const user = await postUser(key, fields, peer, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
       answer(request, response, 201, hints, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
-    answerEvent(request, response, hints, format, await post(key, fields, place, options));
+    answerEvent(request, response, hints, format, await post(key, fields, peer, options));
   } catch (error) {
     const { status, headers, body } = toFailure(error, options.log);
     answer(request, response, status, { ...headers, ...hints }, format, body);
@@ -295,9 +295,9 @@ function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): 
 }
 
 /** Stores the event, or an error event that describes its faults. */
-async function post(path: string, fields: URLSearchParams, place: Peer, options: Options): Promise<string> {
+async function post(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
-  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const { log } = await authorize(path, fields.get("apikey") ?? "", peer, options);
   const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
   const faults = looksLikeForm(fields) ? read.faults : [...read.faults, ACCEPTED_TYPES];
@@ -316,9 +316,9 @@ function looksLikeForm(fields: URLSearchParams): boolean {
 }
 
 /** Stores what was posted about a user, or an error event. Returns the user as posted. */
-async function postUser(path: string, fields: URLSearchParams, place: Peer, options: Options): Promise<string> {
+async function postUser(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
-  const { log } = await authorize(path, fields.get("apikey") ?? "", place, options);
+  const { log } = await authorize(path, fields.get("apikey") ?? "", peer, options);
   const read = validateVisit(fields, limits);
   if (read.kind === "valid") {
     await coalescer.submitVisit(log, read.valid);

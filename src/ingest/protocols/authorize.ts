@@ -17,15 +17,15 @@ type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimit
 export async function authorizeByKey(
   secret: string,
   logOfPath: string | null,
-  place: Peer,
+  peer: Peer,
   { catalog, limiter }: AuthorizeOptions,
 ): Promise<KeyGrant> {
   if (secret === "") {
     throw new LoggiaError("unauthorized", "The request has no API key; docs/producers describes where to send it");
   }
-  const found = await grantOf(secret, place, { catalog, limiter });
+  const found = await grantOf(secret, peer, { catalog, limiter });
   const grant = requireKeyOf(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
-  limiter.rightKey(place, secret, grant.id, quotaOwnerOf(catalog, grant.log));
+  limiter.rightKey(peer, secret, grant.id, quotaOwnerOf(catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }

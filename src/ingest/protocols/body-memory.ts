@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 
-/** Memory limits of the bodies being processed, overall and per person. */
+/** Memory limits of the bodies being processed, overall and per quota owner. */
 const MAX_BYTES = 256 * 1024 * 1024;
-const MAX_BYTES_OF_PERSON = 128 * 1024 * 1024;
+const MAX_BYTES_OF_OWNER = 128 * 1024 * 1024;
 
 /** Memory reserved by one request. */
 export type MemoryShare = {
@@ -16,41 +16,41 @@ export type MemoryShare = {
 
 export type MemoryBounds = {
   readonly most_bytes: number;
-  readonly ofPerson_bytes: number;
-  /** Description of the person in error messages. */
+  readonly ofOwner_bytes: number;
+  /** Description of the owner in error messages. */
   readonly who: string;
 };
 
 const BOUNDS: MemoryBounds = Object.freeze({
   most_bytes: MAX_BYTES,
-  ofPerson_bytes: MAX_BYTES_OF_PERSON,
+  ofOwner_bytes: MAX_BYTES_OF_OWNER,
   who: "for the owner of this log",
 });
 
-/** Bounds for bodies that are read to verify their signature. A person is an address here. */
+/** Bounds for bodies that are read to verify their signature. Their owner is an address here. */
 export const UNVERIFIED_BOUNDS: MemoryBounds = Object.freeze({
   most_bytes: 96 * 1024 * 1024,
-  ofPerson_bytes: 32 * 1024 * 1024,
+  ofOwner_bytes: 32 * 1024 * 1024,
   who: "from your address",
 });
 
-/** Bounds the memory of all bodies being processed, and keeps room for each person. */
+/** Bounds the memory of all bodies being processed, and keeps room for each owner. */
 export class BodyMemory {
   #taken_bytes = 0;
-  readonly #ofPerson = new Map<string, number>();
+  readonly #ofOwner = new Map<string, number>();
   readonly #bounds: MemoryBounds;
 
   constructor(bounds: MemoryBounds = BOUNDS) {
     this.#bounds = bounds;
   }
 
-  /** Registers a request of a person. */
-  enter(person: string): MemoryShare {
-    const { most_bytes, ofPerson_bytes, who } = this.#bounds;
+  /** Registers a request that counts for an owner. */
+  enter(owner: string): MemoryShare {
+    const { most_bytes, ofOwner_bytes, who } = this.#bounds;
     let own_bytes = 0;
     const grow = (by_bytes: number): void => {
-      const theirs_bytes = (this.#ofPerson.get(person) ?? 0) + by_bytes;
-      if (by_bytes > 0 && theirs_bytes > ofPerson_bytes) {
+      const theirs_bytes = (this.#ofOwner.get(owner) ?? 0) + by_bytes;
+      if (by_bytes > 0 && theirs_bytes > ofOwner_bytes) {
         const message = `Too much data is in progress ${who}; wait until some of it is stored before sending more`;
         throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
       }
@@ -59,8 +59,8 @@ export class BodyMemory {
       }
       own_bytes += by_bytes;
       this.#taken_bytes += by_bytes;
-      if (theirs_bytes === 0) this.#ofPerson.delete(person);
-      else this.#ofPerson.set(person, theirs_bytes);
+      if (theirs_bytes === 0) this.#ofOwner.delete(owner);
+      else this.#ofOwner.set(owner, theirs_bytes);
     };
     return { reserve: (size_bytes) => grow(size_bytes - own_bytes), release: () => grow(-own_bytes) };
   }

@@ -64,7 +64,7 @@ export async function serveProtocol(
   request: IncomingMessage,
   response: ServerResponse,
   { endpoint, logOfPath, secret }: Match,
-  place: Peer,
+  peer: Peer,
   options: ServeOptions,
 ): Promise<Served> {
   if (endpoint.kind === "info") {
@@ -74,7 +74,7 @@ export async function serveProtocol(
     return { outcome: "accepted", events: 0 };
   }
   try {
-    const { answer, events } = await take(request, response, { endpoint, logOfPath, secret }, place, options);
+    const { answer, events } = await take(request, response, { endpoint, logOfPath, secret }, peer, options);
     send(request, response, answer, {});
     return { outcome: "accepted", events };
   } catch (error) {
@@ -90,7 +90,7 @@ async function take(
   request: IncomingMessage,
   response: ServerResponse,
   { endpoint, logOfPath, secret }: PostMatch,
-  place: Peer,
+  peer: Peer,
   options: ServeOptions,
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
@@ -99,8 +99,8 @@ async function take(
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
   const admitted = await orDiscard(request, async (): Promise<Admitted> => {
     const { hook: name } = endpoint;
-    if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, place, options);
-    return { ...(await authorizeByKey(key, logOfPath, place, options)), hook: null, sent: null };
+    if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, peer, options);
+    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, sent: null };
   });
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
   const share = memory.enter(quotaOwnerOf(catalog, admitted.log));

@@ -57,7 +57,7 @@ test("clients that open a connection for each event lose none while the bus is f
 });
 
 test("connections are refused once the events of others fill the memory", async (t) => {
-  const memory = new BodyMemory({ most_bytes: 100_000, ofPerson_bytes: 100_000, who: "in this test" });
+  const memory = new BodyMemory({ most_bytes: 100_000, ofOwner_bytes: 100_000, who: "in this test" });
   const { stored, refused } = await sendApart(t, { memory });
   t.true(refused > 30, `${refused} of ${COUNT} connections`);
   t.is(stored.length + refused, COUNT);

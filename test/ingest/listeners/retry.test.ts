@@ -9,11 +9,11 @@ function attempts() {
   const lines: string[] = [];
   const counted: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void lines.push(line) });
-  const limiter = { countCaller: (person: string) => void counted.push(person) } as never;
+  const limiter = { countCaller: (owner: string) => void counted.push(owner) } as never;
   const given: unknown[] = [];
   const options = {
     context: { limiter, log, abandoned: abandoned.signal },
-    person: "someone",
+    owner: "someone",
     what: "events of a test",
     gaveUp: (error: unknown) => void given.push(error),
   };

@@ -59,7 +59,7 @@ class ForwardStream implements Stream {
   readonly #context: ListenerContext;
   readonly #sink: Sink;
   readonly #share: MemoryShare;
-  readonly #person: string;
+  readonly #owner: string;
   /** How often a chunk was acknowledged on the connection, for the latest chunks. */
   readonly #acknowledged = new Map<string, number>();
   #handshake: Handshake | null = null;
@@ -71,12 +71,12 @@ class ForwardStream implements Stream {
   frames = 0;
 
   constructor(connection: Connection, context: ListenerContext) {
-    const { route, place, tally, socket } = connection;
+    const { route, peer, tally, socket } = connection;
     this.#connection = connection;
     this.#context = context;
-    this.#sink = new Sink(context, tally, route, place);
-    this.#person = quotaOwnerOf(context.catalog, route.log!);
-    this.#share = context.memory.enter(this.#person);
+    this.#sink = new Sink(context, tally, route, peer);
+    this.#owner = quotaOwnerOf(context.catalog, route.log!);
+    this.#share = context.memory.enter(this.#owner);
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);
       socket.write(this.#handshake.hello());
@@ -165,12 +165,12 @@ class ForwardStream implements Stream {
   /** @throws LoggiaError `unauthorized`, `too_many_requests` */
   #greet(bytes: Buffer): void {
     const { limiter } = this.#context;
-    const { place, socket } = this.#connection;
-    limiter.beforeKey(place, "", () => undefined);
+    const { peer, socket } = this.#connection;
+    limiter.beforeKey(peer, "", () => undefined);
     const { isRight, pong, digest } = this.#handshake!.answer(bytes);
     socket.write(pong);
     if (!isRight) {
-      limiter.wrongKey(place, digest);
+      limiter.wrongKey(peer, digest);
       throw new LoggiaError("unauthorized", "A Fluent forward client does not have the right shared key");
     }
     this.#handshake = null;
@@ -229,7 +229,7 @@ class ForwardStream implements Stream {
       }
       return;
     }
-    storing.push(this.#storeAndTell(message, entries, message.chunk));
+    storing.push(this.#storeAndAcknowledge(message, entries, message.chunk));
     if (storing.length >= AT_ONCE) await Promise.all(storing.splice(0));
   }
 
@@ -249,7 +249,7 @@ class ForwardStream implements Stream {
   }
 
   /** Retries until a message is stored, then acknowledges it. */
-  async #storeAndTell(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
+  async #storeAndAcknowledge(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
     const { route, socket, tally } = this.#connection;
     const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null, awaitsOutcome: true };
     let faults = 0;
@@ -259,7 +259,7 @@ class ForwardStream implements Stream {
     };
     const done = await appendWithRetry(() => storeEvents(producer, entries?.length ?? 0, begin, this.#context), {
       context: this.#context,
-      person: this.#person,
+      owner: this.#owner,
       what: "a Fluent forward message",
       // Without an acknowledgement, the client sends it again.
       isAbandoned: () => socket.destroyed,

@@ -37,8 +37,8 @@ export function listenForGelf(socket: SocketSettings, context: ListenerContext, 
     ...NAMES,
     name: "gelf_tcp",
     context,
-    open: ({ place, route, tally }) =>
-      new FrameStream(FRAMES, (frame) => readMessage(frame, tally), new Sink(context, tally, route, place)),
+    open: ({ peer, route, tally }) =>
+      new FrameStream(FRAMES, (frame) => readMessage(frame, tally), new Sink(context, tally, route, peer)),
     ...(times !== undefined && { times }),
   });
 }

@@ -49,7 +49,7 @@ export type Admitted = {
 export async function admitHook(
   request: IncomingMessage,
   { name, logOfPath, key }: { readonly name: string; readonly logOfPath: string | null; readonly key: string },
-  place: Peer,
+  peer: Peer,
   options: AdmitOptions,
 ): Promise<Admitted> {
   const { catalog } = options;
@@ -59,12 +59,12 @@ export async function admitHook(
   const log = logOfPath === null ? null : parseLogKey(logOfPath);
   if (log !== null) {
     const hook = await find(log);
-    if (hook?.secret !== undefined) return await admitSigned(request, { log, hook }, place, options);
+    if (hook?.secret !== undefined) return await admitSigned(request, { log, hook }, peer, options);
   }
   if (key === "") throw unsigned();
-  const grant = await authorizeByKey(key, logOfPath, place, options);
+  const grant = await authorizeByKey(key, logOfPath, peer, options);
   const hook = await find(grant.log);
-  if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, place, options);
+  if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, peer, options);
   if (hook === null && !READY_HOOKS.has(name)) throw hookNotFound(grant.log, name);
   return { log: grant.log, id: grant.id, hook, sent: null };
 }
@@ -72,7 +72,7 @@ export async function admitHook(
 async function admitSigned(
   request: IncomingMessage,
   { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
-  place: Peer,
+  peer: Peer,
   { catalog, limiter, clock = HOST_CLOCK, unverified }: AdmitOptions,
 ): Promise<Admitted> {
   const { name, signature, secret = "" } = hook;
@@ -82,17 +82,17 @@ async function admitSigned(
   if (given === "") throw unsigned();
   const isGuessable = secret.length < UNGUESSABLE_CHARACTERS;
   const guess = `${log} ${id} ${given}`;
-  if (isGuessable) limiter.beforeKey(place, guess, () => `${log} ${id}`);
-  const share = unverified.enter(place.address);
+  if (isGuessable) limiter.beforeKey(peer, guess, () => `${log} ${id}`);
+  const share = unverified.enter(peer.address);
   try {
     const sent = await receiveCounted(request, share);
     if (!isSigned(signature, secret, { body: sent, headers }, clock.now())) {
-      if (isGuessable) limiter.wrongKey(place, guess);
+      if (isGuessable) limiter.wrongKey(peer, guess);
       throw unsigned();
     }
-    const person = quotaOwnerOf(catalog, log);
-    if (isGuessable) limiter.rightKey(place, guess, `${log} ${id}`, person);
-    else limiter.countCaller(person);
+    const owner = quotaOwnerOf(catalog, log);
+    if (isGuessable) limiter.rightKey(peer, guess, `${log} ${id}`, owner);
+    else limiter.countCaller(owner);
     return { log, id, hook, sent };
   } finally {
     share.release();

@@ -34,8 +34,8 @@ export function listenForLines(socket: SocketSettings, context: ListenerContext,
     ...NAMES,
     name: "lines_tcp",
     context,
-    open: ({ place, route, tally }) =>
-      new FrameStream(FRAMES, (frame) => readLine(frame, tally), new Sink(context, tally, route, place)),
+    open: ({ peer, route, tally }) =>
+      new FrameStream(FRAMES, (frame) => readLine(frame, tally), new Sink(context, tally, route, peer)),
     ...(times !== undefined && { times }),
   });
 }

@@ -139,11 +139,11 @@ class GrpcListener {
     const { limiter, catalog, memory } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
     const found = limiter.peerOf(sender, limiter.enter(sender));
-    const place = { ...found, connection: found.connection === null ? null : session };
+    const peer = { ...found, connection: found.connection === null ? null : session };
     if (headers[":path"] !== EXPORT) {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
-    const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, place, this.#context);
+    const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, peer, this.#context);
     const share = memory.enter(quotaOwnerOf(catalog, grant.log));
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");

@@ -26,8 +26,8 @@ export function listenForSyslog(
     ...NAMES,
     name: "syslog_tcp",
     context,
-    open: ({ place, route, tally }) =>
-      new FrameStream(FRAMES, messages(route, context), new Sink(context, tally, route, place)),
+    open: ({ peer, route, tally }) =>
+      new FrameStream(FRAMES, messages(route, context), new Sink(context, tally, route, peer)),
     ...(times !== undefined && { times }),
   });
 }
