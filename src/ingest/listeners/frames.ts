@@ -82,6 +82,7 @@ export class Frames {
   *end(): Generator<Frame> {
     if (this.#held_bytes === 0) return;
     const bytes = this.#buffer.subarray(0, this.#held_bytes);
+    this.#buffer = NOTHING;
     this.#held_bytes = 0;
     this.count += 1;
     const length = this.#options.counted ? lengthAt(bytes, 0) : NOT_COUNTED;

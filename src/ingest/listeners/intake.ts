@@ -16,7 +16,10 @@ const MAX_LINES = 5_000;
 const MAX_BYTES = 2 * 1024 * 1024;
 /** Line limit of one append. It lets the appends of many connections share the bus. */
 const APPEND_LINES = 2_000;
-/** Memory of a queue itself. Clients that open a connection for each event create many. */
+/**
+ * Memory of a queue that is not empty, without its events. Clients that open a connection for each
+ * event create many.
+ */
 const QUEUE_BYTES = 8 * 1024;
 const PAUSE_MS = 50;
 const AWAITS_OUTCOME = Object.freeze({ awaitsOutcome: true });
@@ -99,6 +102,7 @@ export class Intake {
       for (const { fields } of lines) this.#held_bytes -= Buffer.byteLength(fields);
     }
     this.#running = null;
+    this.#share.reserve(0);
   }
 
   /** Returns false if the service stops before the bus has stored the lines. */

@@ -40,6 +40,10 @@ export class FrameStream implements Stream {
 
   async end(): Promise<void> {
     await this.#put(this.#frames.end());
+    await this.#sink.untilRoom();
+  }
+
+  async drain(): Promise<void> {
     await this.#sink.drain();
   }
 

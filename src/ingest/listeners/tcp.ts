@@ -27,8 +27,10 @@ export type Stream = {
   readonly frames: number;
   /** Whether a frame has been received in part. */
   readonly hasPartialFrame: boolean;
-  /** Processes what is left at the end of the stream. Resolves once everything is stored. */
+  /** Queues what is left at the end of the stream. Resolves once there is room for it. */
   end(): Promise<void>;
+  /** Resolves once everything is stored. */
+  drain(): Promise<void>;
 };
 
 export type TcpOptions = {
@@ -185,10 +187,11 @@ class TcpListener implements Listening {
       else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
+    const unstored = (error: unknown): void =>
+      log.error({ err: error }, "the rest of a connection could not be stored");
+    await state.stream.end().catch(unstored);
     if (this.#options.isAcknowledged !== true) this.#received.add(socket);
-    await state.stream
-      .end()
-      .catch((error: unknown) => log.error({ err: error }, "the rest of a connection could not be stored"));
+    await state.stream.drain().catch(unstored);
     if (!socket.destroyed) socket.end(() => socket.destroy());
     // If the client does not read, the remaining responses may never be sent.
     setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -21,7 +21,7 @@ const BATCH_DEADLINE_MS = 30_000;
 /** Maximum number of batches read and stored at once. It bounds their memory. */
 const MAX_BATCHES = 128;
 /** Maximum number of these per quota owner, which keeps room for the producers of others. */
-const MAX_BATCHES_OF_PERSON = 64;
+const MAX_BATCHES_OF_OWNER = 64;
 
 /** Numbers of batches being read and stored. */
 export type BatchCounts = { all: number; readonly ofOwner: Map<string, number> };
@@ -138,7 +138,7 @@ function readForm(body: Buffer, secret: string): URLSearchParams {
  */
 function enterBatch(owner: string, batchCounts: BatchCounts): () => void {
   const own = batchCounts.ofOwner.get(owner) ?? 0;
-  if (own >= MAX_BATCHES_OF_PERSON) {
+  if (own >= MAX_BATCHES_OF_OWNER) {
     const message = `The owner of this log has ${own} batches in progress; wait for some to end before sending more`;
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
   }

@@ -17,6 +17,7 @@ const CONNECTIONS = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
 /** Sends each event over a connection of its own while the bus is full, and then empties the bus. */
 async function sendApart(
   t: ExecutionContext,
+  delimiter: string,
   given: Partial<ListenerContext> = {},
 ): Promise<{ readonly stored: readonly string[]; readonly refused: number }> {
   const attempted = new Set<string>();
@@ -37,7 +38,7 @@ async function sendApart(
   for (let n = 0; n < COUNT; n++) {
     const socket = await connectTo(listener.port);
     socket.resume();
-    socket.end(`{"short_message":"order ${n}"}\0`);
+    socket.end(`{"short_message":"order ${n}"}${delimiter}`);
     await until(() => Promise.resolve(attempted.size + refused() > n || null), {
       what: "an outcome of the connection",
     });
@@ -49,16 +50,34 @@ async function sendApart(
   return { stored, refused: refused() };
 }
 
-test("clients that open a connection for each event lose none while the bus is full", async (t) => {
-  const { stored, refused } = await sendApart(t);
-  const sent = Array.from({ length: COUNT }, (_, n) => `order ${n}`);
-  t.deepEqual(stored.toSorted(), sent.toSorted());
-  t.is(refused, 0);
-});
+for (const [end, delimiter] of [
+  ["a delimiter", "\0"],
+  ["nothing", ""],
+] as const) {
+  test(`clients that open a connection for each event, which ${end} ends, lose none while the bus is full`, async (t) => {
+    const { stored, refused } = await sendApart(t, delimiter);
+    const sent = Array.from({ length: COUNT }, (_, n) => `order ${n}`);
+    t.deepEqual(stored.toSorted(), sent.toSorted());
+    t.is(refused, 0);
+  });
 
-test("connections are refused once the events of others fill the memory", async (t) => {
-  const memory = new BodyMemory({ most_bytes: 100_000, ofOwner_bytes: 100_000, who: "in this test" });
-  const { stored, refused } = await sendApart(t, { memory });
-  t.true(refused > 30, `${refused} of ${COUNT} connections`);
-  t.is(stored.length + refused, COUNT);
+  test(`connections are refused once the events of others, which ${end} ends, fill the memory`, async (t) => {
+    const memory = new BodyMemory({ most_bytes: 100_000, ofOwner_bytes: 100_000, who: "in this test" });
+    const { stored, refused } = await sendApart(t, delimiter, { memory });
+    t.true(refused > 30, `${refused} of ${COUNT} connections`);
+    t.is(stored.length + refused, COUNT);
+  });
+}
+
+test("a connection whose events are stored holds no memory", async (t) => {
+  const memory = new BodyMemory({ most_bytes: 12_000, ofOwner_bytes: 12_000, who: "in this test" });
+  const { context, bus } = await contextOf(t, { memory });
+  const listener = await listenForGelf(socketFor("tcp"), context);
+  const sockets = [await connectTo(listener.port), await connectTo(listener.port)];
+  for (let n = 0; n < 6; n++) {
+    sockets[n % 2]!.write(`{"short_message":"order ${n}"}\0`);
+    await until(() => Promise.resolve(bus.texts.length > n || null), { what: `event ${n}` });
+  }
+  for (const socket of sockets) socket.destroy();
+  await listener.close();
 });

@@ -111,8 +111,12 @@ class ForwardStream implements Stream {
     await this.#sink.untilRoom();
   }
 
-  async end(): Promise<void> {
+  end(): Promise<void> {
     if (this.#held_bytes > 0) this.#connection.tally.add("malformed");
+    return Promise.resolve();
+  }
+
+  async drain(): Promise<void> {
     await this.#sink.drain();
     this.#share.release();
   }
