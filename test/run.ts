@@ -102,7 +102,7 @@ async function runAva(args: readonly string[], engines: Record<string, string>):
   const [code] = (await once(child, "close")) as [number | null];
   await Promise.all([reported, printed]);
   const result = tally.close(code);
-  // Repeated below ava's long report, for whoever sees only the end of it.
+  // Repeated below ava's report, which may be long.
   if (result.failures.length > 0) console.log(["Failed:", ...result.failures].join("\n  "));
   return result;
 }

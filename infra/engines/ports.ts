@@ -3,13 +3,13 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
 import { StartError } from "../../src/errors.ts";
 
-/** Ports below those that systems give to connections and to listeners on port 0. */
+/** Ports below those that systems give by default to connections and to listeners on port 0. */
 const LOWEST_PORT = 20_000;
 const PORTS = 12_000;
 
 /**
- * Returns `count` different free loopback ports, of a range from which the system takes none for
- * others, so that they are still free when they are used.
+ * Returns `count` different free loopback ports, of a range from which the system gives none to
+ * others by default, so that they are most likely still free when they are used.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = [];

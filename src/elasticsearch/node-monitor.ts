@@ -27,7 +27,7 @@ type Node = {
 };
 
 export type NodeMonitor = {
-  /** @throws LoggiaError `store_unavailable` if no node has responded for that time */
+  /** @throws LoggiaError `store_unavailable` if no node has responded for `after_ms` */
   requireResponsiveNode(): void;
 };
 

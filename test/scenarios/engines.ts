@@ -5,7 +5,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
-import { patienceFor, settled } from "../support/service.ts";
+import { postTimesFor, settled } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 
 /** A service for scenarios. The initial records of a scenario are created through its ports. */
@@ -44,7 +44,7 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
       // All scenarios ask at once, so none waits for the queries of others, which has a limit.
       const rates = { LOGGIA_RATE_QUERIES_ALL: "1000" };
       const settings = readSettings({ ...addresses, ...rates, ...environment() });
-      const loggia = await startLoggia(settings, log, patienceFor(settings));
+      const loggia = await startLoggia(settings, log, postTimesFor(settings));
       const { api, post, ports } = loggia;
       return {
         apiUrl: `http://127.0.0.1:${api?.port}`,

@@ -4,7 +4,7 @@ import { pino, type Logger } from "pino";
 import { createElasticsearchClient } from "../../src/elasticsearch/client.ts";
 import { elasticsearchUrl } from "./engines.ts";
 
-/** Limits that a slow machine keeps as well. */
+/** Limits that are long enough for a slow machine. */
 const LIMITS = { unresponsiveAfter_ms: 60_000, requestTimeout_ms: 150_000 } as const;
 
 /**

@@ -39,7 +39,7 @@ export function environmentOf(kind: "embedded" | "cluster", folder: string): Rec
  * Returns options with which posts wait for an embedded bus as long as a stalled disk takes. On a
  * cluster, lists wait for late posts, so that the limits stay.
  */
-export function patienceFor({ engines }: Settings): Pick<StartOptions, "postTimes"> {
+export function postTimesFor({ engines }: Settings): Pick<StartOptions, "postTimes"> {
   return engines.kind === "embedded" ? { postTimes: { deadline_ms: 60_000, append_ms: 60_000 } } : {};
 }
 
@@ -52,7 +52,7 @@ export const STOPPED = (): number => 0;
  */
 export async function startService(environment: Record<string, string>, rateClock?: () => number): Promise<Service> {
   const settings = readSettings(environment);
-  const options = { ...patienceFor(settings), ...(rateClock && { rateClock }) };
+  const options = { ...postTimesFor(settings), ...(rateClock && { rateClock }) };
   const loggia = await startLoggia(settings, pino({ level: settings.logLevel }), options);
   return {
     ...loggia,

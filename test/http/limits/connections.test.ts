@@ -18,8 +18,8 @@ import { until } from "../../support/until.ts";
 const MB = 1024 * 1024;
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
 
-/** So that no connection is closed for its own slowness, where a test is about others. */
-const PATIENT = { headersTimeout_ms: 300_000, requestTimeout_ms: 300_000 } as const;
+/** Close no connection that a slow machine delays, in tests that are about others. */
+const LONG_TIMEOUTS = { headersTimeout_ms: 300_000, requestTimeout_ms: 300_000 } as const;
 
 /** Starts a listener that answers each request with this many bytes. */
 async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
@@ -27,7 +27,7 @@ async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, siz
   const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
   limitConnections(
     server,
-    { ...DEFAULT_CONNECTION_LIMITS, ...PATIENT, ...limits },
+    { ...DEFAULT_CONNECTION_LIMITS, ...LONG_TIMEOUTS, ...limits },
     (reason) => void evictions.push(reason),
   );
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
@@ -172,7 +172,7 @@ async function startHeld(t: ExecutionContext, isFast: boolean) {
         { keepAlive_ms: 60_000, first_ms: 60_000 },
       ).isAnswering
     : () => false;
-  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...PATIENT, connections: 10 };
+  const limits = { ...DEFAULT_CONNECTION_LIMITS, ...LONG_TIMEOUTS, connections: 10 };
   limitConnections(server, limits, (reason) => void evictions.push(reason), isBusy);
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
   t.teardown(() => {

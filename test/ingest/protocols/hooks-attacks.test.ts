@@ -15,7 +15,7 @@ import {
   get,
   KEY,
   LOG,
-  patienceFor,
+  postTimesFor,
   serviceOf,
   startService,
 } from "../../support/service.ts";
@@ -74,7 +74,7 @@ test.serial("a secret is shown when it is generated, and never in responses or t
   let logged = "";
   const log = pino({ level: "trace" }, { write: (line: string) => (logged += line) });
   const settings = readSettings(environmentOf("embedded", folder));
-  const loggia = await startLoggia(settings, log, patienceFor(settings));
+  const loggia = await startLoggia(settings, log, postTimesFor(settings));
   t.teardown(() => loggia.close());
   const [apiUrl, postUrl] = [`http://127.0.0.1:${loggia.api?.port}`, `http://127.0.0.1:${loggia.post?.port}`];
   const manage = async (method: string, path: string, json?: object) => {
