@@ -14,9 +14,12 @@ export type Location = {
   readonly isReturn: () => boolean;
   /** Goes to a place and adds a history entry. */
   readonly go: (place: Partial<Place>) => void;
-  /** Goes to a place and replaces the history entry, unless the reader has just left for another. */
+  /**
+   * Goes to a place and replaces the history entry. Does nothing if another address was opened
+   * meanwhile.
+   */
   readonly amend: (place: Partial<Place>) => void;
-  /** Sets parameters in the current history entry; null removes one. */
+  /** Sets parameters in the current history entry; null removes one. Otherwise as `amend`. */
   readonly note: (parameters: Readonly<Record<string, string | null>>) => void;
   /** Returns the address of a place, for a link. */
   readonly link: (place: Partial<Place>) => string;
@@ -34,20 +37,22 @@ export type Frame = {
 export function createLocation(frame: Frame): Location {
   const place = signal(parsePlace(frame.location.hash));
   let isReturn = false;
+  let lastHash = frame.location.hash;
   const follow = () => {
     isReturn = true;
+    lastHash = frame.location.hash;
     if (frame.location.hash !== formatPlace(place.peek())) place.value = parsePlace(frame.location.hash);
   };
   frame.addEventListener("popstate", follow);
   frame.addEventListener("hashchange", follow);
-  // The browser reports an address that was opened only after what runs now.
-  const hasLeft = () => formatPlace(parsePlace(frame.location.hash)) !== formatPlace(place.peek());
   const complete = (changes: Partial<Place>): Place => ({ ...emptyFor(changes, place.peek()), ...changes });
   const move = (changes: Partial<Place>, how: "pushState" | "replaceState") => {
-    if (how === "replaceState" && hasLeft()) return follow();
+    // Events of the browser are late, so `place` may be behind the address.
+    if (how === "replaceState" && frame.location.hash !== lastHash) return follow();
     const next = complete(changes);
     isReturn = false;
     if (formatPlace(next) !== formatPlace(place.peek())) frame.history[how](null, "", formatPlace(next));
+    lastHash = frame.location.hash;
     place.value = next;
   };
   return {

@@ -56,4 +56,16 @@ test("a correction of an address does not replace one that was opened meanwhile"
   location.amend({ screen: "search", log: "first" });
   t.deepEqual(frame.steps, ["#/", "#/shop?q=GET+users"]);
   t.is(location.place.value.log, "shop");
+  location.note({ at: "1" });
+  t.deepEqual(frame.steps, ["#/", "#/shop?q=GET+users&at=1"]);
+});
+
+test("an address that is not written as it was read is corrected as often as needed", (t) => {
+  const frame = createFrame("#/shop/x/y");
+  const location = createLocation(frame);
+  for (const at of ["1", "2", "3"]) {
+    location.note({ at });
+    t.is(location.place.value.parameters.get("at"), at);
+    t.true(frame.steps[0]!.endsWith(`at=${at}`));
+  }
 });
