@@ -1,6 +1,6 @@
 import { effect, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { messageOf } from "../api/client.ts";
 import type { EventRecord } from "../api/types.ts";
@@ -46,7 +46,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
   const event = useComputed(() => (rows.version.value, rows.at(rows.indexOf(id))));
   const isHere = useComputed(() => rows.length.value > 0);
   const back = (): void => goBack(app, results);
-  useEffect(() => {
+  useLayoutEffect(() => {
     return app.shortcuts.bind([shortcut("context", "back", back)]);
   }, []);
   start.current ??= results.contextTop;
@@ -159,7 +159,7 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
   const openEvent = (row: string) => (
     <Opened id={row} results={results} source={rows} actions={actions} formats={formats} />
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
     return bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: rowNamed });
   }, [rows]);

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { ApiFault } from "../api/client.ts";
 import type { App } from "../app.ts";
@@ -41,7 +41,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   const pane = useRef<HTMLElement>(null);
   const { value: read, fault } = useRead(run, () => readFields(app, run));
   const statistics = useOrder(read, ({ name }) => name);
-  useEffect(
+  useLayoutEffect(
     () =>
       app.shortcuts.bind([
         shortcut("search", "fields", () => {

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -38,7 +38,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
   const isTable = useSignal(false);
   const { value: shown, fault } = useRead(run, () => readColumns(app, run, measure), [measure]);
   const { names: fields, read: readFields } = useNumberFields(app, run);
-  useEffect(
+  useLayoutEffect(
     () =>
       app.shortcuts.bind([
         shortcut("search", "histogram", () => document.querySelector<SVGElement>(".hist [role=listbox]")?.focus()),

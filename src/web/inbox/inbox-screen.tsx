@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
@@ -50,7 +50,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     const shown = narrowed(marked.events.peek() ?? [], by);
     if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
-  useEffect(() => shortcuts.bind([shortcut("inbox", "acknowledgeAll", all)]), []);
+  useLayoutEffect(() => shortcuts.bind([shortcut("inbox", "acknowledgeAll", all)]), []);
   // Reads again after changes by other browsers and new alerts.
   useEffect(() => {
     const events = marked.events.peek();

@@ -15,7 +15,10 @@ export type KeyPress = {
 };
 
 export type Shortcuts = {
-  /** Adds shortcuts; returns a function that removes them. */
+  /**
+   * Adds shortcuts; returns a function that removes them. Components call it in a layout effect, so
+   * that no key pressed as soon as they are painted is lost.
+   */
   readonly bind: (shortcuts: readonly Shortcut[]) => () => void;
   /** Runs the shortcut of a key, if any; returns whether there was one. */
   readonly press: (key: KeyPress) => boolean;

@@ -61,7 +61,6 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   usePreload(loadOpenEvent);
   useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
-  // Bound before the rows are painted, so that no key pressed at once is lost.
   useLayoutEffect(
     () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowIn(source, id) }),
     [source],

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 
 import { EventList } from "../list/event-list.tsx";
 import { shortcut } from "../keys/table.ts";
@@ -29,7 +29,7 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
     );
   });
   const toggle = (): void => (tail.pause.peek() === null ? tail.hold("asked") : tail.resume());
-  useEffect(() => {
+  useLayoutEffect(() => {
     return app.shortcuts.bind([shortcut("search", "pause", toggle)]);
   }, []);
   return (

@@ -1,5 +1,5 @@
 import type { Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { App } from "../app.ts";
 import type { EventActions } from "../event/event-actions.ts";
@@ -32,7 +32,7 @@ export function useListKeys(keys: Keys): (event: KeyboardEvent) => void {
     const next = events[Math.min(events.length - 1, Math.max(0, to))];
     if (next !== undefined) focusRow(latest.current, next.id);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { app, takeOut } = keys;
     const act = (perform: (event: MarkedEvent) => void) => () => {
       const { events, current } = latest.current;

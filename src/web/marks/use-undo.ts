@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
@@ -19,7 +19,7 @@ export type Undoable = {
 /** Runs actions that the toast or `z` undoes, also before the service has answered. */
 export function useUndo({ shortcuts, toaster }: App, place: "inbox" | "bookmarks"): (act: Undoable) => Promise<void> {
   const undo = useRef<(() => void) | null>(null);
-  useEffect(() => shortcuts.bind([shortcut(place, "undo", () => undo.current?.())]), []);
+  useLayoutEffect(() => shortcuts.bind([shortcut(place, "undo", () => undo.current?.())]), []);
   return async ({ work, failed, changed }) => {
     let isUnwanted = false;
     const whileWorking = (): void => {
