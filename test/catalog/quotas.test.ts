@@ -54,18 +54,19 @@ for (const kind of KINDS) {
     };
     for (let n = 0; n < 10; n++) t.is(await create(`log-${n}`), 201);
     const { now } = Date;
-    const createAhead = async (): Promise<number> => {
+    const attemptAhead = async (): Promise<number> => {
       // On a slow machine a minute has passed since the first one. Attempts at another's key count too.
       await until(async () => (await create(LOG)) === 429, { what: "ten attempts within a minute" });
       Date.now = () => now() + HOUR_MS / 2;
       try {
-        return await create("ahead");
+        return await create(LOG);
       } finally {
         Date.now = now;
       }
     };
-    let status = await createAhead();
-    for (let attempt = 1; attempt < 3 && status !== 429; attempt++) status = await createAhead();
+    let status = await attemptAhead();
+    // A minute may also pass just before the attempt, which then counts as one more.
+    for (let attempt = 1; attempt < 5 && status !== 429; attempt++) status = await attemptAhead();
     t.is(status, 429);
   });
 }
