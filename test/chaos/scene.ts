@@ -1,9 +1,8 @@
-import { createServer } from "node:net";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { threadId } from "node:worker_threads";
 import { pino } from "pino";
+import { freePorts } from "../../infra/engines/ports.ts";
 import { type Bus } from "../../src/bus/bus.ts";
 import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
 import { uniqueName } from "../support/temporary.ts";
@@ -76,8 +75,9 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
   const addresses: { api: string[]; post: string[] } = { api: [], post: [] };
   const posting: Watched[] = [];
   const plans: ProgramOptions[] = [];
-  for (const [name, ofThisOne] of Object.entries(roles)) {
-    const [api, post] = [`127.0.0.1:${await stablePort()}`, `127.0.0.1:${await stablePort()}`];
+  const ports = await freePorts(2 * Object.keys(roles).length);
+  for (const [i, [name, ofThisOne]] of Object.entries(roles).entries()) {
+    const [api, post] = [`127.0.0.1:${ports[2 * i]}`, `127.0.0.1:${ports[2 * i + 1]}`];
     if (ofThisOne.includes("api")) addresses.api.push(`http://${api}`);
     if (ofThisOne.includes("post")) {
       const url = `http://${post}`;
@@ -136,24 +136,6 @@ async function enginesOf({ engines }: Chaos, namespace: string): Promise<Record<
     KAFKA_PARTITIONS: "3",
     LOGGIA_NAMESPACE: namespace,
   };
-}
-
-let picked = 0;
-
-/**
- * Returns a free port outside the range of ephemeral ports, so that it is still free when a process
- * restarts on it. Test files that run at once get different ones.
- */
-export async function stablePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + ((7 * process.pid + 16 * threadId + picked++) % 12_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
 }
 
 async function manage(

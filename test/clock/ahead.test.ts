@@ -3,6 +3,7 @@ import type { ExecutionContext } from "ava";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { freePorts } from "../../infra/engines/ports.ts";
 import { withRetentionFilter } from "../../pipelines/retention/filter.ts";
 import { startRetention } from "../../pipelines/retention/job.ts";
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
@@ -15,7 +16,6 @@ import type { EventId } from "../../src/events/id.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { Program } from "../chaos/program.ts";
 import { send } from "../chaos/http.ts";
-import { stablePort } from "../chaos/scene.ts";
 import { accept, caughtUp, makeLog, post as append, rows, SILENT, start } from "../pipelines/fixture.ts";
 import { ENGINE_KINDS } from "../pipelines/engine-kinds.ts";
 import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
@@ -165,14 +165,17 @@ for (const kind of KINDS) {
     t.teardown(() => program[Symbol.asyncDispose]());
     const isNearNow = (ms: number) => ms > began_ms - 10 * MINUTE_MS && ms < Date.now() + 10 * MINUTE_MS;
     const ids: EventId[] = [];
-    const attempt = async (): Promise<string | null> => {
+    const attempt = async () => {
       const body = new URLSearchParams({ apikey: KEY, text: `post ${ids.length}` }).toString();
       const headers = { "Content-Type": "application/x-www-form-urlencoded" };
-      const { status, text } = await send({ url: `${to}/1/logs/${LOG}/events`, method: "POST", headers, body });
-      return status === 201 ? text : null;
+      const call = send({ url: `${to}/1/logs/${LOG}/events`, method: "POST", headers, body });
+      const answer = await call.catch((error: Error) => ({ status: 0, text: error.message }));
+      // The bus did not confirm it in time.
+      return answer.status === 503 ? null : answer;
     };
     const post = async (): Promise<void> => {
-      const text = await until(attempt, { what: "a post to be accepted", interval_ms: 500 });
+      const { status, text } = await until(attempt, { what: "the bus to confirm a post in time", interval_ms: 500 });
+      t.is(status, 201, text);
       ids.push((JSON.parse(text) as { id: EventId }).id);
     };
     const get = (url: string) => send({ url, method: "GET", headers: { Authorization: AUTHORIZATION } });
@@ -223,7 +226,7 @@ async function shift(program: Program, file: string, ms: number): Promise<void> 
 
 /** Returns addresses that stay the same across restarts. */
 async function addressesOf(environment: Record<string, string>) {
-  const [api, post] = [await stablePort(), await stablePort()];
+  const [api, post] = await freePorts(2);
   return {
     ...environment,
     LOGGIA_API: `127.0.0.1:${api}`,

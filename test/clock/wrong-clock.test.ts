@@ -3,9 +3,9 @@ import type { ExecutionContext } from "ava";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { freePorts } from "../../infra/engines/ports.ts";
 import { send } from "../chaos/http.ts";
 import { Program } from "../chaos/program.ts";
-import { stablePort } from "../chaos/scene.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, postOnce } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -22,7 +22,7 @@ async function start(t: ExecutionContext) {
   const data = join(folder, "data");
   const shift = join(folder, "shift");
   writeFileSync(shift, "0");
-  const [apiPort, postPort] = [await stablePort(), await stablePort()];
+  const [apiPort, postPort] = await freePorts(2);
   const postUrl = `http://127.0.0.1:${postPort}`;
   const program = await Program.start({
     name: "all",
