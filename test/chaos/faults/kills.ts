@@ -216,6 +216,14 @@ export const killEmbedded: Fault = {
   },
 };
 
+/** Time after which a service that has not closed yet exits with code 1. */
+const CLOSE_DELAY_MS = 9_500;
+
+/** Returns whether an exit took longer than an operator may wait, which ends it with code 1. */
+function isLateExit({ code, took_ms }: { code: number | null; took_ms: number }): boolean {
+  return took_ms >= (code === 1 ? CLOSE_DELAY_MS : 10_000);
+}
+
 export const terminateEmbedded = terminate("embedded");
 export const terminateCluster = terminate("cluster");
 
@@ -236,9 +244,9 @@ function terminate(kind: "embedded" | "cluster"): Fault {
         await measureRecovery_ms(load.nextAccepted(), "a start");
         await sleep(between(300, 1_000));
         const { code, took_ms } = await program.terminate();
-        assert.equal(code, 0, `the exit code is ${code}:\n${program.tail()}`);
-        const isLate = took_ms >= 10_000;
-        assert.ok(!isLate || spare > 0, `it took ${seconds(took_ms)} to exit`);
+        const isLate = isLateExit({ code, took_ms });
+        assert.ok(!isLate || spare > 0, `it took ${seconds(took_ms)} to exit, with code ${code}`);
+        if (!isLate) assert.equal(code, 0, `the exit code is ${code}:\n${program.tail()}`);
         await program.start();
         if (isLate) {
           spare -= 1;
@@ -262,11 +270,14 @@ export const consumers: Fault = {
     const programs = { post: "post,api", "pipeline-1": "pipeline", "pipeline-2": "pipeline" };
     const scene = await openScene(chaos, { kind: "cluster", programs });
     const load = scene.load({ producers: 16, rate: chaos.full ? 1_000 : 300 });
+    // A machine that runs other tests meanwhile may delay an exit.
+    let spare = chaos.full ? 0 : 2;
     for (let i = 0; i < times; i++) {
       // Both in turn, so that each partition moves.
       const program = scene.program(`pipeline-${(i % 2) + 1}`);
-      const { code } = await program.terminate();
-      assert.equal(code, 0, `a consumer's exit code is ${code}:\n${program.tail()}`);
+      const { code, took_ms } = await program.terminate();
+      if (spare > 0 && isLateExit({ code, took_ms })) spare -= 1;
+      else assert.equal(code, 0, `a consumer's exit code is ${code}:\n${program.tail()}`);
       await sleep(between(200, 1_000));
       await program.start();
       await sleep(between(200, 1_000));
