@@ -2,7 +2,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { realEngines } from "../support/engines.ts";
-import { AUTHORIZATION, environmentOf, get, LOG, postOnce, readingTime, startService } from "../support/service.ts";
+import { AUTHORIZATION, environmentOf, get, LOG, postOnce, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -42,7 +42,7 @@ async function startTwo(t: ExecutionContext): Promise<{ here: Service; there: Se
     const reaches = async (what: string, isThere: () => Promise<boolean>): Promise<void> => {
       const start_ms = performance.now();
       await until(isThere, { what });
-      took_ms.push(performance.now() - start_ms - 2 * (await readingTime(there)));
+      took_ms.push(performance.now() - start_ms);
     };
     /** Waits until an event with this tag has the class and has raised this many alerts. */
     const happens = async (tag: string, expected: { class: string | null; alerts: number }): Promise<void> => {
