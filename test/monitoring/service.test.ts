@@ -4,7 +4,18 @@ import { readFileSync } from "node:fs";
 
 import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
-import { environmentOf, get, KEY, KINDS, LOG, post, serviceOf, startService } from "../support/service.ts";
+import {
+  environmentOf,
+  get,
+  KEY,
+  KINDS,
+  LOG,
+  post,
+  postOnce,
+  serviceOf,
+  startService,
+  type Service,
+} from "../support/service.ts";
 import { type Readiness, readinessOf } from "../support/readiness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -43,13 +54,23 @@ for (const kind of KINDS) {
   });
 
   test(`${kind}: metrics count events and name no user or log`, async (t) => {
-    t.timeout(240_000);
-    const service = await serviceOf(t, kind);
+    t.timeout(600_000);
+    const postAll = async (service: Service) => [
+      (await post(service, { text: "Hello", source: "the-source", user: "carla" })).status,
+      (await post(service, { text: "Hello again" })).status,
+      (await post(service, { text: "" })).status,
+      (await post(service, { text: "no", apikey: "lg_wrong-and-secret" })).status,
+    ];
+    let service = await serviceOf(t, kind);
+    let statuses = await postAll(service);
+    // A post that a cluster did not confirm in time would spoil the figures of a service.
+    const most = kind === "cluster" ? 5 : 1;
+    for (let attempt = 1; attempt < most && statuses.includes(503); attempt++) {
+      service = await serviceOf(t, kind);
+      statuses = await postAll(service);
+    }
+    t.deepEqual(statuses, [201, 201, 400, 401]);
     const { apiUrl, postUrl } = service;
-    t.is((await post(service, { text: "Hello", source: "the-source", user: "carla" })).status, 201);
-    t.is((await post(service, { text: "Hello again" })).status, 201);
-    t.is((await post(service, { text: "" })).status, 400);
-    t.is((await post(service, { text: "no", apikey: "lg_wrong-and-secret" })).status, 401);
     await until(async () => Number((await get(service, `/1/logs/${LOG}/events`)).headers.get("X-Total-Count")) === 3, {
       what: "three events in the store",
     });
@@ -161,7 +182,7 @@ test("only GET and HEAD are allowed, on the exact paths alone", async (t) => {
 
 if (realEngines) {
   test("a Kafka that answers and accepts no appends makes posting not ready, until it accepts them again", async (t) => {
-    t.timeout(240_000);
+    t.timeout(600_000);
     const environment = environmentOf("cluster", temporaryFolder(t));
     const service = await startService(environment);
     t.teardown(() => service.close());
@@ -171,7 +192,7 @@ if (realEngines) {
     };
     const isRefused = async () => (await post(service, { text: "No" })).status === 503;
     const topic = `${environment["LOGGIA_NAMESPACE"]}.events`;
-    t.is((await post(service, { text: "Hello" })).status, 201);
+    await postOnce(service, { text: "Hello" });
     await takeOnly(topic, { oldest_ms: 0 });
     await until(isRefused, { what: "a post to be refused" });
     // A refusal counts for 10 s, which a slow machine may need for one look.

@@ -23,7 +23,7 @@ async function metric({ apiUrl }: Service, name: string): Promise<number> {
 }
 
 test("embedded: the bus keeps to its size, the store has everything, and a replay says how far back it goes", async (t) => {
-  t.timeout(240_000);
+  t.timeout(600_000);
   const service = await startService({
     ...environmentOf("embedded", join(temporaryFolder(t), "data")),
     LOGGIA_BUS_KEEP: "24h,16MB",

@@ -15,7 +15,7 @@ const PAGE_BYTES = 4_096;
 const BLOCK_BYTES = 4_096;
 
 test("embedded: a bus with a damaged file is not ready once the damage is read, until an operator accepts it", async (t) => {
-  t.timeout(120_000);
+  t.timeout(600_000);
   const { folder, start } = await serviceWithHistory(t);
   const before = await start();
   // Compressible data would make the file too small.
@@ -41,7 +41,7 @@ test("embedded: a bus with a damaged file is not ready once the damage is read, 
 });
 
 test("a store with a damaged file does not start, and says what to do in one line", async (t) => {
-  t.timeout(120_000);
+  t.timeout(600_000);
   const { folder, start } = await serviceWithHistory(t);
   const file = openSync(join(folder, "events.duckdb"), "r+");
   const size_bytes = fstatSync(file).size;

@@ -10,7 +10,7 @@ import { Kafka, logLevel } from "kafkajs";
 import type { LogKey } from "../../src/events/event.ts";
 import { event, write } from "../contract/store-fixture.ts";
 import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, postOnce, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { readinessOf } from "../support/readiness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -48,10 +48,7 @@ export const READY = { api: 200, post: 200, holds: [] };
 export const heldBy = (...holds: string[]) => ({ api: 503, post: 200, holds });
 
 export async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
-  for (const text of texts) {
-    const { status, body } = await post(service, { text });
-    if (status !== 201) throw new Error(JSON.stringify(body));
-  }
+  for (const text of texts) await postOnce(service, { text });
   const lag = () => service.ports.bus.lag("events", "pipeline");
   await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
 }
@@ -94,7 +91,7 @@ export async function serviceWithHistory(t: ExecutionContext) {
 
 /** Services of one test on a cluster. */
 export function clusterOf(t: ExecutionContext) {
-  t.timeout(180_000);
+  t.timeout(600_000);
   const environment = environmentOf("cluster", "");
   const namespace = environment["LOGGIA_NAMESPACE"]!;
   const elasticsearch = new Client({ node: elasticsearchUrl() });

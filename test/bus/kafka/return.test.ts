@@ -30,6 +30,8 @@ real("a group resumes when its broker is back, before the sessions of its lost m
     await bus.append(
       "events",
       ["a", "b", "c", "d"].map((key) => record(key, `${text} ${key}`)),
+      // The time is judged below.
+      { deadline_ms: 60_000 },
     );
     await until(() => ["a", "b", "c", "d"].every((key) => seen.has(`${text} ${key}`)), { what: `all of ${text}` });
   };
