@@ -35,7 +35,7 @@ export type Load = {
   /** Latencies of posts in milliseconds: those answered 201, and the slowest answered 5xx. */
   readonly latencies_ms: number[];
   readonly slowest: { accepted_ms: number; unavailable_ms: number };
-  /** Returns the longest time that a post took, without stalls of its process. Call it when done. */
+  /** Returns the longest time that a post took, without stalls of its process. Call it after {@link done}. */
   longest_ms(): number;
   /** Number of responses by status, except 201; 0: no response. */
   readonly failures: ReadonlyMap<number, number>;
