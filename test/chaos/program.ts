@@ -14,6 +14,8 @@ export type ProgramOptions = {
   readonly environment: Record<string, string>;
   /** Modules loaded into the process before the service. */
   readonly preloads?: readonly string[];
+  /** Longest time of a start, in milliseconds; by default that of a machine busy with other tests. */
+  readonly startTimeout_ms?: number;
 };
 
 /**
@@ -57,7 +59,7 @@ export class Program implements AsyncDisposable {
    * @throws Error with the end of its log if it does not start
    */
   async start(changed: Record<string, string> = {}): Promise<void> {
-    const { preloads = [] } = this.#options;
+    const { preloads = [], startTimeout_ms = START_TIMEOUT_MS } = this.#options;
     this.#environment = { ...this.#environment, ...changed };
     const log = openSync(this.#log, "a");
     try {
@@ -67,7 +69,7 @@ export class Program implements AsyncDisposable {
       });
       this.#child = killAfterExit(child);
       const ready = started(child);
-      const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
+      const timeout = AbortSignal.timeout(startTimeout_ms);
       const ended = once(child, "exit", { signal: timeout }) as Promise<[number | null, NodeJS.Signals | null]>;
       const end = await Promise.race([ready.then(() => null), ended]);
       ended.catch(() => {});

@@ -96,7 +96,7 @@ export async function openScene(chaos: Chaos, options: SceneOptions): Promise<Sc
       ...options.environment,
     };
     const preloads = [...(options.preloads?.["*"] ?? []), ...(options.preloads?.[name] ?? [])];
-    plans.push({ name, folder, environment, preloads });
+    plans.push({ name, folder, environment, preloads, ...(chaos.full && { startTimeout_ms: 60_000 }) });
   }
   // At once, as after a power cut: the first process creates the topics, the indices and the first
   // account.

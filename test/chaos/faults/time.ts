@@ -11,8 +11,11 @@ import { openScene, type Scene } from "../scene.ts";
 import { startTcpProxy } from "../tcp-proxy.ts";
 
 const HOUR_MS = 3_600_000;
-/** Longer than a list may hold back the latest events. */
-const POLLER_LIMIT_MS = 60_000;
+/**
+ * Longer than a list may hold back the latest events; in short forms, than a busy machine needs
+ * until a poller has read the rest.
+ */
+const pollerLimit_ms = ({ full }: Chaos): number => (full ? 15_000 : 60_000);
 
 export const clockEmbedded = clock("embedded");
 export const clockCluster = clock("cluster");
@@ -67,15 +70,17 @@ async function setForward(chaos: Chaos, kind: "embedded" | "cluster"): Promise<F
     set(0);
     await post();
   }
-  return await finishPolled(scene, poller, log);
+  return await finishPolled(chaos, { scene, poller, log });
 }
 
+type Polled = { readonly scene: Scene; readonly poller: Poller; readonly log: string };
+
 /** Asserts that nothing was lost, ids ascended, and the poller saw each event once. */
-async function finishPolled(scene: Scene, poller: Poller, log: string) {
+async function finishPolled(chaos: Chaos, { scene, poller, log }: Polled): Promise<Figures> {
   const verdict = await scene.settle();
   assertRising(scene);
   const { rows } = await readAll(scene.readers[0], `/1/logs/${log}/events`);
-  const { missed, twice } = await poller.finish(rows, POLLER_LIMIT_MS);
+  const { missed, twice } = await poller.finish(rows, pollerLimit_ms(chaos));
   assert.deepEqual({ missed: missed.length, twice }, { missed: 0, twice: 0 }, "the poller");
   return { ...keptFigures(verdict), "poller missed": missed.length };
 }
@@ -112,7 +117,7 @@ async function setBack(chaos: Chaos, kind: "embedded" | "cluster"): Promise<Figu
   await program.terminate();
   await program.start();
   await post();
-  return await finishPolled(scene, poller, log);
+  return await finishPolled(chaos, { scene, poller, log });
 }
 
 /** Asserts that each accepted post's id is larger than the one before. */
@@ -132,7 +137,7 @@ export const pollerEmbedded: Fault = {
   cluster: false,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "embedded", logs: 1 });
-    return walk(scene, { posts: chaos.full ? 50_000 : 5_000 });
+    return walk(chaos, scene, { posts: chaos.full ? 50_000 : 5_000 });
   },
 };
 
@@ -156,7 +161,10 @@ export const pollerCluster: Fault = {
       await sleep(2_000);
       proxy.set("open");
     };
-    const [figures] = await Promise.all([walk(scene, { posts: chaos.full ? 50_000 : 5_000, rate: 1_200 }), stall()]);
+    const [figures] = await Promise.all([
+      walk(chaos, scene, { posts: chaos.full ? 50_000 : 5_000, rate: 1_200 }),
+      stall(),
+    ]);
     return figures;
   },
 };
@@ -167,7 +175,7 @@ export const pollerSpread: Fault = {
   cluster: true,
   async run(chaos) {
     const scene = await openScene(chaos, { kind: "cluster", logs: 1, programs: spreadOver(chaos) });
-    return walk(scene, { posts: chaos.full ? 50_000 : 5_000 });
+    return walk(chaos, scene, { posts: chaos.full ? 50_000 : 5_000 });
   },
 };
 
@@ -180,7 +188,7 @@ function spreadOver({ full }: Chaos): Record<string, string> {
   return { "post-1": "post,api", "post-2": "post", "pipeline-1": "pipeline", "pipeline-2": "pipeline" };
 }
 
-async function walk(scene: Scene, { posts, rate }: { posts: number; rate?: number }): Promise<Figures> {
+async function walk(chaos: Chaos, scene: Scene, { posts, rate }: { posts: number; rate?: number }): Promise<Figures> {
   const { log } = scene.targets[0]!;
   await using poller = new Poller(scene.readers[0], log);
   const load = scene.load({ producers: 64, limit: posts, ...(rate !== undefined && { rate }) });
@@ -189,7 +197,7 @@ async function walk(scene: Scene, { posts, rate }: { posts: number; rate?: numbe
   assertAnswers(load, { unanswered: false });
   const verdict = await scene.settle();
   const { rows } = await readAll(scene.readers[0], `/1/logs/${log}/events`);
-  const { missed, twice } = await poller.finish(rows, POLLER_LIMIT_MS);
+  const { missed, twice } = await poller.finish(rows, pollerLimit_ms(chaos));
   const late = missed.map((row) => row.id).toSorted();
   assert.equal(
     missed.length + twice,
