@@ -125,6 +125,7 @@ test.serial("bars and fields are frozen under the pointer and the focus, and fol
 test.serial(
   "while events keep arriving, counts are read at most every 5 s, four at a time, and no row moves",
   async (t) => {
+    t.timeout(600_000);
     await pages.post(numbered("steady", 1, 60));
     const { page } = await pages.open(t, { address: "#/you" });
     const queries = await noteQueries(page);
