@@ -31,6 +31,7 @@ const SINK = `
 `;
 
 test("shipping a file takes a small multiple of the processor time of reading its lines", async (t) => {
+  t.timeout(900_000);
   const folder = temporaryFolder(t);
   const file = join(folder, "a.log");
   const lines = Array.from(

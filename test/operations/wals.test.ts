@@ -59,7 +59,6 @@ test("no write-ahead log exceeds its limit under tens of thousands of keyed batc
   }
 
   await Promise.all([look(), ...Array.from({ length: AT_ONCE }, produce)]);
-  t.true(copies > 1);
   t.deepEqual([...largest.keys()].toSorted(), [
     "batches.sqlite",
     "bus.sqlite",

@@ -1,6 +1,6 @@
 /**
- * Runs a pipeline on the embedded engines of a folder, and kills itself while it handles a batch:
- * whatever else stalls meanwhile, few batches follow.
+ * Runs a pipeline on the embedded engines of a folder. It kills itself while it handles a batch,
+ * because a test that stalls would kill it too late.
  *
  * node process.ts <folder> <number of batches to acknowledge before>
  */
