@@ -35,7 +35,10 @@ export type Load = {
   /** Latencies of posts in milliseconds: those answered 201, and the slowest answered 5xx. */
   readonly latencies_ms: number[];
   readonly slowest: { accepted_ms: number; unavailable_ms: number };
-  /** Returns the longest time that a post took, without stalls of its process. Call it after {@link done}. */
+  /**
+   * Returns the longest time that a post took, without stalls of its process. Call it after
+   * {@link done}: a stall is known once it is over.
+   */
   longest_ms(): number;
   /** Number of responses by status, except 201; 0: no response. */
   readonly failures: ReadonlyMap<number, number>;

@@ -14,7 +14,7 @@ export type ProgramOptions = {
   readonly environment: Record<string, string>;
   /** Modules loaded into the process before the service. */
   readonly preloads?: readonly string[];
-  /** Longest time of a start, in milliseconds; by default that of a machine busy with other tests. */
+  /** Longest time of a start, in milliseconds; by default that of a busy machine. */
   readonly startTimeout_ms?: number;
 };
 

@@ -29,7 +29,8 @@ export async function answered(page: Page): Promise<void> {
 
 /**
  * Waits until a page has its answers and sends no more requests. Counts turns of the page, so that
- * a busy machine is waited for: Playwright's `networkidle` is a fixed delay and fires once per document.
+ * a busy machine is waited for. Playwright's `networkidle` is a fixed delay and fires once per
+ * document.
  */
 export async function quiet(page: Page): Promise<void> {
   const requests = underWay.get(page)!;
