@@ -7,6 +7,7 @@ import {
   KINDS,
   LOG,
   post,
+  postOnce,
   startService,
   type Service,
 } from "../../support/service.ts";
@@ -55,8 +56,8 @@ for (const kind of KINDS) {
     const service = await startService(environment);
     t.teardown(() => service.close());
     await askForMail(service);
-    await post(service, { text: "nothing of note" });
-    await post(service, { text: "Disk full", tags: "error", source: "web-3" });
+    await postOnce(service, { text: "nothing of note" });
+    await postOnce(service, { text: "Disk full", tags: ["error"], source: "web-3" });
     await until(() => server.mails.length === 1, { what: "the mail" });
     const [mail] = server.mails;
     t.deepEqual(mail!.to, [ADMIN.email]);
