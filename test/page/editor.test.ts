@@ -8,8 +8,11 @@ import { sharePages } from "./support/pages.ts";
 
 const pages = sharePages();
 
-/** Opens the page and waits for the result. */
+let posted: Promise<unknown> | null = null;
+
+/** Opens the page and waits for the result. An empty log would show no list. */
 async function opened(t: ExecutionContext, address: string): Promise<Page> {
+  await (posted ??= pages.post([{ text: "paid", source: "payments" }]));
   const { page } = await pages.open(t, { address });
   await page.locator("#list").waitFor();
   return page;
@@ -25,7 +28,6 @@ function underlined(page: Page): Promise<string[]> {
 }
 
 test("a fault is underlined and explained beside the query, and its suggestion fixes it", async (t) => {
-  await pages.post([{ text: "paid", source: "payments" }]);
   const page = await opened(t, `#/${LOG}`);
   const query = queryOf(page);
   await query.click();
