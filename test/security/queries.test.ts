@@ -44,8 +44,20 @@ type Answer = { readonly status: number; readonly text: string; readonly took_ms
 /** Asks again if the answer was late, at most twice: a busy machine may delay a single one. */
 async function askInTime(service: Service, path: string): Promise<Answer> {
   let answer = await ask(service, path);
-  for (let again = 0; again < 2 && answer.took_ms >= ANSWER_MS; again++) answer = await ask(service, path);
+  for (let again = 1; again <= 2 && answer.took_ms >= ANSWER_MS; again++) {
+    // Replaces the cached syntax tree of the latest expression.
+    await ask(service, `/events?pagesize=1&text=between${again}`);
+    answer = await ask(service, varied(path, again));
+  }
   return answer;
+}
+
+/** Adds a range that contains all events, so that no cache knows the answer. */
+function varied(path: string, day: number): string {
+  if (/[?&](?:created|sinceid)=|OCCURS/.test(path)) return path;
+  if (path.startsWith("/query"))
+    return path.replace(/(?=&|$)/, encodeURIComponent(` OCCURS (${day}/1/1970, 1/1/2030)`));
+  return `${path}&created=${day}:`;
 }
 
 async function ask(service: Service, path: string): Promise<Answer> {
