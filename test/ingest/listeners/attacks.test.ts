@@ -94,8 +94,11 @@ test.serial("a slow sender is disconnected, and its messages are kept", async (t
   ];
   for (const socket of [silent, slow, idle]) socket.resume();
   idle.write("<11>idle\n");
-  slow.write("<11>whole\n<11>sl");
+  slow.write("<11>whole\n<11>s");
   await until(() => Promise.resolve(bus.texts.length === 2 || null), { what: "the whole messages" });
+  await new Promise((resolve) => slow.write("l", resolve));
+  // What has been sent is read in the next turn.
+  for (let turns = 0; turns < 3; turns++) await new Promise(setImmediate);
   const timer = setInterval(() => slow.write("l"), 100);
   // Bytes that trickle in do not prolong the time of their frame.
   advanceClock(400_000);
