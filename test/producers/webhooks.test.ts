@@ -185,8 +185,14 @@ test("a redelivery after a kill is stored once", async (t) => {
   });
   const { secret } = (await made.json()) as { secret: string };
   // A busy machine may let the service refuse a delivery with 503, which is then sent again.
-  const delivered = (zen: string, delivery: string) =>
-    until(async () => (await deliver(url, "ping", { zen }, delivery, secret)).status === 200 || null, { what: zen });
+  const delivered = async (zen: string, delivery: string): Promise<void> => {
+    const answered = async () => {
+      const answer = await deliver(url, "ping", { zen }, delivery, secret);
+      return answer.status === 503 ? null : answer;
+    };
+    const { status, text } = await until(answered, { what: `${zen} to be taken`, interval_ms: 500 });
+    t.is(status, 200, text);
+  };
   await delivered("one", "a");
   await program.kill();
   await program.start();
