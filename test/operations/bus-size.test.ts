@@ -2,7 +2,7 @@ import test from "ava";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 
-import { environmentOf, get, postOnce, type Service, startService } from "../support/service.ts";
+import { environmentOf, get, postOnce, type Service, settled, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { loggia, total } from "./fixture.ts";
@@ -31,8 +31,7 @@ test("embedded: the bus keeps to its size, the store has everything, and a repla
   t.teardown(() => service.close());
   const { bus } = service.ports;
   for (let i = 0; i < BATCHES; i++) await postBatch(service);
-  const isTaken = async () => (await bus.lag("events", "pipeline")).every(({ next, end }) => next >= end);
-  await until(isTaken, { what: "the pipeline to catch up" });
+  await settled(service);
   await until(async () => (await metric(service, "loggia_bus_used_bytes")) <= 16 * MB, { what: "the size to hold" });
   t.true((await metric(service, "loggia_bus_used_bytes")) > 12 * MB);
   t.is(await total(service), BATCHES * EVENTS);

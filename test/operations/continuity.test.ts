@@ -12,7 +12,7 @@ import { watchContinuity } from "../../src/operations/continuity.ts";
 import { marksInDocument } from "../../src/operations/marks-file.ts";
 import { restore } from "../../src/operations/restore.ts";
 import { realEngines } from "../support/engines.ts";
-import { environmentOf, get, KEY, LOG, post, postOnce, startService } from "../support/service.ts";
+import { environmentOf, get, KEY, LOG, post, postOnce, settled, startService } from "../support/service.ts";
 import { readinessOf } from "../support/readiness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -70,8 +70,7 @@ test("embedded: visits and malformed records alone do not make a loss", async (t
   await bus.append("events", [{ key: LOG, value: Buffer.from("no event") }]);
   const body = new URLSearchParams({ apikey: KEY, user: "ann" });
   t.is((await fetch(`${service.postUrl}/1/logs/${LOG}/users`, { method: "POST", body })).status, 201);
-  const isTaken = async () => (await bus.lag("events", "pipeline")).every(({ next, end }) => next >= end);
-  await until(isTaken, { what: "the pipeline to catch up" });
+  await settled(service);
   t.not(await store.nextOffset("events", 0), null);
   await service.close();
   service = await startService(environment);

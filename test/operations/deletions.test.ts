@@ -7,7 +7,17 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { classFilter } from "../pipelines/fixture.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, KINDS, LOG, post, startService } from "../support/service.ts";
+import {
+  ADMIN,
+  AUTHORIZATION,
+  environmentOf,
+  get,
+  KINDS,
+  LOG,
+  post,
+  settled,
+  startService,
+} from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -25,11 +35,6 @@ async function textsOf(service: Service, path: string): Promise<string[]> {
   const { status, body } = await get(service, path);
   if (status !== 200) throw new Error(JSON.stringify(body));
   return (body as { text: string }[]).map(({ text }) => text).toSorted();
-}
-
-async function caughtUp({ ports }: Service): Promise<void> {
-  const lag = () => ports.bus.lag("events", "pipeline");
-  await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
 }
 
 async function replayInto(service: Service, into: "old" | "new"): Promise<void> {
@@ -59,7 +64,7 @@ async function prepare(service: Service): Promise<void> {
   for (const text of ["gone", "kept", "unalerted", "alerted late"]) {
     if (text === "alerted late") {
       // All alerts are deleted before this one is created, and one before that alone.
-      await caughtUp(service);
+      await settled(service);
       await service.ports.store.refresh();
       if ((await send(service, "DELETE", `${ALERTS}/${ids.get("unalerted")}`)) !== 204) throw new Error("not deleted");
       if ((await send(service, "DELETE", "/1/logs/alerts")) !== 204) throw new Error("not deleted");
@@ -68,11 +73,11 @@ async function prepare(service: Service): Promise<void> {
     if (status !== 201) throw new Error(JSON.stringify(body));
     ids.set(text, body.id as EventId);
   }
-  await caughtUp(service);
+  await settled(service);
   await service.ports.store.refresh();
   if ((await send(service, "DELETE", `${EVENTS}/${ids.get("gone")}`)) !== 204) throw new Error("not deleted");
   if ((await send(service, "DELETE", `${EVENTS}/${ids.get("gone")}`)) !== 404) throw new Error("deleted twice");
-  await caughtUp(service);
+  await settled(service);
 }
 
 for (const kind of KINDS) {

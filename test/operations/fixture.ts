@@ -10,7 +10,7 @@ import { Kafka, logLevel } from "kafkajs";
 import type { LogKey } from "../../src/events/event.ts";
 import { event, write } from "../contract/store-fixture.ts";
 import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
-import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, postOnce, startService } from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, postOnce, settled, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { readinessOf } from "../support/readiness.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -49,8 +49,7 @@ export const heldBy = (...holds: string[]) => ({ api: 503, post: 200, holds });
 
 export async function postAndDrain(service: Service, texts: readonly string[]): Promise<void> {
   for (const text of texts) await postOnce(service, { text });
-  const lag = () => service.ports.bus.lag("events", "pipeline");
-  await until(async () => (await lag()).every(({ next, end }) => next >= end), { what: "the pipeline to catch up" });
+  await settled(service);
 }
 
 export async function total(service: Service): Promise<number> {

@@ -1,7 +1,7 @@
 import test from "ava";
 import { join } from "node:path";
 
-import { AUTHORIZATION, environmentOf, postOnce, startService } from "../support/service.ts";
+import { AUTHORIZATION, environmentOf, postOnce, settled, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -71,7 +71,5 @@ test("no write-ahead log exceeds its limit under tens of thousands of keyed batc
   for (const [file, size] of largest) {
     t.true(size <= (file.endsWith(".duckdb") ? DUCKDB_LIMIT_BYTES : SQLITE_LIMIT_BYTES), `${file}: ${size} bytes`);
   }
-  await until(async () => (await service.ports.bus.lag("events", "pipeline")).every(({ end, next }) => end === next), {
-    what: "the pipeline to catch up",
-  });
+  await settled(service);
 });

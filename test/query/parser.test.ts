@@ -73,7 +73,7 @@ const PIECES = [
   ),
 ];
 
-test("invalid input is refused with a fault and nothing else, in bounded time", (t) => {
+test("invalid input is refused with a fault and nothing else, in bounded time", async (t) => {
   const garbage = fc.oneof(
     fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => pieces.join(" ")),
     fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => `GET events ${pieces.join(" ")}`),
@@ -83,8 +83,8 @@ test("invalid input is refused with a fault and nothing else, in bounded time", 
     fc.string({ unit: "binary", maxLength: 200 }),
   );
   let slowest_ms = 0;
-  const property = fc.property(garbage, (text) => {
-    const best_ms = bestOf_ms(1000, () => {
+  const property = fc.asyncProperty(garbage, async (text) => {
+    const best_ms = await bestOf_ms(1000, () => {
       try {
         planQuery(text, CONTEXT);
       } catch (error) {
@@ -94,7 +94,7 @@ test("invalid input is refused with a fault and nothing else, in bounded time", 
     });
     slowest_ms = Math.max(slowest_ms, best_ms);
   });
-  t.notThrows(() => fc.assert(property, { numRuns: 3000 }));
+  await t.notThrowsAsync(async () => fc.assert(property, { numRuns: 3000 }));
   t.true(slowest_ms < 1000, `${slowest_ms} ms`);
 });
 
@@ -102,7 +102,7 @@ function fill(head: string, piece: string): string {
   return head + piece.repeat(Math.floor((QUERY_LIMIT - head.length) / piece.length));
 }
 
-test("the longest queries of each shape are parsed in bounded time", (t) => {
+test("the longest queries of each shape are parsed in bounded time", async (t) => {
   const shapes = [
     "(",
     "NOT ",
@@ -120,7 +120,7 @@ test("the longest queries of each shape are parsed in bounded time", (t) => {
   ];
   for (const shape of shapes) {
     for (const head of ["", "GET events WHERE ", "GET events WHERE a IN ("]) {
-      const best_ms = bestOf_ms(1000, () => {
+      const best_ms = await bestOf_ms(1000, () => {
         t.throws(() => planQuery(fill(head, shape), CONTEXT), { instanceOf: LoggiaError, code: "bad_query" });
       });
       t.true(best_ms < 1000, shape);

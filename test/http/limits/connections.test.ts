@@ -13,6 +13,7 @@ import {
   listenOn,
 } from "../../../src/http/listen.ts";
 import { exchange, readResponse, open } from "../../security/raw.ts";
+import { bestOf_ms } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
 
 const MB = 1024 * 1024;
@@ -136,13 +137,11 @@ test("a response of which nothing is read is dropped after a timeout", async (t)
 
 test("headers that arrive byte by byte must arrive within the timeout", async (t) => {
   const { port } = await start(t, { headersTimeout_ms: 300 });
-  let best_ms = Infinity;
-  // A busy machine may delay a single attempt.
-  for (let attempt = 0; attempt < 3 && best_ms >= 10_000; attempt++) {
+  const best_ms = await bestOf_ms(10_000, async () => {
     const { text, took_ms } = await exchange(port, "GET / HTTP/1.1\r\nHo");
     t.regex(text, /^HTTP\/1\.1 408 /);
-    best_ms = Math.min(best_ms, took_ms);
-  }
+    return took_ms;
+  });
   t.true(best_ms < 10_000, `${Math.round(best_ms)} ms`);
 });
 

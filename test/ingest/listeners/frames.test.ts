@@ -2,7 +2,7 @@ import test from "ava";
 
 import { Frames } from "../../../src/ingest/listeners/frames.ts";
 import type { FrameOptions } from "../../../src/ingest/listeners/frames.ts";
-import { busy_ms } from "../../support/turns.ts";
+import { bestOf_ms, busy_ms } from "../../support/turns.ts";
 
 const OPTIONS: FrameOptions = { most_bytes: 100, nulOnly: false, counted: true };
 
@@ -51,20 +51,19 @@ test("a frame above the limit is truncated, and the next one is complete", (t) =
   }
 });
 
-test("an endless frame takes bounded memory and time", (t) => {
+test("an endless frame takes bounded memory and time", async (t) => {
   const one = Buffer.from("x");
-  let took_ms = Infinity;
-  // A busy machine may delay a single attempt.
-  for (let attempt = 0; attempt < 5 && took_ms >= 5_000; attempt++) {
+  const took_ms = await bestOf_ms(5_000, () => {
     const frames = new Frames({ ...OPTIONS, most_bytes: 64 * 1024 });
     const piece = Buffer.from("9999999999 <");
     let count = 0;
     for (const _ of frames.push(piece)) count += 1;
     const began_ms = busy_ms();
     for (let i = 0; i < 300_000; i++) for (const _ of frames.push(one)) count += 1;
-    took_ms = busy_ms() - began_ms;
+    const took_ms = busy_ms() - began_ms;
     t.is(count, 1);
     t.true(frames.hasPartialFrame);
-  }
+    return took_ms;
+  });
   t.true(took_ms < 5_000, `${took_ms} ms`);
 });

@@ -50,7 +50,7 @@ test("a plain text becomes a substring search, any other expression a match", (t
   fc.assert(property, { numRuns: 2000 });
 });
 
-test("any text is checked in bounded time", (t) => {
+test("any text is checked in bounded time", async (t) => {
   const pieces = [
     ...Array.from("()[]{}|*+?.^$\\aZ0,-:<>=!P"),
     "{1000}",
@@ -63,13 +63,13 @@ test("any text is checked in bounded time", (t) => {
     "(?i",
     "😀",
   ];
-  const property = fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), (parts) => {
+  const property = fc.asyncProperty(fc.array(fc.constantFrom(...pieces), { maxLength: 60 }), async (parts) => {
     const source = parts.join("");
-    const best_ms = bestOf_ms(2000, () => {
+    const best_ms = await bestOf_ms(2000, () => {
       const expression = checkExpression(source);
       t.true(expression.kind === "ok" || (expression.at >= 0 && expression.at <= source.length));
     });
     t.true(best_ms < 2000);
   });
-  fc.assert(property, { numRuns: 2000 });
+  await fc.assert(property, { numRuns: 2000 });
 });
