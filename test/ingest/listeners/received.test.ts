@@ -80,4 +80,5 @@ test("a connection whose events are stored holds no memory", async (t) => {
   }
   for (const socket of sockets) socket.destroy();
   await listener.close();
+  t.is(bus.texts.length, 6);
 });
