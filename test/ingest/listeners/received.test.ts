@@ -54,7 +54,7 @@ for (const [end, delimiter] of [
   ["a delimiter", "\0"],
   ["nothing", ""],
 ] as const) {
-  test(`clients that open a connection for each event, which ${end} ends, lose none while the bus is full`, async (t) => {
+  test(`clients with a connection for each event, which ${end} ends, lose none while the bus is full`, async (t) => {
     const { stored, refused } = await sendApart(t, delimiter);
     const sent = Array.from({ length: COUNT }, (_, n) => `order ${n}`);
     t.deepEqual(stored.toSorted(), sent.toSorted());
