@@ -64,7 +64,8 @@ const END = /^(?<anchor>now|today|week|month|all)?(?<steps>(?:[+-]\d{1,6}[mhdwM]
 
 /** Returns the moment of one end; null if it can't be parsed. */
 export function momentOfEnd(text: string, zone: string, now_ms: number): number | null {
-  if (/^-?\d{1,15}$/.test(text)) return within(Number(text));
+  // `-0` is 0.
+  if (/^-?\d{1,15}$/.test(text)) return within(Number(text) + 0);
   const { anchor, steps } = END.exec(text)?.groups ?? {};
   if (steps === undefined || (anchor === undefined && steps === "")) return null;
   let moment = anchorOf(anchor ?? "now", zone, now_ms);

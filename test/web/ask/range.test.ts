@@ -71,6 +71,10 @@ test("days follow the calendar across a clock change, hours do not", (t) => {
   ]);
 });
 
+test("a moment of -0 is 0", (t) => {
+  t.is(ranges.resolveRange({ from: "-0", to: "1" }, BERLIN, NOW).from, 0);
+});
+
 test("any value in an address gives a range", (t) => {
   const ends = fc.oneof(fc.string(), fc.stringMatching(/^(now|today|week|month|all)?([+-][0-9]{1,6}[mhdwM])*$/));
   const property = fc.property(ends, ends, fc.constantFrom(...zoneNames()), (from, to, zone) => {
