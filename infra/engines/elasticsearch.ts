@@ -16,7 +16,7 @@ import { updateState } from "./state.ts";
  * @throws StartError
  */
 export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
-  const { folder, jars, port, say, signal, onStopped } = options;
+  const { folder, jars, port, jvmOptions, say, signal, onStopped } = options;
   const jdk = await findJdk();
   const { elasticsearch, elasticsearchHome } = await resolveJars({ cache: jars, jdk, say, signal });
   const home = resolve(folder, "elasticsearch");
@@ -34,6 +34,7 @@ export async function startElasticsearchProcess(options: ProcessOptions): Promis
     args: [
       "-Xms1g",
       "-Xmx1g",
+      ...jvmOptions,
       mark,
       "--module-path",
       elasticsearch,

@@ -20,6 +20,7 @@ export type ProcessOptions = {
   readonly folder: string;
   readonly jars: string;
   readonly port: number;
+  readonly jvmOptions: readonly string[];
   readonly say: Say;
   /** Aborts the start. */
   readonly signal?: AbortSignal | undefined;
@@ -46,7 +47,7 @@ const NO_EXTRAS: KafkaExtras = { listeners: [], properties: {}, scram: [] };
 export async function startKafkaProcess(
   options: ProcessOptions & { readonly extras?: KafkaExtras | undefined },
 ): Promise<Engine> {
-  const { folder, jars, port, say, signal, onStopped, extras = NO_EXTRAS } = options;
+  const { folder, jars, port, jvmOptions, say, signal, onStopped, extras = NO_EXTRAS } = options;
   const jdk = await findJdk();
   const { kafka } = await resolveJars({ cache: jars, jdk, say, signal });
   const home = resolve(folder, "kafka");
@@ -68,7 +69,7 @@ export async function startKafkaProcess(
     name: "kafka",
     address,
     command,
-    args: ["-Xms256m", "-Xmx384m", mark, ...classPath, "kafka.Kafka", properties],
+    args: ["-Xms256m", "-Xmx384m", ...jvmOptions, mark, ...classPath, "kafka.Kafka", properties],
     mark,
     log: resolve(folder, "logs/kafka.log"),
     ask: () => askKafka(address),

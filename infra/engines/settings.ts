@@ -20,6 +20,8 @@ export type EngineSettings = {
   readonly kafkaPort: number;
   /** ENGINES_ELASTICSEARCH_PORT, default 9200. */
   readonly elasticsearchPort: number;
+  /** ENGINES_JVM_OPTIONS, separated by blanks: further options of the JVMs of local processes. */
+  readonly jvmOptions: readonly string[];
   /** ENGINES_WAY: containers or processes; null: containers if a container engine is available. */
   readonly way: Way | null;
 };
@@ -35,6 +37,7 @@ export function readSettings(env: Environment = process.env): EngineSettings {
     jars: resolve(env["ENGINES_JARS"] || join(PROJECT, ".engines/jars")),
     kafkaPort: readPort(env, "ENGINES_KAFKA_PORT", 9092),
     elasticsearchPort: readPort(env, "ENGINES_ELASTICSEARCH_PORT", 9200),
+    jvmOptions: (env["ENGINES_JVM_OPTIONS"] ?? "").split(/\s+/).filter((option) => option !== ""),
     way: readWay(env["ENGINES_WAY"]),
   };
 }

@@ -94,7 +94,7 @@ async function startAsProcess(
   { say = () => {}, env = process.env, signal }: StartOptions,
   startProcess: (options: ProcessOptions) => Promise<Engine>,
 ): Promise<Engine> {
-  const { jars } = readSettings(env);
+  const { jars, jvmOptions } = readSettings(env);
   await removeOrphanedEngines();
   const folder = temporaryEngineFolder();
   const guard = guardEngineFolder(folder);
@@ -104,7 +104,7 @@ async function startAsProcess(
   };
   try {
     const [port] = await freePorts(1);
-    const engine = await startProcess({ folder, jars, port: port!, say, signal, onStopped: remove });
+    const engine = await startProcess({ folder, jars, port: port!, jvmOptions, say, signal, onStopped: remove });
     say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
     return engine;
   } catch (error) {

@@ -25,14 +25,15 @@ export function up(settings: EngineSettings, say: Say): Promise<State> {
     const none = !running.kafka && !running.elasticsearch;
     if (none && (await chooseWay(settings.way)) === "containers") return composeUp(settings);
 
-    const { kafkaPort, elasticsearchPort } = settings;
+    const { kafkaPort, elasticsearchPort, jvmOptions } = settings;
     if (!running.kafka) await requireFreePort(kafkaPort, "Kafka", "ENGINES_KAFKA_PORT");
     if (!running.elasticsearch) {
       await requireFreePort(elasticsearchPort, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
     }
     const starts = [];
-    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, port: kafkaPort, say }));
-    if (!running.elasticsearch) starts.push(startElasticsearchProcess({ folder, jars, port: elasticsearchPort, say }));
+    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, port: kafkaPort, jvmOptions, say }));
+    if (!running.elasticsearch)
+      starts.push(startElasticsearchProcess({ folder, jars, port: elasticsearchPort, jvmOptions, say }));
     const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
     if (failed) throw failed.reason;
     return readState(folder)!;
