@@ -1,14 +1,14 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { threadId } from "node:worker_threads";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
-import { build, transform } from "esbuild";
-import type { BuildOptions, Metafile, Plugin } from "esbuild";
+import { build, context, transform } from "esbuild";
+import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from "esbuild";
 
 /**
  * Builds the page: `src/web/` becomes `dist/page/`, an `index.html` and assets with content hashes
- * in their names, each with a brotli and a gzip form. `--watch` rebuilds on changes.
+ * in their names, each with a brotli and a gzip form.
  */
 
 const ROOT = join(import.meta.dirname, "..");
@@ -72,9 +72,8 @@ async function findLazyModules(options: BuildOptions): Promise<ReadonlySet<strin
   return new Set(paths);
 }
 
-/** @returns the gzipped size in bytes of each file that a first visit loads */
-export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
-  const options = {
+function buildOptions(target: string): BuildOptions {
+  return {
     absWorkingDir: ROOT,
     entryPoints: { main: MAIN, page: join(SOURCE, "page.css"), icon: join(SOURCE, "icon.svg") },
     loader: { ".svg": "copy" },
@@ -85,12 +84,16 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
     splitting: true,
     format: "esm",
     target: ["es2024"],
-    minify: true,
     jsx: "automatic",
     jsxImportSource: "preact",
     tsconfig: join(SOURCE, "tsconfig.json"),
     legalComments: "none",
-  } satisfies BuildOptions;
+  };
+}
+
+/** @returns the gzipped size in bytes of each file that a first visit loads */
+export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, number>> {
+  const options = { ...buildOptions(target), minify: true };
   const { metafile, outputFiles } = await build({
     ...options,
     plugins: [ADOPTED_SHEETS, oneFirstChunk(await findLazyModules(options))],
@@ -98,6 +101,53 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
     write: false,
   });
   const names = namesOf(metafile);
+  const first = [names.script, names.style, ...names.preloads];
+  const compiled = outputFiles.map(({ path, contents }) => {
+    const isFirst = path.endsWith(".js") && first.some((name) => path.endsWith(name));
+    return { path, contents: isFirst ? Buffer.concat([COMPILE_AT_ONCE, contents]) : contents };
+  });
+  writePage(target, names, compiled, writeCompressed);
+  return new Map(first.map((path) => [path, gzipSync(readFileSync(join(target, path)), { level: 9 }).length]));
+}
+
+/**
+ * Builds the page into `target`, and again after each change of a source, without minifying or
+ * compressing it.
+ * @param script runs in the page before its own
+ */
+export async function watchPage(target: string, script: string): Promise<BuildContext> {
+  const writing: Plugin = {
+    name: "write-page",
+    setup(plugin) {
+      plugin.onLoad({ filter: /main\.tsx$/ }, ({ path }) => {
+        const contents = `${path === MAIN ? script : ""}\n${readFileSync(path, "utf8")}`;
+        return { contents, loader: "tsx", watchFiles: [path, join(SOURCE, "index.html")] };
+      });
+      plugin.onEnd(({ metafile, outputFiles, errors }) => {
+        // esbuild has reported the errors.
+        if (errors.length === 0) writePage(target, namesOf(metafile!), outputFiles!, writeWhole);
+      });
+    },
+  };
+  const watched = await context({
+    ...buildOptions(target),
+    sourcemap: "inline",
+    plugins: [ADOPTED_SHEETS, writing],
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  });
+  await watched.watch();
+  return watched;
+}
+
+/** Writes the built files, and last the HTML that names them. */
+function writePage(
+  target: string,
+  names: ReturnType<typeof namesOf>,
+  files: readonly Pick<OutputFile, "path" | "contents">[],
+  write: (path: string, contents: Uint8Array) => void,
+): void {
   const html = readFileSync(join(SOURCE, "index.html"), "utf8")
     .replace(PLACEHOLDERS.script, names.script)
     .replace(PLACEHOLDERS.style, names.style)
@@ -107,14 +157,9 @@ export async function buildPage(target = TARGET): Promise<ReadonlyMap<string, nu
       names.preloads.map((path) => `<link rel="modulepreload" href="/${path}">`).join("\n"),
     );
   mkdirSync(join(target, "assets"), { recursive: true });
-  const first = [names.script, names.style, ...names.preloads];
-  for (const { path, contents } of outputFiles) {
-    const isFirst = path.endsWith(".js") && first.some((name) => path.endsWith(name));
-    writeCompressed(path, isFirst ? Buffer.concat([COMPILE_AT_ONCE, contents]) : contents);
-  }
-  writeCompressed(join(target, "index.html"), Buffer.from(html));
-  removeOthers(join(target, "assets"), new Set(outputFiles.map(({ path }) => basename(path))));
-  return new Map(first.map((path) => [path, gzipSync(readFileSync(join(target, path)), { level: 9 }).length]));
+  for (const { path, contents } of files) write(path, contents);
+  write(join(target, "index.html"), Buffer.from(html));
+  removeOthers(join(target, "assets"), new Set(files.map(({ path }) => basename(path))));
 }
 
 /** Returns the paths of the main script, its static chunks, the style sheet and the icon. */
@@ -179,13 +224,4 @@ async function buildAndReport(): Promise<void> {
   console.log(`dist/page: a first visit loads ${(total / 1024).toFixed(1)} KB, gzipped, in ${sizes.size} files`);
 }
 
-if (import.meta.main) {
-  await buildAndReport();
-  if (process.argv.includes("--watch")) {
-    let timer: NodeJS.Timeout | undefined;
-    watch(SOURCE, { recursive: true }, () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => void buildAndReport().catch((error: unknown) => console.error(error)), 100);
-    });
-  }
-}
+if (import.meta.main) await buildAndReport();

@@ -94,7 +94,7 @@ const CLOSE_TIMEOUT_MS = 8_000;
 export async function startLoggia(
   settings: Settings,
   log: Logger,
-  { show = async () => {}, rateClock = () => performance.now(), postTimes = POST_TIMES }: StartOptions = {},
+  { show = async () => {}, rateClock = () => performance.now(), postTimes = POST_TIMES, answerPage }: StartOptions = {},
 ): Promise<Loggia> {
   const connections = shareConnections(settings, log);
   const closing = new AsyncDisposableStack();
@@ -118,9 +118,8 @@ export async function startLoggia(
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
     let post: Address | null = null;
     let listeners: readonly ListenerAddress[] = [];
-    const api = roles.has("api")
-      ? await startApi(settings, engines, { ...watch, continuity, postPort: () => post?.port }, locating, log, closing)
-      : null;
+    const apiWatch = { ...watch, continuity, answerPage, postPort: () => post?.port };
+    const api = roles.has("api") ? await startApi(settings, engines, apiWatch, locating, log, closing) : null;
     if (roles.has("post"))
       ({ post, listeners } = await startPost(settings, engines, { ...watch, postTimes }, log, closing));
     // `done` reports a role that fails later. Until it is awaited, its rejection must not end the
@@ -292,6 +291,7 @@ type Role = { close(timeout_ms: number): Promise<void>; readonly done: Promise<v
 
 type ApiWatch = Watch & {
   readonly continuity: Continuity | null;
+  readonly answerPage: StartOptions["answerPage"];
   /** The port on which this process accepts posts, once it does. */
   readonly postPort: () => number | undefined;
 };
@@ -299,7 +299,7 @@ type ApiWatch = Watch & {
 async function startApi(
   settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
-  { metrics, limiter, opsEndpoints, holds, connections, continuity, postPort }: ApiWatch,
+  { metrics, limiter, opsEndpoints, holds, connections, continuity, answerPage: givenPage, postPort }: ApiWatch,
   locating: Geoip,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -327,7 +327,7 @@ async function startApi(
   const { createApi } = await import("./api/api.ts");
   const { createPageHandler } = await import("./http/assets.ts");
   const answerOps = opsEndpoints("api");
-  const answerPage = createPageHandler(PAGE_FOLDER);
+  const answerPage = givenPage ?? createPageHandler(PAGE_FOLDER);
   const api = createApi({
     catalog,
     store,

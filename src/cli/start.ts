@@ -8,6 +8,7 @@ import { StartError } from "../errors.ts";
 import { createLog, secretsOf } from "../log.ts";
 import { type Loggia, startLoggia } from "../main.ts";
 import { readSettings, type Settings } from "../settings.ts";
+import type { StartOptions } from "../start/options.ts";
 import { describe, describeFirst } from "./describe.ts";
 import { printableLines } from "./terminal.ts";
 
@@ -28,13 +29,13 @@ const HEAP_GROWTH_PERCENT = 100;
  * Runs the service until it is stopped or one of its roles fails. Addresses go to standard output,
  * the log to standard error. A failed start is logged in one line, with exit code 1.
  */
-export async function start(environment: NodeJS.ProcessEnv): Promise<void> {
+export async function start(environment: NodeJS.ProcessEnv, options: StartOptions = {}): Promise<void> {
   const destination = pino.destination({ dest: 2, sync: true });
   let log = createLog({ level: "info", secrets: [], destination });
   try {
     const settings = readSettings(environment);
     log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
-    await run(settings, log);
+    await run(settings, log, options);
   } catch (error) {
     reportFailure(error, log);
     process.exit(1);
@@ -50,7 +51,7 @@ function reportFailure(error: unknown, log: Logger): void {
   else log.fatal({ version: manifest.version, err: error }, "The start failed");
 }
 
-async function run(settings: Settings, log: Logger): Promise<void> {
+async function run(settings: Settings, log: Logger, options: StartOptions): Promise<void> {
   const about = { version: manifest.version, roles: [...settings.roles], engines: settings.engines.kind };
   log.info(about, "Starting");
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
@@ -69,6 +70,7 @@ async function run(settings: Settings, log: Logger): Promise<void> {
   });
   const given = { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null };
   loggia = await startLoggia(settings, log, {
+    ...options,
     show: (first, { isResumed }) => print(describeFirst(first, given, isResumed)),
   });
   loggia.done.catch((error: unknown) => {

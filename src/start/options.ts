@@ -1,4 +1,5 @@
 import type { ShowFirstStart } from "../bootstrap.ts";
+import type { PageHandler } from "../http/assets.ts";
 import { APPEND_TIMEOUT_MS, POST_DEADLINE_MS } from "./ids.ts";
 
 /** Time limits of posts and of one append to the bus. */
@@ -14,4 +15,6 @@ export type StartOptions = {
   readonly rateClock?: () => number;
   /** On a cluster, lists wait for late posts as long as {@link POST_TIMES} allow, not longer. */
   readonly postTimes?: PostTimes;
+  /** Answers requests for the page; by default with the one that `make page` built. */
+  readonly answerPage?: PageHandler;
 };
