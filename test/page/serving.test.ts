@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import test from "ava";
 import type { ExecutionContext } from "ava";
@@ -14,6 +17,16 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 let service: Service;
 shareService((started) => (service = started));
+
+/** One build for all tests of this file, over an asset of an earlier one. */
+const BUILT = mkdtempSync(join(tmpdir(), "loggia-test-"));
+let sizes: ReadonlyMap<string, number>;
+test.before(async () => {
+  mkdirSync(`${BUILT}/assets`);
+  writeFileSync(`${BUILT}/assets/main.OLDOLDOL.js`, "");
+  sizes = await buildPage(BUILT);
+});
+test.after.always(() => rmSync(BUILT, { recursive: true, force: true }));
 
 /** JavaScript and CSS of a first visit, gzipped. */
 const FIRST_VISIT_BYTES = 60 * 1024;
@@ -41,7 +54,7 @@ async function fetchBytes(url: string, encoding: string): Promise<{ response: Re
 }
 
 test("the page has the headers that block foreign scripts, and is revalidated", async (t) => {
-  const url = await serve(t, await built(t));
+  const url = await serve(t, BUILT);
   const { headers, status } = await fetch(url);
   t.is(status, 200);
   t.is(headers.get("content-security-policy"), POLICY);
@@ -53,7 +66,7 @@ test("the page has the headers that block foreign scripts, and is revalidated", 
 });
 
 test("assets are the same in every encoding and never change under their name", async (t) => {
-  const url = await serve(t, await built(t));
+  const url = await serve(t, BUILT);
   const html = await (await fetch(url)).text();
   const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => `${url}${path}`);
   t.true(paths.length >= 2, html);
@@ -78,31 +91,23 @@ test("assets are the same in every encoding and never change under their name", 
   }
 });
 
-test("every encoding decompresses to the plain file", async (t) => {
-  const folder = await built(t);
-  const { readdirSync, readFileSync } = await import("node:fs");
-  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+test("every encoding decompresses to the plain file", (t) => {
+  for (const name of readdirSync(BUILT, { recursive: true, encoding: "utf8" })) {
     if (!/\.(?:js|css|html)$/.test(name)) continue;
-    const plain = readFileSync(`${folder}/${name}`);
-    t.true(gunzipSync(readFileSync(`${folder}/${name}.gz`)).equals(plain), name);
-    t.true(brotliDecompressSync(readFileSync(`${folder}/${name}.br`)).equals(plain), name);
+    const plain = readFileSync(`${BUILT}/${name}`);
+    t.true(gunzipSync(readFileSync(`${BUILT}/${name}.gz`)).equals(plain), name);
+    t.true(brotliDecompressSync(readFileSync(`${BUILT}/${name}.br`)).equals(plain), name);
   }
 });
 
-test("a first visit loads at most 60 KB of JavaScript and CSS", async (t) => {
-  const sizes = await buildPage(temporaryFolder(t));
+test("a first visit loads at most 60 KB of JavaScript and CSS", (t) => {
   const total = sizes.values().reduce((sum, size) => sum + size, 0);
   t.true(total <= FIRST_VISIT_BYTES, `${total} bytes: ${JSON.stringify([...sizes])}`);
 });
 
-test("a build removes the assets of an earlier one", async (t) => {
-  const folder = temporaryFolder(t);
-  const { existsSync, mkdirSync, writeFileSync } = await import("node:fs");
-  mkdirSync(`${folder}/assets`);
-  writeFileSync(`${folder}/assets/main.OLDOLDOL.js`, "");
-  await buildPage(folder);
-  t.false(existsSync(`${folder}/assets/main.OLDOLDOL.js`));
-  t.true(existsSync(`${folder}/index.html.br`));
+test("a build removes the assets of an earlier one", (t) => {
+  t.false(existsSync(`${BUILT}/assets/main.OLDOLDOL.js`));
+  t.true(existsSync(`${BUILT}/index.html.br`));
 });
 
 test("if the page is not built, its address says how to build it", async (t) => {
@@ -113,7 +118,7 @@ test("if the page is not built, its address says how to build it", async (t) => 
 });
 
 test("an asset of another version is 404, and other methods are refused", async (t) => {
-  const url = await serve(t, await built(t));
+  const url = await serve(t, BUILT);
   const gone = await fetch(`${url}/assets/main.AAAAAAAA.js`);
   t.is(gone.status, 404);
   t.regex(await gone.text(), /Reload the page/);
@@ -130,9 +135,3 @@ test("the service serves the page on the API's address alone, and other paths st
   t.is((await fetch(`${service.postUrl}/`)).headers.get("content-security-policy"), null);
   t.is((await get(service, "/1/logs")).status, 200);
 });
-
-async function built(t: ExecutionContext): Promise<string> {
-  const folder = temporaryFolder(t);
-  await buildPage(folder);
-  return folder;
-}
