@@ -6,7 +6,7 @@ INSTALLED := node_modules/.installed
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help page run run-cluster demo screenshots deadletters replay backup restore test chaos fuzz check bench profile format lock up down status
+.PHONY: help page run dev run-cluster demo screenshots deadletters replay backup restore test test-fast test-long chaos fuzz check bench profile format lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -31,6 +31,9 @@ page: $(PAGE) ## build the page of src/web into dist/page
 
 run: $(PAGE) ## start the service on embedded engines, files under data/
 	@exec $(SERVICE)
+
+dev: $(INSTALLED) ## the same, restarted when its code changes; the page is rebuilt and reloads itself
+	@exec node infra/dev.ts
 
 run-cluster: $(PAGE) ## start the service on the engines of `make up`
 	@exec node infra/engines.ts run -- $(SERVICE)
@@ -61,8 +64,17 @@ restore: $(INSTALLED) ## copy a backup into an empty data folder, FROM=folder
 	$(if $(FROM),,$(error say where from: make restore FROM=folder))
 	$(CALL) restore "$(FROM)"
 
-test: $(PAGE) ## run all tests, real engines included (TEST_ENGINES=embedded: without)
-	@exec node test/run.ts
+# NAME= files or folders below test/, REPEAT= how often.
+TESTS = node test/run.ts $(if $(REPEAT),--repeat="$(REPEAT)") $(NAME)
+
+test: $(PAGE) ## run all tests but the long ones, real engines included; NAME=query/parser: only these; REPEAT=150: find flaky ones
+	@exec $(TESTS)
+
+test-fast: $(INSTALLED) ## run the tests that need no engine, service, browser or child process, NAME=query: only these
+	@exec $(TESTS) --fast
+
+test-long: $(PAGE) ## run the long tests: fault injection, real producers; NAME=chaos: only these
+	@exec $(TESTS) --long
 
 chaos: $(PAGE) ## run the fault-injection tests and verify that no data is lost, 30 minutes; NAME=kill-kafka: only this one
 	@exec node test/chaos/run.ts $(NAME)

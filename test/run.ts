@@ -1,40 +1,35 @@
 /**
- * Runs the tests: `node test/run.ts [arguments of ava]`. Starts the engines that the tests need,
- * once for all of them, runs ava, stops what it started, lists what failed, and ends with one line,
- * `N passed, N failed`.
+ * Runs tests: `node test/run.ts [--fast | --long] [--repeat=N] [names] [options of ava]`. Names are
+ * files or folders below `test/`. Starts the engines that the chosen files need, once for all of
+ * them, runs ava, stops what it started, lists the slowest files and what failed, and ends with one
+ * line, `N passed, N failed`.
  *
  * TEST_ENGINES=embedded: without Kafka and Elasticsearch. TEST_KAFKA_BROKERS and
  * TEST_ELASTICSEARCH_URL: with engines that are already running.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { availableParallelism, constants } from "node:os";
-import { fileURLToPath } from "node:url";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
-import { killAfterExit } from "../infra/engines/guard.ts";
+import { constants } from "node:os";
+
 import { startEngines } from "../infra/engines/start.ts";
 import type { Engines } from "../infra/engines/start.ts";
 import { StartError } from "../src/errors.ts";
-import { createTally } from "./support/tally.ts";
-import type { Tally } from "./support/tally.ts";
-
-const AVA = fileURLToPath(new URL("cli.js", import.meta.resolve("ava")));
-
-/**
- * More concurrent test files than this only wait for each other, because they share one Kafka and
- * one Elasticsearch.
- */
-const MOST_FILES_AT_ONCE = 4;
+import { runAva } from "./runner/ava.ts";
+import { readArguments } from "./runner/arguments.ts";
+import type { Arguments } from "./runner/arguments.ts";
+import { repeat } from "./runner/repeat.ts";
+import { selectFiles } from "./runner/selection.ts";
+import type { Selection } from "./runner/selection.ts";
+import type { Tally } from "./runner/tally.ts";
+import { listSlowest } from "./runner/times.ts";
 
 /**
- * Threads of libuv's pool for each test file, enough for two services. Files that run at once share
- * one process and its pool, so that queries of one would keep another's waiting.
+ * Options of the engines' JVMs. They run for minutes, so code that is compiled faster uses less
+ * processor time than code that runs faster.
  */
-const POOL_THREADS_OF_FILE = 8;
+const JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
-/** Only the last line of a run may look like its result. */
-const LOOKS_LIKE_RESULT = /^\s*\d+ passed, \d+ failed\s*$/;
+const UNABLE: Tally = { passed: 0, failed: 1, skipped: 0, failures: [] };
+
+process.env["ENGINES_JVM_OPTIONS"] ??= JVM_OPTIONS;
 
 const interruption = new AbortController();
 let exitCodeOfSignal = 0;
@@ -45,26 +40,50 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-const { passed, failed } = await runTests(process.argv.slice(2));
+const { passed, failed } = await runChosen(process.argv.slice(2));
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(exitCodeOfSignal || (failed > 0 ? 1 : 0));
 
-async function runTests(args: readonly string[]): Promise<Tally> {
+async function runChosen(args: readonly string[]): Promise<Tally> {
+  let given: Arguments;
+  let selection: Selection;
+  try {
+    given = readArguments(args);
+    selection = selectFiles(process.cwd(), given.suite, given.names);
+    const { files, leftOut } = selection;
+    if (files.length === 0) throw new Error(["No test file is left to run.", ...leftOut].join(" "));
+  } catch (error) {
+    console.error((error as Error).message);
+    return UNABLE;
+  }
+  for (const line of selection.leftOut) console.log(line);
+  const tally = await runWithEngines(given, selection);
+  for (const line of selection.leftOut) console.log(line);
+  return tally;
+}
+
+async function runWithEngines(given: Arguments, { files, needs }: Selection): Promise<Tally> {
+  const run = { args: [...given.options, ...files], signal: interruption.signal, isFast: needs.size === 0 };
+  const needsCluster = needs.has("Kafka and Elasticsearch");
   if (process.env["TEST_ENGINES"] === "embedded") {
-    console.log("TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch are left out.");
-    const tally = await runAva(args, {});
-    console.log(
-      `TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (${tally.skipped} skipped).`,
-    );
+    const what = "TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch";
+    if (needsCluster) console.log(`${what} are left out.`);
+    const tally = await runTests(given, { ...run, environment: {} });
+    if (needsCluster) console.log(`${what} were left out (${tally.skipped} skipped).`);
     return tally;
   }
+  if (!needsCluster) {
+    console.log("Kafka and Elasticsearch are not started: none of these tests needs them.");
+    return runTests(given, { ...run, environment: {} });
+  }
   const engines = await startForTests();
-  if (!engines) return { passed: 0, failed: 1, skipped: 0, failures: [] };
+  if (!engines) return UNABLE;
   try {
-    return await runAva(args, {
+    const environment = {
       TEST_KAFKA_BROKERS: engines.kafkaBrokers.join(","),
       TEST_ELASTICSEARCH_URL: engines.elasticsearchUrl,
-    });
+    };
+    return await runTests(given, { ...run, environment });
   } finally {
     await engines.close();
   }
@@ -84,32 +103,11 @@ async function startForTests(): Promise<Engines | null> {
   }
 }
 
-async function runAva(args: readonly string[], engines: Record<string, string>): Promise<Tally> {
-  const concurrency = Math.min(availableParallelism(), MOST_FILES_AT_ONCE);
-  const color = process.stdout.isTTY ? ["--color"] : [];
-  const child = spawn(process.execPath, [AVA, `--concurrency=${concurrency}`, "--timeout=3m", ...color, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { UV_THREADPOOL_SIZE: String(POOL_THREADS_OF_FILE * concurrency), ...process.env, ...engines },
-  });
-  killAfterExit(child);
-  const stop = (): boolean => child.kill("SIGINT");
-  interruption.signal.addEventListener("abort", stop);
-  if (interruption.signal.aborted) stop();
-
-  const tally = createTally();
-  const reported = copyLines(child.stdout, process.stdout, (line) => tally.line(line));
-  const printed = copyLines(child.stderr, process.stderr, () => {});
-  const [code] = (await once(child, "close")) as [number | null];
-  await Promise.all([reported, printed]);
-  const result = tally.close(code);
+async function runTests({ repetitions }: Arguments, run: Omit<Parameters<typeof runAva>[0], "print">): Promise<Tally> {
+  if (repetitions > 1) return repeat(repetitions, run);
+  const { times, ...tally } = await runAva({ ...run, print: (line, stream) => stream.write(`${line}\n`) });
+  if (times.length > 1) console.log(["The slowest files:", ...listSlowest(times)].join("\n  "));
   // Repeated below ava's report, which may be long.
-  if (result.failures.length > 0) console.log(["Failed:", ...result.failures].join("\n  "));
-  return result;
-}
-
-async function copyLines(from: Readable, to: NodeJS.WritableStream, see: (line: string) => void): Promise<void> {
-  for await (const line of createInterface({ input: from, crlfDelay: Infinity })) {
-    see(line);
-    to.write(`${LOOKS_LIKE_RESULT.test(line) ? "> " : ""}${line}\n`);
-  }
+  if (tally.failures.length > 0) console.log(["Failed:", ...tally.failures].join("\n  "));
+  return tally;
 }

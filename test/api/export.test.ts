@@ -8,7 +8,8 @@ import { pagesOfEvents } from "../../src/api/export/events.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { planFilters } from "../../src/query/filters.ts";
 import type { Store } from "../../src/store/store.ts";
-import { AUTHORIZATION, get, KEY, KINDS, LOG, postOnce, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, get, KEY, LOG, postOnce, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

@@ -2,7 +2,8 @@ import test from "ava";
 
 import { applyClasses } from "../../src/cli/reclassify.ts";
 import { parseLogKey } from "../../src/events/event.ts";
-import { ADMIN, AUTHORIZATION, get, KINDS, LOG, postOnce, serviceOf, settled } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { ADMIN, AUTHORIZATION, get, LOG, postOnce, serviceOf, settled } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { classFilter } from "../pipelines/fixture.ts";

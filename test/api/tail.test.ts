@@ -3,7 +3,8 @@ import type { ExecutionContext } from "ava";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { AUTHORIZATION, get, KINDS, LOG, postOnce, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, get, LOG, postOnce, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

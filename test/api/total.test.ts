@@ -1,6 +1,7 @@
 import test from "ava";
 
-import { get, KINDS, LOG, postOnce, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { get, LOG, postOnce, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
 

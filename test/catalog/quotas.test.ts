@@ -7,7 +7,8 @@ import type { LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { Machine } from "../clock/machine.ts";
 import { DOCUMENTS_ADAPTERS } from "../contract/documents-adapters.ts";
-import { environmentOf, KINDS, LOG, startService } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { environmentOf, LOG, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

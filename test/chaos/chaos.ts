@@ -28,7 +28,7 @@ export type Fault = {
 
 /** The context of a fault test. */
 export type Chaos = {
-  /** Short forms take seconds each and run with every `make test`. */
+  /** Short forms take seconds each and run with `make test-long`. */
   readonly full: boolean;
   readonly engines: EnginePool;
   /** An empty folder, removed after the test. */

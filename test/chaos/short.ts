@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from "ava";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { createEnginePool, type Fault, runFault } from "./chaos.ts";
 import { seconds } from "./measure.ts";
 

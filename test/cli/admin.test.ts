@@ -1,7 +1,8 @@
 import test from "ava";
 import { execFile } from "node:child_process";
 
-import { ADMIN, AUTHORIZATION, environmentOf, KINDS, LOG, type Service, startService } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, LOG, type Service, startService } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

@@ -5,7 +5,7 @@ import type { Documents } from "../../src/catalog/documents/documents.ts";
 import { openElasticsearchDocuments } from "../../src/catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import { elasticsearchClient } from "../support/elasticsearch.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 
 /**

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
 import { elasticsearchClient } from "../support/elasticsearch.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 

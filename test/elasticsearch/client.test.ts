@@ -13,7 +13,8 @@ import {
   translateElasticsearchError,
 } from "../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../src/errors.ts";
-import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl } from "../support/engines.ts";
 import { uniqueName } from "../support/temporary.ts";
 
 const log = pino({ level: "silent" });

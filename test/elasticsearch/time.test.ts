@@ -2,7 +2,7 @@ import test from "ava";
 
 import { readClusterTime } from "../../src/elasticsearch/time.ts";
 import { elasticsearchClient } from "../support/elasticsearch.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 
 if (realEngines) {
   test("a node returns its time", async (t) => {

@@ -12,7 +12,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { fuzzBytes } from "./bytes.ts";
 import { fuzzGrpc } from "./grpc.ts";
 import { fuzzListeners } from "./listeners.ts";

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "ava";
 import type { ExecutionContext } from "ava";
@@ -33,6 +33,8 @@ const FILES = {
     test.before(() => { throw new Error("in the hook"); });
     test("never runs", (t) => t.pass());`,
   passes: `test("passes", (t) => t.pass());`,
+  cluster: `import { realEngines } from "./support/engine-kinds.ts"; test("passes", (t) => t.false(realEngines));`,
+  "slow.long": `test("passes", (t) => t.pass());`,
 } as const;
 
 /** Runs the runner in a project of its own with these files. */
@@ -44,9 +46,12 @@ async function run(
 ): Promise<Outcome & { lines: string[] }> {
   const folder = temporaryFolder(t);
   symlinkSync(join(PROJECT, "node_modules"), join(folder, "node_modules"));
-  const ava = { extensions: ["ts"], files: ["test/**/*.test.ts"] };
+  const ava = { extensions: ["ts"], files: ["test/**/*.test.ts"], require: ["./test/runner/worker.ts"] };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", ava }));
-  mkdirSync(join(folder, "test"));
+  mkdirSync(join(folder, "test/support"), { recursive: true });
+  for (const path of ["runner/worker.ts", "runner/times.ts", "support/engine-kinds.ts"]) {
+    cpSync(join(PROJECT, "test", path), join(folder, "test", path));
+  }
   for (const file of files) {
     writeFileSync(join(folder, `test/${file}.test.ts`), `import test from "ava";\n${FILES[file]}\n`);
   }
@@ -57,7 +62,7 @@ async function run(
 const LEFT_OUT = /^TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch are left out\.$/;
 
 test("each failure is counted once, and only the last line is a result", async (t) => {
-  const { code, lines, stderr } = await run(t, ["mixed", "crashes", "rejects", "leaves", "empty", "hooked", "passes"]);
+  const { code, lines, stderr } = await run(t, ["mixed", "crashes", "rejects", "leaves", "empty", "hooked", "cluster"]);
   // Failed: one of mixed, a crash, a rejection, an exit, a file without tests, a hook.
   t.is(lines.at(-1), "4 passed, 6 failed");
   t.is(code, 1);
@@ -72,7 +77,7 @@ test("each failure is counted once, and only the last line is a result", async (
       failures.join("\n"),
     );
   }
-  t.false(failures.some((line) => line.includes("passes")));
+  t.false(failures.some((line) => line.includes("cluster")));
   t.is(lines.at(-2), "TEST_ENGINES=embedded: tests that need Kafka or Elasticsearch were left out (1 skipped).");
 });
 
@@ -81,6 +86,33 @@ test("the exit code is 0 if all tests pass, and files given as arguments run alo
   t.is(lines.at(-1), "1 passed, 0 failed");
   t.is(code, 0);
   t.false(lines.includes("Failed:"));
+});
+
+test("the slowest files are listed, and long files run on request", async (t) => {
+  const standard = await run(t, ["passes", "slow.long", "mixed"]);
+  const slowest = standard.lines.slice(standard.lines.indexOf("The slowest files:") + 1).slice(0, 2);
+  t.deepEqual(slowest.map((line) => line.replace(/^ +[\d.]+ s {2}/, "")).toSorted(), [
+    "test/mixed.test.ts",
+    "test/passes.test.ts",
+  ]);
+  t.is(standard.lines.at(-2), "Left to `make test-long`: 1 files (*.long.test.ts).");
+  const long = await run(t, ["passes", "slow.long"], ["--long"]);
+  t.is(long.lines.at(-1), "1 passed, 0 failed");
+});
+
+test("repetitions count each failure, and print the report of failed runs only", async (t) => {
+  const { code, lines } = await run(t, ["passes", "mixed"], ["--repeat=2"]);
+  t.is(lines.at(-1), "6 passed, 2 failed");
+  t.is(code, 1);
+  t.is(lines.filter((line) => /^Run [12] of 2: FAILED in [\d.]+ s$/.test(line)).length, 2);
+  t.true(lines.includes("2 of 2 runs failed."));
+  t.is(lines.filter((line) => /^ {2}2 × .* mixed › fails/.test(line)).length, 1, lines.join("\n"));
+  const passed = await run(t, ["passes"], ["passes", "--repeat=2"]);
+  t.is(passed.lines.at(-1), "2 passed, 0 failed");
+  t.false(passed.lines.some((line) => line.includes("✔")));
+  const wrong = await run(t, ["passes"], ["--repeat=often"]);
+  t.is(wrong.code, 1);
+  t.regex(wrong.stderr, /REPEAT is "often"; give a whole number of repetitions/);
 });
 
 test("a crash after the last test, a test that hangs and a file that does not end are failures", async (t) => {
@@ -106,7 +138,7 @@ test("no tests at all is a failure", async (t) => {
 
 test("unavailable engines fail the run, with instructions", async (t) => {
   const folder = temporaryFolder(t);
-  const { code, lines, stderr } = await run(t, ["passes"], [], {
+  const { code, lines, stderr } = await run(t, ["cluster"], [], {
     PATH: folder,
     JAVA_HOME: plantJdk(join(folder, "jdk"), "25"),
     ENGINES_JARS: join(folder, "jars"),
@@ -139,13 +171,23 @@ async function runCi(
 
 test("continuous integration ends with one result of checks and tests together", async (t) => {
   for (const [script, result, code] of [
-    ["case $1 in test) echo 3 passed, 0 failed;; esac", "3 passed, 0 failed", 0],
-    ["case $1 in check) exit 2;; test) echo 3 passed, 0 failed;; esac", "3 passed, 1 failed", 1],
-    ["case $1 in test) echo 3 passed, 2 failed; echo 'make: *** Error 1'; exit 2;; esac", "3 passed, 2 failed", 1],
-    ["case $1 in check) exit 2;; test) echo 3 passed, 2 failed; exit 2;; esac", "3 passed, 3 failed", 1],
-    ["case $1 in test) echo npm ci failed; exit 2;; esac", "0 passed, 1 failed", 1],
-    ["exit 0", "0 passed, 1 failed", 1],
-    ["exit 2", "0 passed, 2 failed", 1],
+    ["case $1 in test) echo 3 passed, 0 failed;; test-long) echo 2 passed, 0 failed;; esac", "5 passed, 0 failed", 0],
+    [
+      "case $1 in test) echo 3 passed, 0 failed;; test-long) echo 2 passed, 1 failed; exit 2;; esac",
+      "5 passed, 1 failed",
+      1,
+    ],
+    ["case $1 in test) echo 3 passed, 0 failed;; esac", "3 passed, 1 failed", 1],
+    ["case $1 in check) exit 2;; test*) echo 3 passed, 0 failed;; esac", "6 passed, 1 failed", 1],
+    ["case $1 in test*) echo 3 passed, 2 failed; echo 'make: *** Error 1'; exit 2;; esac", "6 passed, 4 failed", 1],
+    ["case $1 in check) exit 2;; test*) echo 3 passed, 2 failed; exit 2;; esac", "6 passed, 5 failed", 1],
+    [
+      "case $1 in test) echo npm ci failed; exit 2;; test-long) echo 1 passed, 0 failed;; esac",
+      "1 passed, 1 failed",
+      1,
+    ],
+    ["exit 0", "0 passed, 2 failed", 1],
+    ["exit 2", "0 passed, 3 failed", 1],
   ] as const) {
     const outcome = await runCi(t, script);
     t.deepEqual([outcome.last, outcome.alike, outcome.code], [result, 1, code], script);

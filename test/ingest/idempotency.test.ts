@@ -17,7 +17,8 @@ import { createIdempotency, type Idempotency } from "../../src/ingest/idempotenc
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { decodeRecord } from "../../src/events/record.ts";
 import { eventsOn } from "../support/events-on.ts";
-import { environmentOf, get, KEY, KINDS, LOG, type Service, startService } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { environmentOf, get, KEY, LOG, type Service, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

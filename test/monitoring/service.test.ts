@@ -2,13 +2,13 @@ import test from "ava";
 import kafkajs from "kafkajs";
 import { readFileSync } from "node:fs";
 
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { KINDS, realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
 import {
   environmentOf,
   get,
   KEY,
-  KINDS,
   LOG,
   post,
   postOnce,

@@ -6,7 +6,7 @@ import type { LogKey } from "../../src/events/event.ts";
 import { createHolds } from "../../src/monitoring/holds.ts";
 import { watchContinuity } from "../../src/operations/continuity.ts";
 import { marksInDocument } from "../../src/operations/marks-file.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { get, LOG, post, postOnce } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import {

@@ -13,7 +13,8 @@ import {
   decisionsInFile,
   followDecisions,
 } from "../../src/operations/decisions.ts";
-import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl } from "../support/engines.ts";
 import { LOG, post } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";

@@ -6,18 +6,9 @@ import { join } from "node:path";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { classFilter } from "../pipelines/fixture.ts";
+import { KINDS } from "../support/engine-kinds.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
-import {
-  ADMIN,
-  AUTHORIZATION,
-  environmentOf,
-  get,
-  KINDS,
-  LOG,
-  post,
-  settled,
-  startService,
-} from "../support/service.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, get, LOG, post, settled, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";

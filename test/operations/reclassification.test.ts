@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
 import { createReclassifications, reclassificationOf } from "../../src/operations/reclassification.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { openOrders } from "../pipelines/reclassify/orders.ts";
 
 const log = "shop" as LogKey;

@@ -6,12 +6,12 @@ import { promisify } from "node:util";
 import { encodeRecord } from "../../src/events/record.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import * as operate from "../../src/cli/operate.ts";
+import { KINDS } from "../support/engine-kinds.ts";
 import {
   ADMIN,
   AUTHORIZATION,
   environmentOf,
   get,
-  KINDS,
   LOG,
   post,
   postOnce,

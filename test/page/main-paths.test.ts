@@ -4,7 +4,8 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import type { Page } from "playwright-core";
 
-import { ADMIN, KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { ADMIN, LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { sharePages } from "./support/pages.ts";
 

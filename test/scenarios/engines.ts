@@ -4,7 +4,8 @@ import { startLoggia } from "../../src/main.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { postTimesFor, settled } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 
@@ -60,6 +61,7 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
 
 const cluster = engine("cluster", () => ({
   KAFKA_BROKERS: kafkaBrokers().join(","),
+  KAFKA_PARTITIONS: "2",
   ELASTICSEARCH_URL: elasticsearchUrl(),
   LOGGIA_NAMESPACE: uniqueName("scenarios"),
 }));

@@ -7,7 +7,8 @@ import type { ExecutionContext } from "ava";
 
 import { killAfterExit } from "../../infra/engines/guard.ts";
 import { LAUNCHER } from "../chaos/program.ts";
-import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 import { open } from "./raw.ts";

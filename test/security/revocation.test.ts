@@ -2,7 +2,8 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ADMIN, environmentOf, KEY, KINDS, LOG, readingTime, startService } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { ADMIN, environmentOf, KEY, LOG, readingTime, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { Stopwatch } from "../support/stopwatch.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import test from "ava";
 
 import { killAfterExit } from "../../infra/engines/guard.ts";
+import { KINDS } from "../support/engine-kinds.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
-import { environmentOf, KINDS, LOG } from "../support/service.ts";
+import { environmentOf, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

@@ -1,7 +1,8 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { ADMIN, AUTHORIZATION, environmentOf, KEY, KINDS, LOG, startService, STOPPED } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { ADMIN, AUTHORIZATION, environmentOf, KEY, LOG, startService, STOPPED } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { ask, cookieOf, fromPage, signIn } from "../support/session.ts";
 import type { Answered, Asked } from "../support/session.ts";

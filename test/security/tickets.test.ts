@@ -1,7 +1,8 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { AUTHORIZATION, environmentOf, KINDS, LOG, post, startService } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, environmentOf, LOG, post, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { ask, cookieOf, fromPage, signIn } from "../support/session.ts";
 import type { Answered, Asked } from "../support/session.ts";

@@ -1,7 +1,7 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { ADMIN, AUTHORIZATION, environmentOf, get, postOnce, startService } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";

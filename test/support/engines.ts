@@ -2,13 +2,6 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 /**
- * False when the run uses the embedded engines only (`TEST_ENGINES=embedded`). Tests that need
- * Kafka or Elasticsearch are then declared with `test.skip`, and the runner reports them at its
- * start and at its end.
- */
-export const realEngines = process.env["TEST_ENGINES"] !== "embedded";
-
-/**
  * The addresses (`host:port`) of the run's Kafka brokers.
  * @throws Error with instructions if no engine is running
  */

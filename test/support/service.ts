@@ -5,16 +5,13 @@ import { type Loggia, startLoggia } from "../../src/main.ts";
 import { readSettings } from "../../src/settings.ts";
 import type { Settings } from "../../src/settings.ts";
 import type { StartOptions } from "../../src/start/options.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "./engines.ts";
+import { elasticsearchUrl, kafkaBrokers } from "./engines.ts";
 import { temporaryFolder, uniqueName } from "./temporary.ts";
 import { until } from "./until.ts";
 
 export const ADMIN = { email: "ann@example.org", password: "correct horse" } as const;
 export const KEY = "key-of-the-first-log";
 export const LOG = "first";
-
-/** The ways of running the whole service that this run covers. */
-export const KINDS: readonly ("embedded" | "cluster")[] = realEngines ? ["embedded", "cluster"] : ["embedded"];
 
 export type Service = Loggia & { readonly apiUrl: string; readonly postUrl: string };
 
@@ -31,8 +28,14 @@ export function environmentOf(kind: "embedded" | "cluster", folder: string): Rec
     LOGGIA_LOG_LEVEL: process.env["TEST_LOG"] ?? "silent",
   };
   if (kind === "embedded") return { ...environment, LOGGIA_DATA: folder };
-  const engines = { KAFKA_BROKERS: kafkaBrokers().join(","), ELASTICSEARCH_URL: elasticsearchUrl() };
-  return { ...environment, ...engines, LOGGIA_NAMESPACE: uniqueName("test") };
+  return {
+    ...environment,
+    KAFKA_BROKERS: kafkaBrokers().join(","),
+    // Several, but a third of the default: each costs the broker time at every start.
+    KAFKA_PARTITIONS: "2",
+    ELASTICSEARCH_URL: elasticsearchUrl(),
+    LOGGIA_NAMESPACE: uniqueName("test"),
+  };
 }
 
 /**

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
 import { record } from "../../contract/bus.ts";
-import { kafkaBrokers, realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
+import { kafkaBrokers } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 
 const declare = realEngines ? test : test.skip;

@@ -7,7 +7,8 @@ import { pino } from "pino";
 
 import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
 import { record } from "../../contract/bus.ts";
-import { kafkaBrokers, realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
+import { kafkaBrokers } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 

@@ -4,7 +4,8 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { kafkaBrokers, realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
+import { kafkaBrokers } from "../../support/engines.ts";
 import { temporaryFolder, uniqueName } from "../../support/temporary.ts";
 
 const run = promisify(execFile);

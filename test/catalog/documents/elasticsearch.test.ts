@@ -8,7 +8,8 @@ import { pino } from "pino";
 import { openElasticsearchDocuments } from "../../../src/catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
 import { LoggiaError, StartError } from "../../../src/errors.ts";
-import { elasticsearchUrl, realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
+import { elasticsearchUrl } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
 
 const log = pino({ level: "silent" });

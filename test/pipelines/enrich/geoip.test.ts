@@ -8,7 +8,8 @@ import { openGeoip } from "../../../pipelines/enrich/geoip.ts";
 import { StartError } from "../../../src/errors.ts";
 import { mmdb } from "../../support/mmdb.ts";
 import type { MmdbOptions } from "../../support/mmdb.ts";
-import { environmentOf, get, KINDS, LOG, post, startService } from "../../support/service.ts";
+import { KINDS } from "../../support/engine-kinds.ts";
+import { environmentOf, get, LOG, post, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 

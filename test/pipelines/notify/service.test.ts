@@ -1,10 +1,10 @@
 import test from "ava";
 
+import { KINDS } from "../../support/engine-kinds.ts";
 import {
   ADMIN,
   AUTHORIZATION,
   environmentOf,
-  KINDS,
   LOG,
   post,
   postOnce,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { rebuild } from "../../../pipelines/replay/rebuild.ts";
 import type { EventId } from "../../../src/events/id.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { AUTHORIZATION, environmentOf, get, LOG, post, startService } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";

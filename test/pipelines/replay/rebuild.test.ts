@@ -4,7 +4,7 @@ import test from "ava";
 import { rebuild } from "../../../pipelines/replay/rebuild.ts";
 import type { RebuildOptions } from "../../../pipelines/replay/rebuild.ts";
 import type { ReplayProgress } from "../../../src/operations/operations.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { until } from "../../support/until.ts";
 import {
   accept,

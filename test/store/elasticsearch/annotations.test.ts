@@ -7,7 +7,7 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import type { Store } from "../../../src/store/store.ts";
 import { deleteAlerts, event, listPlan, newLog, newUser, write } from "../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { until } from "../../support/until.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";

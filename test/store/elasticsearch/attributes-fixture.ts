@@ -14,7 +14,7 @@ import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { SILENT } from "./rebuild-fixture.ts";
 

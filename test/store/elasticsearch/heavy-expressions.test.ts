@@ -8,7 +8,7 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import type { Store } from "../../../src/store/store.ts";
 import { event, listPlan, newLog, write } from "../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { longestHold_ms } from "../../support/turns.ts";
 

@@ -25,7 +25,7 @@ import {
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { writeEvents } from "../../support/write-events.ts";
 import { COUNT as COUNTS, MAX, SUM, hour, usualGroups } from "../../support/groups.ts";

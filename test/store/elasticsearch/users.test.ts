@@ -9,7 +9,7 @@ import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.t
 import type { Store } from "../../../src/store/store.ts";
 import { idAt, MORNING, newLog } from "../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 
 const log = pino({ level: "silent" });

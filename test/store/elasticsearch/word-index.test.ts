@@ -16,7 +16,7 @@ import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contra
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { hour } from "../../support/groups.ts";

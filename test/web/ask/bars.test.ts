@@ -1,6 +1,7 @@
 import test from "ava";
 
-import { get, KEY, KINDS, LOG, serviceOf } from "../../support/service.ts";
+import { KINDS } from "../../support/engine-kinds.ts";
+import { get, KEY, LOG, serviceOf } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 import { readAsk, withClause } from "../../../src/web/ask/compose.ts";

@@ -9,7 +9,7 @@ import type { Store } from "../../../../src/store/store.ts";
 import { event, groupPlan, MORNING, newLog, write } from "../../../contract/store-fixture.ts";
 import { evaluateGroup, groupsAgree } from "../../../reference/groups.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 
 const log = pino({ level: "silent" });

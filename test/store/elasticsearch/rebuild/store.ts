@@ -8,7 +8,7 @@ import type { IndexOptions } from "../../../../src/store/elasticsearch/mapping.t
 import type { RebuildOptions, RebuildProgress, Store } from "../../../../src/store/store.ts";
 import { listPlan } from "../../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
 import { SILENT } from "../rebuild-fixture.ts";

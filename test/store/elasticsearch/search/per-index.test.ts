@@ -14,7 +14,7 @@ import { event, groupPlan, listPlan, newLog, pageOf, write } from "../../../cont
 import { evaluateList } from "../../../reference/evaluate.ts";
 import { groupsAgree } from "../../../reference/groups.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { day } from "../../../support/groups.ts";
 

@@ -10,7 +10,7 @@ import {
   toLuceneRegexp,
 } from "../../../../src/store/elasticsearch/text-index/regexp.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { expressions, textsForExpressions } from "../../../reference/expressions.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 

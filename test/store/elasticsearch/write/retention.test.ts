@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
 import { event, listPlan, newLog, newUser, write } from "../../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
 

@@ -4,7 +4,8 @@ import { pino } from "pino";
 import { pinoLoki } from "pino-loki";
 
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, KINDS, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, serviceOf } from "../support/service.ts";
 
 const COUNT = 1_000;
 

@@ -5,7 +5,7 @@ import type { StoredEvent } from "../../../../src/events/event.ts";
 import { EVERYTHING } from "../../../../src/query/plan.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../../src/store/store.ts";
 import { deleteAlerts, event, listPlan, newLog, newUser } from "../../../contract/store-fixture.ts";
-import { realEngines } from "../../../support/engines.ts";
+import { realEngines } from "../../../support/engine-kinds.ts";
 import { until } from "../../../support/until.ts";
 import { intercept } from "../rebuild-fixture.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";

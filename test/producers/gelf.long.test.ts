@@ -4,7 +4,8 @@ import type { Adapter, Logger, Settings } from "gelf-pro";
 
 import { listeningService, metricOf, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const COUNT = 1_000;

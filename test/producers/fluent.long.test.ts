@@ -3,7 +3,8 @@ import test from "ava";
 
 import { listeningService, metricOf, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { LOG } from "../support/service.ts";
 
 const COUNT = 1_000;
 const START_MS = 1_763_632_800_000;

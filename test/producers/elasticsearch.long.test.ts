@@ -6,7 +6,8 @@ import { pino } from "pino";
 import pinoElasticsearch from "pino-elasticsearch";
 
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, KINDS, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, serviceOf } from "../support/service.ts";
 
 const COUNT = 1_000;
 /** The module's types lack the call signature of its export. */

@@ -3,7 +3,8 @@ import { Kafka, logLevel } from "kafkajs";
 import type { Engine } from "../../infra/engines/engine.ts";
 import { startElasticsearch, startEngines, startKafka } from "../../infra/engines/start.ts";
 import { StartError } from "../../src/errors.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { until } from "../support/until.ts";
 
 const real = realEngines ? test : test.skip;

@@ -9,7 +9,8 @@ import { freePorts } from "../../infra/engines/ports.ts";
 import { Program } from "../chaos/program.ts";
 import { eventsOf, send } from "../ingest/posting.ts";
 import type { Listed } from "../ingest/posting.ts";
-import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

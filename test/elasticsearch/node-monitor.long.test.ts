@@ -8,7 +8,8 @@ import { pino } from "pino";
 
 import { createElasticsearchClient, withoutFailFast, translated } from "../../src/elasticsearch/client.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
-import { elasticsearchUrl, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl } from "../support/engines.ts";
 import { environmentOf, get, LOG, post, startService } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { turnsDuring } from "../support/turns.ts";

@@ -18,7 +18,8 @@ import { Program } from "../chaos/program.ts";
 import { send } from "../chaos/http.ts";
 import { accept, caughtUp, makeLog, post as append, rows, SILENT, start } from "../pipelines/fixture.ts";
 import { ENGINE_KINDS } from "../pipelines/engine-kinds.ts";
-import { AUTHORIZATION, environmentOf, KEY, KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, environmentOf, KEY, LOG } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

@@ -6,7 +6,8 @@ import { createElasticsearchClient, pingElasticsearch, translated } from "../../
 import { StartError } from "../../src/errors.ts";
 import { startLoggia } from "../../src/main.ts";
 import { readSettings } from "../../src/settings.ts";
-import { elasticsearchUrl, kafkaBrokers, realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
+import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { environmentOf } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { type Certificate, createCertificate } from "./certificate.ts";

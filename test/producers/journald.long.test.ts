@@ -3,7 +3,8 @@ import { join } from "node:path";
 import test from "ava";
 
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, KINDS, LOG, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, LOG, serviceOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { entryOf, journalTools, writeJournal } from "./journal-tools.ts";
 

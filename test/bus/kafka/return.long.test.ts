@@ -5,7 +5,7 @@ import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
 import type { Batch } from "../../../src/bus/bus.ts";
 import { startKafka } from "../../../infra/engines/start.ts";
 import { record } from "../../contract/bus.ts";
-import { realEngines } from "../../support/engines.ts";
+import { realEngines } from "../../support/engine-kinds.ts";
 import { until } from "../../support/until.ts";
 
 const real = realEngines ? test : test.skip;

@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 import { freePorts } from "../../infra/engines/ports.ts";
 import { Program } from "../chaos/program.ts";
-import { AUTHORIZATION, environmentOf, KINDS, LOG, postOnce } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { AUTHORIZATION, environmentOf, LOG, postOnce } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

@@ -2,7 +2,8 @@ import test from "ava";
 import splunk from "splunk-logging";
 
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, KINDS, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, serviceOf } from "../support/service.ts";
 
 const COUNT = 1_000;
 

@@ -10,7 +10,8 @@ import type { ExecutionContext } from "ava";
 
 import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
-import { KEY, KINDS, serviceOf } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 
 const COUNT = 1_000;

@@ -6,7 +6,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { openKafkaBus } from "../../src/bus/kafka/kafka.ts";
 import { StartError } from "../../src/errors.ts";
 import { readSettings } from "../../src/settings.ts";
-import { realEngines } from "../support/engines.ts";
+import { realEngines } from "../support/engine-kinds.ts";
 import { environmentOf, get, LOG, post, startService } from "../support/service.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";

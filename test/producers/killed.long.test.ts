@@ -6,7 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { call, framed, openSession } from "../ingest/listeners/grpc-client.ts";
 import { encodeRequest } from "../ingest/protocols/otlp-proto.ts";
-import { KEY, KINDS, LOG } from "../support/service.ts";
+import { KINDS } from "../support/engine-kinds.ts";
+import { KEY, LOG } from "../support/service.ts";
 import { killAmid } from "./killing.ts";
 
 type Producer = { readonly path: string; readonly type: string; readonly body: (numbers: readonly number[]) => string };
