@@ -33,20 +33,14 @@ export function selectFiles(root: string, suite: Suite, names: readonly string[]
     fast: (file) => !isLong(file) && needsOf(file).size === 0,
     long: isLong,
   };
-  const [files = [], others = []] = [true, false].map((wanted) =>
-    named.filter((file) => isOfSuite[suite](file) === wanted),
-  );
+  const files = named.filter(isOfSuite[suite]);
   const needs = new Set(files.flatMap((file) => [...needsOf(file)]));
+  const others = named.filter((file) => !isOfSuite[suite](file));
   const long = others.filter(isLong);
-  const leftOut = [
-    ...(suite === "fast"
-      ? explainNeeds(
-          others.filter((file) => !isLong(file)),
-          needsOf,
-        )
-      : []),
-    ...(suite !== "long" && long.length > 0 ? [`Left to \`make test-long\`: ${long.length} files (*${LONG}).`] : []),
-  ];
+  const standard = others.filter((file) => !isLong(file));
+  const leftOut: string[] = [];
+  if (suite === "fast" && standard.length > 0) leftOut.push(explainNeeds(standard, needsOf));
+  if (suite !== "long" && long.length > 0) leftOut.push(`Left to \`make test-long\`: ${long.length} files (*${LONG}).`);
   return { files, needs, leftOut };
 }
 
@@ -70,12 +64,11 @@ function pathOf(name: string): string {
   return `test/${name.replace(/^(?:\.\/)?(?:test\/)?/, "").replace(/\/$/, "")}`;
 }
 
-function explainNeeds(others: readonly string[], needsOf: (file: string) => ReadonlySet<Need>): readonly string[] {
-  if (others.length === 0) return [];
+function explainNeeds(others: readonly string[], needsOf: (file: string) => ReadonlySet<Need>): string {
   const counts = Map.groupBy(
     others.flatMap((file) => [...needsOf(file)]),
     (need) => need,
   );
   const parts = [...counts].map(([need, files]) => `${need} (${files.length})`);
-  return [`Left to \`make test\`: ${others.length} files that need ${parts.join(", ")}.`];
+  return `Left to \`make test\`: ${others.length} files that need ${parts.join(", ")}.`;
 }
