@@ -13,7 +13,14 @@ import { closeGracefully, DEFAULT_CONNECTION_LIMITS, limitConnections } from "..
 import { readResponse, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
 
-type Served = AsyncDisposable & { readonly server: Server; readonly port: number; taken(): number };
+type Served = AsyncDisposable & {
+  readonly server: Server;
+  readonly port: number;
+  /** Number of requests taken by the fast path. */
+  taken(): number;
+  /** Whether the connection of `swept` was destroyed by the sweep right after its response. */
+  isSweptCut(): boolean | null;
+};
 
 const HEADERS = { "Content-Type": "text/plain" } as const;
 
@@ -32,6 +39,7 @@ async function serve(
   { first_ms = 20_000, keepAlive_ms = 65_000, asStreams = false } = {},
 ): Promise<Served> {
   let taken = 0;
+  let isSweptCut: boolean | null = null;
   const answerOf = (body: Buffer) => ({ ...HEADERS, "Content-Length": String(String(body.length).length) });
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -50,7 +58,7 @@ async function serve(
       server,
       {
         route: ({ method, target }) => (method === "POST" && target === "/" ? target : null),
-        take(_route, body, _socket, answer) {
+        take(_route, body, socket, answer) {
           if (body.toString() === "not mine") return false;
           taken += 1;
           const plain = { status: 201, headers: answerOf(body), payload: String(body.length) };
@@ -59,6 +67,7 @@ async function serve(
             await onceClosing(server);
             answer(plain);
             server.closeIdleConnections();
+            isSweptCut = socket.destroyed;
           };
           if (body.toString() === "slow") setTimeout(() => answer(plain), 50);
           else if (body.toString() === "held") void onceClosing(server).then(() => setTimeout(() => answer(plain), 50));
@@ -79,6 +88,7 @@ async function serve(
     server,
     port: (server.address() as AddressInfo).port,
     taken: () => taken,
+    isSweptCut: () => isSweptCut,
     [Symbol.asyncDispose]: () => closeGracefully(server, 60_000),
   };
 }
@@ -300,11 +310,11 @@ test("closing waits for requests in flight and closes idle connections", async (
 test("closing leaves a client that has just been answered time to read the response", async (t) => {
   const fast = await serve(true);
   const socket = await open(fast.port);
-  let text = "";
-  socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+  const heard = readResponse(socket);
   socket.write(request("swept"));
   await until(() => Promise.resolve(fast.taken() === 1), { what: "the request is in hand" });
-  await fast[Symbol.asyncDispose]();
+  const [{ text }] = await Promise.all([heard, fast[Symbol.asyncDispose]()]);
+  t.false(fast.isSweptCut());
   t.regex(text, /^HTTP\/1\.1 201 [^]*\r\nConnection: close\r\n\r\n5$/);
 });
 
