@@ -5,16 +5,28 @@ type Compare<T> = (a: T, b: T) => number;
 /** Items sorted or merged between two turns: a few milliseconds of work. */
 const RUN_ITEMS = 2_000;
 
-/** How long work may hold the thread between turns. */
-const HOLD_MAX_MS = 10;
+/** Turns of the event loop, each for one piece of work. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
 
-let last: Promise<void> = Promise.resolve();
-
-/** Waits for the next turn of the event loop that no other {@link Yielder} uses. */
-function nextTurn(): Promise<void> {
-  last = last.then(() => turn());
-  return last;
+  /** Waits for the next turn that is not taken. */
+  next(): Promise<void> {
+    this.#last = this.#last.then(() => turn());
+    return this.#last;
+  }
 }
+
+/** A kind of work, whose pieces take turns of their own. */
+type Kind = {
+  readonly turns: Turns;
+  /** How long the work may hold the thread between turns. */
+  readonly hold_ms: number;
+};
+
+/** Queries, which people wait for. */
+export const QUERYING: Kind = { turns: new Turns(), hold_ms: 10 };
+/** Decoding of what producers send, beside which many short requests are answered. */
+export const DECODING: Kind = { turns: new Turns(), hold_ms: 1 };
 
 /**
  * Yields between steps of unpredictable length: a regular expression may take a hundred
@@ -22,20 +34,22 @@ function nextTurn(): Promise<void> {
  */
 export class Yielder {
   readonly #check: () => void;
+  readonly #kind: Kind;
   #began_ms = performance.now();
 
   /** @param check called after each turn; throws if the work is no longer wanted */
-  constructor(check: () => void = () => {}) {
+  constructor(check: () => void = () => {}, kind: Kind = QUERYING) {
     this.#check = check;
+    this.#kind = kind;
   }
 
   /** Whether it is time for a {@link turn}. */
   get isDue(): boolean {
-    return performance.now() - this.#began_ms > HOLD_MAX_MS;
+    return performance.now() - this.#began_ms > this.#kind.hold_ms;
   }
 
   async turn(): Promise<void> {
-    await nextTurn();
+    await this.#kind.turns.next();
     this.#check();
     this.#began_ms = performance.now();
   }

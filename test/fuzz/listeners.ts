@@ -8,13 +8,14 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
 import { eventsOf, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
-import { Scan } from "../../src/ingest/protocols/msgpack-scan.ts";
+import { NOT_YET, Scan } from "../../src/ingest/protocols/msgpack-scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
-import { readDatagram as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
+import { inflatedMessage, readMessage as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";
 import type { ProducerEvent } from "../../src/ingest/protocols/protocol.ts";
 import { SyslogDecoder } from "../../src/ingest/protocols/syslog/decode.ts";
 import { UTC } from "../../src/query/zone.ts";
+import { resultOf } from "../support/steps.ts";
 import { mutate } from "./random.ts";
 import type { Random } from "./random.ts";
 import { Fault } from "./target.ts";
@@ -75,8 +76,11 @@ function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
     for (const piece of pieces) {
       bytes = Buffer.concat([bytes, piece]);
       for (let end = scan.end(bytes); end !== -1; end = scan.end(bytes)) {
-        const message = readMessage(bytes.subarray(start, end));
-        yield* eventsOf(message, message.entries, () => {});
+        if (end === NOT_YET) continue;
+        const message = resultOf(readMessage(bytes.subarray(start, end)));
+        for (const event of eventsOf(message, message.entries, DEFAULT_LIMITS, () => {})) {
+          if (!("fault" in event)) yield event;
+        }
         start = end;
         scan = new Scan(MOST_BYTES, start);
         if (start === bytes.length) break;
@@ -94,7 +98,7 @@ async function readGelf(pieces: readonly Buffer[]): Promise<ProducerEvent[]> {
   for (let at = 0; at < bytes.length; at += 1 + bytes[at]!) {
     const message = chunks.take(bytes.subarray(at + 1, at + 1 + bytes[at]!), "fuzz");
     if (message === null) continue;
-    const read = await readGelfMessage({ bytes: message, isCut: false }, UNCOUNTED);
+    const read = resultOf(readGelfMessage({ bytes: await inflatedMessage(message), isCut: false }, UNCOUNTED));
     if (read !== null) events.push(read.event);
   }
   return events;

@@ -8,7 +8,7 @@ import { firstIdAt } from "../../src/events/id.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { choiceOf } from "../../src/ingest/protocols/choice.ts";
 import { lineOf } from "../../src/ingest/protocols/line.ts";
-import { WHOLE_BYTES } from "../../src/ingest/protocols/long-json.ts";
+import { KEPT_BYTES } from "../../src/ingest/protocols/long-json.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
 import { decompressSnappy } from "../../src/ingest/protocols/snappy.ts";
 import { SEEDS } from "../ingest/seeds.ts";
@@ -54,7 +54,7 @@ function hookOf(random: Random, template: TemplateSource): ReceivingHook {
 /** Lengthens JSON beyond the size that is parsed at once. */
 function lengthened(body: Buffer): Buffer {
   const brace = body.indexOf("{");
-  const pad = Buffer.from(`"pad":"${"x".repeat(WHOLE_BYTES)}",`);
+  const pad = Buffer.from(`"pad":"${"x".repeat(KEPT_BYTES)}",`);
   return Buffer.concat([body.subarray(0, brace + 1), pad, body.subarray(brace + 1)]);
 }
 
@@ -70,7 +70,15 @@ function decodeOne(random: Random): void {
   const query = new URLSearchParams(seed.path.split("?", 2)[1] ?? "");
   const began_ms = performance.now();
   try {
-    const reading = match.endpoint.read({ body, headers, query, choice: choiceOf(query, headers), hook });
+    const reading = match.endpoint.read({
+      body,
+      sent_bytes: body.length,
+      headers,
+      query,
+      choice: choiceOf(query, headers),
+      limits: DEFAULT_LIMITS,
+      hook,
+    });
     let accepted = 0;
     for (const event of reading.items) {
       if ("fault" in event) continue;

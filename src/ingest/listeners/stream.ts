@@ -1,4 +1,8 @@
+import { noteRequest } from "../../scheduling/cooperative.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import type { Steps } from "../protocols/json-scanner.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
+import { runSteps } from "../protocols/steps.ts";
 import { Frames } from "./frames.ts";
 import type { Frame, FrameOptions } from "./frames.ts";
 import type { Sink } from "./sink.ts";
@@ -8,10 +12,7 @@ import type { Stream } from "./tcp.ts";
 export type KeyedEvent = { readonly event: ProducerEvent; readonly secret: string | null };
 
 /** Decodes a frame; null if it is empty. Malformed frames become the text of an event. */
-export type ReadFrame = (frame: Frame) => KeyedEvent | null;
-
-/** Frames decoded before the event loop gets a turn. */
-const STEP_FRAMES = 500;
+export type ReadFrame = (frame: Frame) => Steps<KeyedEvent | null>;
 
 /** Stores each frame of a connection as an event. */
 export class FrameStream implements Stream {
@@ -48,16 +49,16 @@ export class FrameStream implements Stream {
   }
 
   async #put(frames: Iterable<Frame>): Promise<void> {
-    let n = 0;
+    const yielder = new Yielder(noteRequest, DECODING);
     for (const frame of frames) {
-      const read = this.#read(frame);
-      if (read === null) continue;
-      const waits = this.#sink.put(read.event, read.secret);
+      const steps = this.#read(frame);
+      const { done, value } = steps.next();
+      const read = done === true ? value : await runSteps(steps, yielder);
+      const waits = read === null ? undefined : this.#sink.put(read.event, read.secret);
       if (waits !== undefined) await waits;
-      if (++n % STEP_FRAMES === 0) {
-        this.#sink.flush();
-        await new Promise(setImmediate);
-      }
+      if (!yielder.isDue) continue;
+      this.#sink.flush();
+      await yielder.turn();
     }
     this.#sink.flush();
   }

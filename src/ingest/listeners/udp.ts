@@ -7,7 +7,9 @@ import { isIP } from "node:net";
 import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
+import { runSteps } from "../protocols/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { acceptsSender } from "./routes.ts";
 import { Sink } from "./sink.ts";
@@ -35,7 +37,7 @@ export type DatagramReader = {
 const MAX_QUEUED = 20_000;
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 const RECEIVE_BYTES = 8 * 1024 * 1024;
-/** Datagrams read before the event loop gets a turn. */
+/** Datagrams taken from the queue at a time. */
 const STEP_DATAGRAMS = 500;
 const MAX_SENDERS = 10_000;
 
@@ -130,8 +132,10 @@ class UdpListener implements Listening {
       const taken = this.#queue.splice(0, STEP_DATAGRAMS);
       for (const { datagram } of taken) this.#queued_bytes -= datagram.length;
       const sinks = new Set<Sink>();
+      const yielder = new Yielder(noteRequest, DECODING);
       for (const one of taken) {
-        await this.#take(one, sinks).catch((error: unknown) => {
+        if (yielder.isDue) await yielder.turn();
+        await this.#take(one, sinks, yielder).catch((error: unknown) => {
           this.#tally.add("malformed");
           log.error({ err: error }, `a ${title} datagram failed with an unexpected error`);
         });
@@ -142,11 +146,11 @@ class UdpListener implements Listening {
     this.#running = null;
   }
 
-  async #take({ datagram, sender, state }: QueuedDatagram, sinks: Set<Sink>): Promise<void> {
+  async #take({ datagram, sender, state }: QueuedDatagram, sinks: Set<Sink>, yielder: Yielder): Promise<void> {
     const given = state.reader.message(datagram, sender);
     const bytes = given instanceof Promise ? await given : given;
     if (bytes === null) return;
-    const read = state.reader.read({ bytes, isCut: false });
+    const read = await runSteps(state.reader.read({ bytes, isCut: false }), yielder);
     if (read === null) return;
     const sink = this.#sinkOf(state, sender.address);
     sinks.add(sink);

@@ -233,11 +233,14 @@ function takeTime(
 }
 
 const LONGEST_TAG = 100;
+/** A longer text is no list of tags. */
+const LONGEST_TAGS = 16 * 1024;
 
 /** Takes the tags, if they are a list of short texts, or one text. */
 function takeTags(attributes: MutableAttributes): readonly string[] {
   const given = attributes.get("tags");
   if (given === undefined) return NO_TAGS;
+  if (typeof given === "string" && given.length > LONGEST_TAGS) return NO_TAGS;
   const tags = typeof given === "string" ? given.split(/[\s,]+/u) : given;
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string" && tag.length <= LONGEST_TAG)) return [];
   attributes.delete("tags");

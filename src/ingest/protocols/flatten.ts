@@ -9,6 +9,8 @@ const MAX_DEPTH = 16;
 const MAX_NAMES = 1_024;
 /** Longer arrays are kept as JSON. */
 const MAX_VALUES = 256;
+/** Objects below longer names are kept as JSON, as each of their members would repeat the name. */
+const MAX_NAME_UNITS = 2_048;
 
 /**
  * Adds the members of an object to `into`, nested ones under their dotted path. Unlike for
@@ -24,16 +26,19 @@ export function flattenInto(into: MutableAttributes, object: object, prefix = ""
     else if (typeof value === "number") add(into, name, Number.isFinite(value) ? value : String(value));
     else if (value === null || value === undefined) continue;
     else if (Array.isArray(value)) addList(into, name, value);
-    else if (depth < MAX_DEPTH) flattenInto(into, value, `${name}.`, depth + 1);
+    else if (depth < MAX_DEPTH && name.length <= MAX_NAME_UNITS) flattenInto(into, value, `${name}.`, depth + 1);
     else add(into, name, compactJson(value));
   }
 }
 
-/** Adds a value to the values of an attribute. */
+/** Adds a value to the values of an attribute, unless there are more than any event keeps. */
 export function add(into: MutableAttributes, name: string, value: AttributeValue | readonly AttributeValue[]): void {
   const before = into.get(name);
-  if (before === undefined) into.set(name, value);
-  else if (before !== value) into.set(name, [before, value].flat().slice(0, MAX_VALUES));
+  if (before === undefined) {
+    if (into.size <= MAX_NAMES) into.set(name, value);
+  } else if (before !== value && !(Array.isArray(before) && before.length >= MAX_VALUES)) {
+    into.set(name, [before, value].flat().slice(0, MAX_VALUES));
+  }
 }
 
 /** Sets an attribute, unless it exists. */

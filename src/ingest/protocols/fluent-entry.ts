@@ -1,10 +1,13 @@
+import { SharedParts } from "../amplification.ts";
+import type { SharedPart } from "../amplification.ts";
 import type { FieldChoice } from "./choice.ts";
 import { eventOfAttributes } from "./document.ts";
 import { flattenInto, put } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { isObject } from "./json.ts";
 import { EventTime, plainOf } from "./msgpack.ts";
-import type { ProducerEvent, ProducerTime } from "./protocol.ts";
+import { tagIfCut } from "./line.ts";
+import type { ProducerTime, ReadEvent, Received } from "./protocol.ts";
 import { timeOf } from "./times.ts";
 
 /** Seconds of the entries with which Fluent Bit begins and ends a group: -1 and -2. */
@@ -21,41 +24,58 @@ type Members = Readonly<Record<string, unknown>>;
  */
 export class FluentEntries {
   readonly #choice: FieldChoice;
-  readonly #common: ReadonlyMap<string, string>;
-  #group: readonly Members[] = [];
+  readonly #parts: SharedParts;
+  readonly #common: SharedPart;
+  /** Attributes of the current group. */
+  #group: SharedPart;
 
   /** @param common attributes of all entries */
-  constructor(choice: FieldChoice, common: ReadonlyMap<string, string> = new Map()) {
-    this.#choice = choice;
-    this.#common = common;
+  constructor(
+    received: Pick<Received, "choice" | "sent_bytes" | "limits">,
+    common: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#choice = received.choice;
+    this.#parts = new SharedParts(received);
+    this.#common = this.#parts.part(common);
+    this.#group = this.#parts.part(new Map());
   }
 
   /** Returns the event of an entry; "group" if it begins or ends one, null if it is malformed. */
-  eventOf(entry: unknown): ProducerEvent | "group" | null {
+  eventOf(entry: unknown): ReadEvent | "group" | null {
     if (!Array.isArray(entry) || entry.length < 2) return null;
     const [when, record] = entry as unknown[];
     if (!isObject(record)) return null;
     const [time, metadata] = Array.isArray(when) ? (when as unknown[]) : [when];
     const ms = time instanceof EventTime ? time.time.ms : 0;
     if (ms === GROUP_START_MS || ms === GROUP_END_MS) {
-      this.#group = ms === GROUP_START_MS ? membersOfGroup(record, isObject(metadata) ? metadata : {}) : [];
+      const members = ms === GROUP_START_MS ? membersOfGroup(record, isObject(metadata) ? metadata : {}) : [];
+      this.#group = this.#parts.part(flattened(members));
       return "group";
     }
     return this.eventOfRecord(record, isObject(metadata) ? metadata : {}, momentOf(time));
   }
 
   /** Returns the event of a record, of which attributes take precedence over those of its metadata. */
-  eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ProducerEvent {
-    const attributes: MutableAttributes = new Map(this.#common);
+  eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ReadEvent {
+    const [common, group] = [this.#parts.take(this.#common), this.#parts.take(this.#group)];
+    const attributes: MutableAttributes = new Map(common.attributes);
     flattenInto(attributes, plainOf(record) as Members);
-    const hasMetadata = Object.keys(metadata).length > 0;
-    for (const around of hasMetadata ? [...membersOfMetadata(metadata), ...this.#group] : this.#group) {
-      const more: MutableAttributes = new Map();
-      flattenInto(more, around);
-      for (const [name, value] of more) put(attributes, name, value);
-    }
-    return eventOfAttributes(attributes, this.#choice, { time });
+    const own = Object.keys(metadata).length > 0 ? flattened(membersOfMetadata(metadata)) : [];
+    for (const [name, value] of own) put(attributes, name, value);
+    for (const [name, value] of group.attributes) put(attributes, name, value);
+    return tagIfCut(common.isCut || group.isCut, eventOfAttributes(attributes, this.#choice, { time }));
   }
+}
+
+/** Returns the attributes of several objects, of which the earlier take precedence. */
+function flattened(objects: readonly Members[]): MutableAttributes {
+  const attributes: MutableAttributes = new Map();
+  for (const object of objects) {
+    const more: MutableAttributes = new Map();
+    flattenInto(more, object);
+    for (const [name, value] of more) put(attributes, name, value);
+  }
+  return attributes;
 }
 
 /** Returns metadata in order of precedence. Fields of OpenTelemetry have the names that OTLP's have. */

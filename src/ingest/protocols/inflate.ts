@@ -4,7 +4,10 @@ import { gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
 import { LoggiaError } from "../../errors.ts";
 import { quote } from "../../events/quote.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { decompressFramedSnappy, decompressSnappy, isFramedSnappy, sizeOfSnappy } from "./snappy.ts";
+import { runSteps } from "./steps.ts";
 
 const METHODS = {
   gzip: promisify(gunzip),
@@ -32,9 +35,10 @@ export async function decompress(body: Buffer, encoding: string, limit_bytes: nu
   const most_bytes = mostInflated(body.length, limit_bytes);
   try {
     if (encoding === "snappy" || encoding === "x-snappy-framed") {
-      if (isFramedSnappy(body)) return decompressFramedSnappy(body, most_bytes);
+      const yielder = new Yielder(noteRequest, DECODING);
+      if (isFramedSnappy(body)) return await runSteps(decompressFramedSnappy(body, most_bytes), yielder);
       if (sizeOfSnappy(body) > most_bytes) throw tooLarge(most_bytes);
-      return decompressSnappy(body);
+      return await runSteps(decompressSnappy(body), yielder);
     }
     return await METHODS[methodOf(body, encoding)](body, { maxOutputLength: most_bytes });
   } catch (error) {

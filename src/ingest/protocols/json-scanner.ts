@@ -1,9 +1,9 @@
 import { LoggiaError } from "../../errors.ts";
 import { PENDING } from "./protocol.ts";
-import type { DecodeFault } from "./protocol.ts";
+import type { Pending } from "./protocol.ts";
 
 /** Work that yields {@link PENDING} to let other work run, and returns its result. */
-export type Steps<T> = Generator<DecodeFault, T>;
+export type Steps<T> = Generator<Pending, T>;
 
 /** The end of the value is not known yet. */
 const NOT_YET = -1;
@@ -25,6 +25,8 @@ export class JsonScanner {
   #at = 0;
   #depth = 0;
   #isText = false;
+  /** Number of commas and opening brackets since `endOf` was called. */
+  #values = 0;
   /** Position at which the next pause is due. */
   #pause = STEP_BYTES;
 
@@ -32,11 +34,17 @@ export class JsonScanner {
     this.bytes = bytes;
   }
 
+  /** Number of values in the value whose end was found last; a little more is possible. */
+  get values(): number {
+    return this.#values;
+  }
+
   /** Returns the end of the value at `start`. @throws LoggiaError `bad_body` if there is none */
   *endOf(start: number): Steps<number> {
     this.#at = start;
     this.#depth = 0;
     this.#isText = false;
+    this.#values = 0;
     // A list may be read again after its end was found, so the position may have moved back.
     this.#pause = Math.min(this.#pause, start + STEP_BYTES);
     for (;;) {
@@ -114,13 +122,15 @@ export class JsonScanner {
         this.#isText = true;
         return NOT_YET;
       }
-      if (byte === OPEN || byte === OPEN_LIST) this.#depth += 1;
-      else if (byte === CLOSE || byte === CLOSE_LIST) {
+      if (byte === OPEN || byte === OPEN_LIST) {
+        this.#depth += 1;
+        this.#values += 1;
+      } else if (byte === CLOSE || byte === CLOSE_LIST) {
         if (this.#depth === 0) return this.#scalarEnd(at, start);
         if (--this.#depth === 0) return at + 1;
-      } else if (this.#depth === 0 && (byte === COMMA || byte === COLON || isBlank(byte))) {
-        return this.#scalarEnd(at, start);
-      }
+      } else if (this.#depth === 0) {
+        if (byte === COMMA || byte === COLON || isBlank(byte)) return this.#scalarEnd(at, start);
+      } else if (byte === COMMA) this.#values += 1;
     }
     this.#at = stop;
     return NOT_YET;

@@ -1,32 +1,53 @@
 import { LoggiaError } from "../../errors.ts";
 
+/** Size up to which JSON is parsed at once, whatever it holds: some milliseconds' work at most. */
+export const AT_ONCE_BYTES = 16 * 1024;
+/** Number of values up to which longer JSON is parsed at once. */
+export const AT_ONCE_VALUES = 2_500;
+
 /** Matches numbers that may exceed JavaScript's precision. A match within a text does no harm. */
 const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
+/** Matches the texts of valid JSON, and its numbers that begin with 16 digits. */
+const TEXT_OR_LONG_NUMBER = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const INTEGER = /^-?\d+$/;
 
 /**
  * Parses JSON like `JSON.parse`, except that integers beyond JavaScript's safe range become texts.
+ * A reviver would see the digits too, but takes quadratic time for long lists.
  * @throws SyntaxError
  */
 export function parseExactly(text: string): unknown {
-  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
-  try {
-    return JSON.parse(text, exactly);
-  } catch (error) {
-    // The reviver recurses. JSON that is nested too deep for it is parsed without it.
-    if (error instanceof RangeError) return JSON.parse(text);
-    throw error;
+  const value: unknown = JSON.parse(text);
+  if (!LONG_NUMBER.test(text)) return value;
+  return JSON.parse(text.replaceAll(TEXT_OR_LONG_NUMBER, quotedIfInexact));
+}
+
+function quotedIfInexact(token: string): string {
+  const isInexact = !token.startsWith('"') && INTEGER.test(token) && !Number.isSafeInteger(Number(token));
+  return isInexact ? `"${token}"` : token;
+}
+
+/**
+ * Returns whether a text has so many commas and brackets that parsing it as JSON could take long.
+ */
+function mayHaveManyValues(text: string): boolean {
+  if (text.length <= AT_ONCE_BYTES) return false;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === OPEN_LIST || code === OPEN) values += 1;
   }
+  return values > AT_ONCE_VALUES;
 }
 
-function exactly(this: unknown, _key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? "";
-  return INTEGER.test(source) ? source : value;
-}
+const [COMMA, OPEN_LIST, OPEN] = [0x2c, 0x5b, 0x7b];
 
-/** Parses a text that is one JSON value; null if it is not, or if the value is null. */
+/**
+ * Parses a text that is one JSON value; null if it is not, if the value is null, or if it has too
+ * many values to be parsed at once.
+ */
 export function valueIn(text: string): unknown {
+  if (mayHaveManyValues(text)) return null;
   try {
     return parseExactly(text);
   } catch {

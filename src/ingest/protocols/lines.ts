@@ -1,28 +1,67 @@
-import { WHOLE_BYTES } from "./long-json.ts";
+import { AT_ONCE_BYTES } from "./json.ts";
+import type { Steps } from "./json-scanner.ts";
+import { KEPT_BYTES } from "./long-json.ts";
+import { PENDING } from "./protocol.ts";
+import type { Pending } from "./protocol.ts";
 
 export const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+/** Bytes searched between two pauses. */
+const SEARCH_BYTES = 256 * 1024;
+/** Blank lines skipped between two pauses. */
+const BLANK_LINES = 1_024;
 
 /** A line: its text, or the bytes of a line that is too long to be parsed at once. */
 export type TextLine = string | Buffer;
 
-/** Yields the lines of a body, without their endings. */
-export function* linesOf(body: Buffer): Generator<TextLine> {
+/** Yields the lines of a body, without their endings. A blank line is an empty text. */
+export function* linesOf(body: Buffer): Generator<TextLine | Pending> {
   for (let start = 0; start < body.length;) {
-    const feed = body.indexOf(LINE_FEED, start);
+    const feed = yield* indexIn(body, LINE_FEED, start);
     const next = feed === -1 ? body.length : feed;
     const end = next > start && body[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
-    yield end - start > WHOLE_BYTES ? body.subarray(start, end) : body.toString("utf8", start, end);
+    yield yield* lineOfBytes(body.subarray(start, end));
     start = next + 1;
   }
 }
 
-/** Returns the beginning of a line that is too long, as text: more than an event holds. */
-export function beginOf(line: Buffer): string {
-  return line.toString("utf8", 0, WHOLE_BYTES);
+/** Like {@link linesOf}, without the blank lines. */
+export function* filledLinesOf(body: Buffer): Generator<TextLine | Pending> {
+  let blank = 0;
+  for (const line of linesOf(body)) {
+    if (line !== "") yield line;
+    else if (++blank % BLANK_LINES === 0) yield PENDING;
+  }
 }
 
-/** Returns whether a line contains only white space. */
-export function isBlank(line: TextLine): boolean {
-  return typeof line === "string" ? line.trim() === "" : line.every((byte) => byte === 0x20 || byte === 0x09);
+/** Returns a line as text if it is short. */
+export function* lineOfBytes(bytes: Buffer): Steps<TextLine> {
+  if (bytes.length > AT_ONCE_BYTES) return (yield* isBlank(bytes)) ? "" : bytes;
+  const text = bytes.toString("utf8");
+  return text.trim() === "" ? "" : text;
+}
+
+/** Returns the beginning of a long line as text, and whether there is more of it. */
+export function beginOf(line: Buffer): { readonly text: string; readonly isCut: boolean } {
+  return { text: line.toString("utf8", 0, KEPT_BYTES), isCut: line.length > KEPT_BYTES };
+}
+
+/** Like `Buffer.indexOf`, in steps. */
+export function* indexIn(bytes: Buffer, wanted: number | Buffer, start = 0): Steps<number> {
+  const overlap = typeof wanted === "number" ? 0 : wanted.length - 1;
+  for (let from = start; ; from += SEARCH_BYTES) {
+    const part = bytes.subarray(from, from + SEARCH_BYTES + overlap);
+    const found = part.indexOf(wanted);
+    if (found !== -1) return from + found;
+    if (from + part.length >= bytes.length) return -1;
+    yield PENDING;
+  }
+}
+
+function* isBlank(bytes: Buffer): Steps<boolean> {
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] !== 0x20 && bytes[at] !== 0x09) return false;
+    if (at % SEARCH_BYTES === SEARCH_BYTES - 1) yield PENDING;
+  }
+  return true;
 }

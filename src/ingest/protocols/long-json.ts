@@ -1,12 +1,10 @@
-import { parseExactly } from "./json.ts";
+import { AT_ONCE_BYTES, AT_ONCE_VALUES, parseExactly } from "./json.ts";
 import { JsonScanner, malformedJson } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
-import type { DecodeFault } from "./protocol.ts";
+import type { Pending } from "./protocol.ts";
 
-/** Size up to which JSON is parsed at once, which takes some milliseconds at most. */
-export const WHOLE_BYTES = 512 * 1024;
 /** Bytes kept of a longer value: more than an event holds. */
-const KEPT_BYTES = 512 * 1024;
+export const KEPT_BYTES = 512 * 1024;
 const MAX_DEPTH = 32;
 /** Maximum number of members of an object, or elements of a list: more than an event keeps. */
 const MAX_MEMBERS = 1_100;
@@ -14,6 +12,8 @@ const MAX_MEMBERS = 1_100;
 const MAX_SCALAR_BYTES = 4_096;
 /** Longer texts are cut. */
 const MAX_TEXT_BYTES = 128 * 1024;
+/** Share of the room of an object or list that its members may use. */
+const MEMBERS_SHARE = 7 / 8;
 /** A member is left out if less room than this remains. */
 const LEAST_BYTES = 64;
 /** Room beyond the kept bytes for closing brackets and for members that start near the limit. */
@@ -27,14 +27,15 @@ const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
 export type LongValue = { readonly value: unknown; readonly end: number; readonly isCut: boolean };
 
 /**
- * Reads the value that begins at `start`. A value too long to be parsed at once is shortened: texts
- * are cut, and members without room are left out.
+ * Reads the value that begins at `start`. A value too long to be parsed at once, or with too many
+ * values, is shortened: texts are cut, and members without room are left out.
  * @throws LoggiaError `bad_body`
  */
 export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue> {
   const end = yield* scanner.endOf(start);
   const { bytes } = scanner;
-  const isCut = end - start > WHOLE_BYTES;
+  const size_bytes = end - start;
+  const isCut = size_bytes > KEPT_BYTES || (size_bytes > AT_ONCE_BYTES && scanner.values > AT_ONCE_VALUES);
   const kept = isCut ? yield* new Shortener(scanner).shorten(start) : bytes.subarray(start, end);
   try {
     return { value: parseExactly(kept.toString("utf8")), end, isCut };
@@ -55,7 +56,7 @@ export function* readOnly(bytes: Buffer): Steps<LongValue> {
  * Yields the values of a body one at a time: consecutive values, and the elements of lists.
  * @throws LoggiaError `bad_body`
  */
-export function* runOfValues(body: Buffer): Generator<LongValue | DecodeFault> {
+export function* runOfValues(body: Buffer): Generator<LongValue | Pending> {
   const scanner = new JsonScanner(body);
   for (let at = scanner.skipBlank(0); at < body.length;) {
     at = scanner.skipBlank(yield* elementsOrValue(scanner, at));
@@ -63,7 +64,7 @@ export function* runOfValues(body: Buffer): Generator<LongValue | DecodeFault> {
 }
 
 /** Yields the value at `start`, or the elements of the list there. Returns its end. */
-function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | DecodeFault, number> {
+function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | Pending, number> {
   if (scanner.bytes[start] === OPEN_LIST) return scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
   const read = yield* readValue(scanner, start);
   yield read;
@@ -78,7 +79,7 @@ function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongVa
 export function* elementsAt(
   body: Buffer,
   path: readonly string[],
-): Steps<Generator<LongValue | DecodeFault, unknown> | null> {
+): Steps<Generator<LongValue | Pending, unknown> | null> {
   const scanner = new JsonScanner(body);
   let at = scanner.skipBlank(0);
   for (const step of path) {
@@ -102,7 +103,7 @@ function* elementAt(scanner: JsonScanner, start: number, index: string): Steps<n
 }
 
 /** Yields the elements of the list at `start`. Returns the end of the last one. */
-function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | DecodeFault, number> {
+function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | Pending, number> {
   let end = start + 1;
   for (let at = scanner.firstOf(start); at !== -1; at = scanner.nextOf(end)) {
     const read = yield* readValue(scanner, at);
@@ -118,6 +119,7 @@ class Shortener {
   readonly #bytes: Buffer;
   readonly #out = Buffer.allocUnsafe(KEPT_BYTES + SPARE_BYTES);
   #size = 0;
+  #values = 0;
 
   constructor(scanner: JsonScanner) {
     this.#scanner = scanner;
@@ -131,6 +133,7 @@ class Shortener {
 
   /** Copies the value at `start`, up to an output size of `most`. Returns the end of the value. */
   *#value(start: number, most: number, depth: number): Steps<number> {
+    this.#values += 1;
     const first = this.#bytes[start];
     const isGroup = first === OPEN || first === OPEN_LIST;
     if (isGroup && depth < MAX_DEPTH) return yield* this.#group(start, most, depth);
@@ -141,13 +144,13 @@ class Shortener {
     return end;
   }
 
-  /** Copies an object or list. Its members may use half of the room, so that others find some. */
+  /** Copies an object or list. Its members may use most of the room, so that others find some. */
   *#group(start: number, most: number, depth: number): Steps<number> {
     const scanner = this.#scanner;
     const bytes = this.#bytes;
     const [open, close] = bytes[start] === OPEN ? [OPEN, CLOSE] : [OPEN_LIST, CLOSE_LIST];
     this.#out[this.#size++] = open;
-    const own = this.#size + Math.floor((most - this.#size) / 2);
+    const own = this.#size + Math.floor((most - this.#size) * MEMBERS_SHARE);
     let at = scanner.skipBlank(start + 1);
     for (let members = 0; bytes[at] !== close;) {
       const name_start = at;
@@ -160,7 +163,8 @@ class Shortener {
         at = scanner.skipBlank(at + 1);
       }
       const name_bytes = name_end - name_start;
-      if (members < MAX_MEMBERS && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MAX_SCALAR_BYTES) {
+      const isKept = members < MAX_MEMBERS && this.#values < AT_ONCE_VALUES;
+      if (isKept && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MAX_SCALAR_BYTES) {
         if (members > 0) this.#out[this.#size++] = COMMA;
         this.#put(bytes.subarray(name_start, name_end));
         if (open === OPEN) this.#out[this.#size++] = COLON;

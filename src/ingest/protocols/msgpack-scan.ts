@@ -1,9 +1,15 @@
 import { LoggiaError } from "../../errors.ts";
+import type { Steps } from "./json-scanner.ts";
+import { PENDING } from "./protocol.ts";
 
 /** Deeper values are refused, because decoding them would recurse as deep. */
 const MAX_DEPTH = 64;
 /** Maximum number of values in one message. Each takes more memory than it has bytes. */
 const MAX_VALUES = 2_000_000;
+/** Values scanned between two pauses. */
+const PAUSE_VALUES = 8_192;
+/** The scan has paused. */
+export const NOT_YET = -2;
 
 /**
  * Finds the end of a MessagePack value in bytes that may arrive in pieces. It examines each byte at
@@ -16,6 +22,7 @@ export class Scan {
   readonly #missing: number[] = [1];
   readonly #most_bytes: number;
   #values = 0;
+  #pause = PAUSE_VALUES;
 
   /** @param start position of the value */
   constructor(most_bytes: number, start = 0) {
@@ -23,8 +30,14 @@ export class Scan {
     this.#most_bytes = start + most_bytes;
   }
 
+  /** Number of values found so far, with those within lists and maps. */
+  get values(): number {
+    return this.#values;
+  }
+
   /**
-   * Returns the end of the value; -1 if bytes are missing.
+   * Returns the end of the value; -1 if bytes are missing, {@link NOT_YET} if a caller should pause
+   * before it calls again.
    * @param bytes all bytes received so far
    * @throws LoggiaError `bad_body`, `body_too_large`
    */
@@ -37,6 +50,10 @@ export class Scan {
       }
       if (missing.length === 0) return this.#at <= bytes.length ? this.#at : -1;
       if (this.#at >= bytes.length) return -1;
+      if (this.#values >= this.#pause) {
+        this.#pause = this.#values + PAUSE_VALUES;
+        return NOT_YET;
+      }
       const head = headAt(bytes, this.#at);
       if (head === null) return -1;
       this.#at += head.size_bytes;
@@ -47,6 +64,16 @@ export class Scan {
       if (missing.length >= MAX_DEPTH) throw new LoggiaError("bad_body", `A message has more than ${MAX_DEPTH} levels`);
       missing.push(head.values);
     }
+  }
+}
+
+/** Returns the end of the value at a position; -1 if bytes are missing. @throws LoggiaError `bad_body` */
+export function* endOfValue(bytes: Buffer, at: number, most_bytes: number): Steps<{ end: number; values: number }> {
+  const scan = new Scan(most_bytes, at);
+  for (;;) {
+    const end = scan.end(bytes);
+    if (end !== NOT_YET) return { end, values: scan.values };
+    yield PENDING;
   }
 }
 

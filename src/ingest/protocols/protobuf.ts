@@ -1,5 +1,9 @@
 import { LoggiaError } from "../../errors.ts";
 
+/** Fields read between two pauses. */
+const PAUSE_FIELDS = 2_048;
+const TEXT_MAX_BYTES = 512 * 1024;
+
 /** Wire types of protobuf, without the obsolete groups. */
 export const VARINT = 0;
 export const FIXED64 = 1;
@@ -22,6 +26,7 @@ export class ProtobufReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   #at: number;
+  #fields = 0;
   /** Whether the value of the current field has been read; otherwise `next` skips it. */
   #isRead = true;
 
@@ -40,7 +45,13 @@ export class ProtobufReader {
     this.type = tag & 7;
     if (this.field === 0) throw broken("a field has the number 0");
     this.#isRead = false;
+    this.#fields += 1;
     return true;
+  }
+
+  /** Whether so many fields have been read since the last pause that a caller should pause. */
+  get isPauseDue(): boolean {
+    return this.#fields % PAUSE_FIELDS === 0;
   }
 
   /** Returns whether the field has this number and wire type. If not, its value is skipped. */
@@ -48,9 +59,10 @@ export class ProtobufReader {
     return this.field === field && this.type === type;
   }
 
+  /** Returns a text, of a very long one the beginning: more than an event holds. */
   text(): string {
     const { start, end } = this.#range();
-    return this.#bytes.toString("utf8", start, end);
+    return this.#bytes.toString("utf8", start, Math.min(end, start + TEXT_MAX_BYTES));
   }
 
   bytes(): Buffer {

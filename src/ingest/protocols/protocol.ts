@@ -4,6 +4,7 @@ import type { ReceivingHook } from "../../catalog/catalog.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
+import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
 import type { FieldChoice } from "./choice.ts";
 import type { Severity } from "./severity.ts";
@@ -41,6 +42,8 @@ export type PostEndpoint = {
   readonly secret?: string | undefined;
   /** The hook that the path names. A signature may replace the key. */
   readonly hook?: string;
+  /** Whether no request stores anything. Its body may then have 64 KB. */
+  readonly storesNothing?: boolean;
   /** Compression of the body, if `Content-Encoding` does not determine it. */
   readonly encoding?: "snappy unless JSON" | "by content";
   /**
@@ -48,8 +51,7 @@ export type PostEndpoint = {
    * request may be refused after a part of it is stored. Its events therefore need ids.
    */
   readonly pieces?: {
-    /** Returns count and end of at most `most` whole entries. @throws LoggiaError `bad_body` */
-    readonly split: (bytes: Buffer, most: number) => { readonly count: number; readonly end: number };
+    readonly splitter: () => Splitter;
     readonly largest_bytes: number;
   };
   /**
@@ -62,9 +64,24 @@ export type PostEndpoint = {
   failed(failure: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer;
 };
 
+/** Finds whole entries in bytes that arrive in pieces. */
+export type Splitter = {
+  /**
+   * Returns count and end of the whole entries found, at most `most`, in the bytes since the last
+   * end. It continues where it stopped.
+   * @throws LoggiaError `bad_body`
+   */
+  split(bytes: Buffer, most: number): Generator<Pending, { readonly count: number; readonly end: number }>;
+  /** Continues with the bytes after the last end. */
+  restart(): void;
+};
+
 /** A request with its decompressed body. */
 export type Received = {
   readonly body: Buffer;
+  /** Size of the body before decompression, which bounds what its events may have in common. */
+  readonly sent_bytes: number;
+  readonly limits: FieldLimits;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
   readonly choice: FieldChoice;
@@ -89,8 +106,14 @@ export type ReadEvent = ProducerEvent | DecodeFault;
 
 export type DecodeFault = { readonly fault: string };
 
-/** Placeholder for no event. Long decoding yields it between events to let other work run. */
-export const PENDING: DecodeFault = Object.freeze({ fault: "" });
+/** Placeholder for no item. Long decoding yields it to let other work run. */
+export type Pending = DecodeFault & { readonly isPending: true };
+export const PENDING: Pending = Object.freeze({ fault: "", isPending: true });
+
+/** Whether a decoder paused instead of yielding an item. */
+export function isPending(item: unknown): item is Pending {
+  return item === PENDING;
+}
 
 /** Result of a request whose events are durable. */
 export type Outcome = {
@@ -143,6 +166,9 @@ export type ProtocolAnswer = {
 
 /** Size limit of a body, both as sent and after decompression. */
 export const BODY_MAX_BYTES = 64 * 1024 * 1024;
+
+/** Size limit of a body of which nothing is stored. */
+export const SMALL_BODY_MAX_BYTES = 64 * 1024;
 
 /** A version that all Elasticsearch clients in use accept. */
 export const DEFAULT_ELASTICSEARCH_VERSION = "8.19.0";

@@ -26,7 +26,7 @@ import { type Admitted, admitHook } from "./hooks/admit.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
-import { BODY_MAX_BYTES } from "./protocol.ts";
+import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "./protocol.ts";
 import { piecesOf } from "./pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
@@ -109,22 +109,27 @@ async function take(
     const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };
     if (endpoint.pieces !== undefined) {
       const pieces = piecesOf(request, endpoint.pieces, share);
-      return await storePieces(pieces, { endpoint, producer, received: { headers, query, choice } }, options);
+      const received = { headers, query, choice, limits: options.limits };
+      return await storePieces(pieces, { endpoint, producer, received }, options);
     }
-    await orDiscard(request, () => share.reserve(Math.min(announcedSize(request), BODY_MAX_BYTES)));
-    const sent =
-      admitted.sent ?? (await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }));
+    const limit_bytes = endpoint.storesNothing === true ? SMALL_BODY_MAX_BYTES : BODY_MAX_BYTES;
+    await orDiscard(request, () => share.reserve(Math.min(announcedSize(request), limit_bytes)));
+    const sent = admitted.sent ?? (await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS }));
     const encoding = encodingOf(request, sent, endpoint);
     if (encoding !== "") {
-      share.reserve(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
+      share.reserve(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, limit_bytes)));
     }
-    const body = await decompress(sent, encoding, BODY_MAX_BYTES);
+    const body = await decompress(sent, encoding, limit_bytes);
     share.reserve(body.length);
-    const received = { body, headers, query, choice, hook: admitted.hook };
+    const sent_bytes = sent.length;
+    const received = { body, sent_bytes, headers, query, choice, limits: options.limits, hook: admitted.hook };
     const begin = () => endpoint.read(received);
     // An id signed with the body takes precedence over an unsigned header.
     const repeat = admitted.hook?.signature === "standard" ? null : await repeatOf(request, body);
-    const { reading, stored } = await storeEvents({ ...producer, repeat }, body.length, begin, { ...options, clock });
+    const { reading, stored } = await storeEvents({ ...producer, sent_bytes, repeat }, body.length, begin, {
+      ...options,
+      clock,
+    });
     if (stored.cut > 0) options.onEventsCut(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {
@@ -134,8 +139,8 @@ async function take(
 
 type Pieced = {
   readonly endpoint: PostEndpoint;
-  readonly producer: Omit<Producer, "repeat">;
-  readonly received: Omit<Received, "body">;
+  readonly producer: Omit<Producer, "repeat" | "sent_bytes">;
+  readonly received: Omit<Received, "body" | "sent_bytes">;
 };
 
 /** Stores a body piece by piece. If it is refused, the pieces before are stored. */
@@ -147,8 +152,8 @@ async function storePieces(
   let events = 0;
   let answer: ProtocolAnswer | null = null;
   const store = async (body: Buffer): Promise<void> => {
-    const begin = () => endpoint.read({ ...received, body });
-    const given = { ...producer, repeat: null };
+    const begin = () => endpoint.read({ ...received, body, sent_bytes: body.length });
+    const given = { ...producer, sent_bytes: body.length, repeat: null };
     const { reading, stored } = await storeEvents(given, body.length, begin, { ...options, clock });
     if (stored.cut > 0) options.onEventsCut(stored.cut);
     events += stored.accepted;

@@ -1,18 +1,26 @@
 import { LoggiaError } from "../../errors.ts";
+import type { Steps } from "./json-scanner.ts";
+import { PENDING } from "./protocol.ts";
+
+/** Elements decompressed, and bytes copied, between two pauses. */
+const STEP_ELEMENTS = 8_192;
+const STEP_BYTES = 1024 * 1024;
 
 /**
  * Decompresses a snappy block, without framing and checksum:
  * https://github.com/google/snappy/blob/main/format_description.txt
  * @throws LoggiaError `bad_body`
  */
-export function decompressSnappy(input: Buffer): Buffer {
+export function* decompressSnappy(input: Buffer): Steps<Buffer> {
   const { value: size_bytes, at: start } = readSize(input);
   // A copy of three bytes yields at most 64.
   if (size_bytes > input.length * 64) throw broken();
   const output = Buffer.allocUnsafe(size_bytes);
   let at = start;
   let written = 0;
+  let elements = 0;
   while (at < input.length) {
+    if (++elements % STEP_ELEMENTS === 0) yield PENDING;
     const tag = input[at++]!;
     const kind = tag & 3;
     if (kind === 0) {
@@ -25,9 +33,12 @@ export function decompressSnappy(input: Buffer): Buffer {
       }
       length += 1;
       if (at + length > input.length || written + length > size_bytes) throw broken();
-      input.copy(output, written, at, at + length);
-      at += length;
-      written += length;
+      for (const end = at + length; at < end; yield PENDING) {
+        const copied = input.copy(output, written, at, Math.min(end, at + STEP_BYTES));
+        at += copied;
+        written += copied;
+        if (at === end) break;
+      }
       continue;
     }
     const bytes = kind === 3 ? 4 : kind;
@@ -68,28 +79,36 @@ export function isFramedSnappy(input: Buffer): boolean {
  * @throws LoggiaError `bad_body`
  * @throws RangeError if the output exceeds `limit_bytes`
  */
-export function decompressFramedSnappy(input: Buffer, limit_bytes: number): Buffer {
+export function* decompressFramedSnappy(input: Buffer, limit_bytes: number): Steps<Buffer> {
   let size_bytes = 0;
+  let chunks = 0;
   for (const { block, isPlain } of chunksOf(input)) {
+    if (++chunks % STEP_ELEMENTS === 0) yield PENDING;
     size_bytes += isPlain ? block.length : sizeOfSnappy(block);
     if (size_bytes > limit_bytes) throw new RangeError("too large");
   }
   const output = Buffer.allocUnsafe(size_bytes);
   let written = 0;
   for (const { block, isPlain } of chunksOf(input)) {
-    written += (isPlain ? block : decompressSnappy(block)).copy(output, written);
+    written += (isPlain ? block : yield* decompressSnappy(block)).copy(output, written);
+    yield PENDING;
   }
   return output;
 }
 
+/** Yields the chunks that hold data; of a long run of others an empty one, which costs nothing. */
 function* chunksOf(input: Buffer): Generator<{ readonly block: Buffer; readonly isPlain: boolean }> {
+  let skipped = 0;
   for (let at = 0; at < input.length;) {
     if (at + CHUNK_HEAD_BYTES > input.length) throw broken();
     const type = input[at]!;
     const start = at + CHUNK_HEAD_BYTES;
     at = start + input.readUIntLE(start - 3, 3);
     if (at > input.length) throw broken();
-    if (type >= FIRST_SKIPPED) continue;
+    if (type >= FIRST_SKIPPED) {
+      if (++skipped % STEP_ELEMENTS === 0) yield { block: input.subarray(0, 0), isPlain: true };
+      continue;
+    }
     if (type > PLAIN || at - start < SUM_BYTES) throw broken();
     yield { block: input.subarray(start + SUM_BYTES, at), isPlain: type === PLAIN };
   }

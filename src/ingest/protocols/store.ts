@@ -6,13 +6,16 @@ import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { createSerialQueue } from "../../scheduling/serial-queue.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { postTimesBy } from "../posting/created.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Line } from "../posting/lines.ts";
 import type { Append, Idempotency } from "../idempotency.ts";
-import { CUT_TAG, lineOf } from "./line.ts";
-import { PENDING } from "./protocol.ts";
+import { FREE_EVENTS, mostEventsOf, SharedParts } from "../amplification.ts";
+import type { SharedPart } from "../amplification.ts";
+import { CUT_TAG, lineOf, tagIfCut } from "./line.ts";
+import { isPending } from "./protocol.ts";
 import type { Outcome, ReadEvent, Reading } from "./protocol.ts";
 import { nameOfAll, nameOfId } from "./repeats.ts";
 import type { RecentIds } from "./repeats.ts";
@@ -32,6 +35,8 @@ export type Producer = {
   readonly apiKey: string;
   /** Tags of the request, added to each event. */
   readonly tags: readonly string[];
+  /** Size of the request's body as sent. It bounds what its events may add to the log. */
+  readonly sent_bytes: number;
   /** The request's Idempotency-Key, with a hash of the request; null if it has no key. */
   readonly repeat: { readonly key: string; readonly hash: string } | null;
   /** Whether a late append is awaited, as the caller would retry. Default: false */
@@ -46,9 +51,6 @@ const CHUNK_EVENTS = 10_000;
 const CHUNK_BYTES = 12 * 1024 * 1024;
 /** Bodies up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
-/** Events and milliseconds of decoding before the event loop gets a turn. */
-const STEP_EVENTS = 100;
-const STEP_MS = 1;
 /** Time the rest of a request is retried while the queue is full, in milliseconds. */
 const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
@@ -61,7 +63,7 @@ const inTurn = createSerialQueue();
  * decoded twice, first to check that all of it can be read. So a body that is malformed, or refused
  * because the queue is full, leaves no events in the log.
  * @param begin starts to decode the body
- * @throws LoggiaError `bad_body`, `overloaded`, `bus_unavailable`
+ * @throws LoggiaError `bad_body`, `body_too_large`, `overloaded`, `bus_unavailable`
  */
 export async function storeEvents(
   producer: Producer,
@@ -74,7 +76,7 @@ export async function storeEvents(
     const reading = begin();
     const chunks = new Chunks(reading, producer, options);
     const first = await chunks.next();
-    if (!chunks.isDone) await readThrough(begin());
+    if (!chunks.isDone) await readThrough(begin(), producer);
     return { reading, chunks, first };
   });
   const appended: AppendedIds[] = [];
@@ -97,9 +99,21 @@ type AppendedIds = { readonly first: EventId; readonly count: number };
 /** Lines of one append. `names` are the names of the ids that its events have. */
 type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
 
-async function readThrough({ items }: Reading): Promise<void> {
-  const pause = createPauses();
-  for (const item of items) if (item === PENDING ? pause.isLate() : pause.isDue()) await pause.take();
+async function readThrough({ items }: Reading, producer: Producer): Promise<void> {
+  const yielder = new Yielder(noteRequest, DECODING);
+  let read = 0;
+  for (const item of items) {
+    if (!isPending(item)) requireRoom(++read, producer);
+    if (yielder.isDue) await yielder.turn();
+  }
+}
+
+/** @throws LoggiaError `body_too_large` */
+function requireRoom(events: number, { sent_bytes }: Producer): void {
+  const most = mostEventsOf(sent_bytes);
+  if (events <= most) return;
+  const message = `The ${sent_bytes} bytes sent may hold at most ${most} events (${FREE_EVENTS}, and one for each byte)`;
+  throw new LoggiaError("body_too_large", message);
 }
 
 /** Decodes events in chunks of one append each. */
@@ -115,6 +129,9 @@ class Chunks {
   readonly #options: StoreOptions;
   /** Names of the ids of all events of the request so far. */
   readonly #own = new Set<string>();
+  readonly #shared: SharedParts;
+  /** Tags of the request. */
+  readonly #tags: SharedPart;
   #read = 0;
 
   constructor(reading: Reading, producer: Producer, options: StoreOptions) {
@@ -122,27 +139,27 @@ class Chunks {
     this.#events = reading.items[Symbol.iterator]();
     this.#producer = producer;
     this.#options = options;
+    this.#shared = new SharedParts({ sent_bytes: producer.sent_bytes, limits: options.limits });
+    this.#tags = this.#shared.part(new Map(), producer.tags);
   }
 
   async next(): Promise<Chunk> {
     const { limits, clock } = this.#options;
-    const lineOptions = { limits, tags: this.#producer.tags, read_ms: postTimesBy(clock).read_ms };
-    const pause = createPauses();
+    const { read_ms } = postTimesBy(clock);
+    const yielder = new Yielder(noteRequest, DECODING);
     const lines: Line[] = [];
     const names: string[] = [];
     let all_bytes = 0;
     while (lines.length < CHUNK_EVENTS && all_bytes < CHUNK_BYTES) {
-      if (pause.isDue()) await pause.take();
+      if (yielder.isDue) await yielder.turn();
       const { done, value } = this.#events.next();
       if (done === true) {
         this.isDone = true;
         break;
       }
-      if (value === PENDING) {
-        if (pause.isLate()) await pause.take();
-        continue;
-      }
+      if (isPending(value)) continue;
       const n = this.#read++;
+      requireRoom(this.#read, this.#producer);
       if ("fault" in value) {
         this.rejected += 1;
         this.fault ??= value.fault;
@@ -152,8 +169,9 @@ class Chunks {
         this.#reading.onDuplicate?.(n);
         continue;
       }
-      const { line, size_bytes, cut } = lineOf(value, lineOptions);
-      if (cut || value.tags.includes(CUT_TAG)) this.cut += 1;
+      const shared = this.#shared.take(this.#tags);
+      const { line, size_bytes, cut } = lineOf(tagIfCut(shared.isCut, value), { limits, read_ms, tags: shared.tags });
+      if (cut || shared.isCut || value.tags.includes(CUT_TAG)) this.cut += 1;
       lines.push(line);
       all_bytes += size_bytes;
     }
@@ -242,20 +260,4 @@ function* idsOf(appended: readonly AppendedIds[]): Generator<EventId> {
     const nthId = idsFrom(first);
     for (let n = 0; n < count; n++) yield nthId(n);
   }
-}
-
-/** Creates the pauses of long decoding, in which posts are served. */
-function createPauses(): { isDue(): boolean; isLate(): boolean; take(): Promise<void> } {
-  let steps = 0;
-  let began_ms = performance.now();
-  const isLate = (): boolean => performance.now() - began_ms > STEP_MS;
-  return {
-    isDue: () => ++steps % STEP_EVENTS === 0 && isLate(),
-    isLate,
-    async take() {
-      noteRequest();
-      await new Promise(setImmediate);
-      began_ms = performance.now();
-    },
-  };
 }

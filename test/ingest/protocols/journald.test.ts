@@ -2,7 +2,8 @@ import test from "ava";
 
 import { LoggiaError } from "../../../src/errors.ts";
 import { choiceOf } from "../../../src/ingest/protocols/choice.ts";
-import { decodeJournal, wholeEntries } from "../../../src/ingest/protocols/journald/decode.ts";
+import { decodeJournal, EntrySplitter } from "../../../src/ingest/protocols/journald/decode.ts";
+import { resultOf } from "../../support/steps.ts";
 import { entryOf } from "../../producers/journal-tools.ts";
 import { serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";
@@ -71,10 +72,12 @@ test("a malformed journal is refused, and the entries before the fault are store
 
 test("entries are split at the same places, however the bytes arrive", (t) => {
   const body = Buffer.concat(Array.from({ length: 20 }, (_, n) => entry(n, { BINARY: Buffer.from("a\n\nb") })));
-  const whole = wholeEntries(body, 7);
+  const whole = resultOf(new EntrySplitter().split(body, 7));
   t.is(whole.count, 7);
+  const resumed = new EntrySplitter();
   for (let size = 0; size <= body.length; size += 1) {
-    const { count, end } = wholeEntries(body.subarray(0, size), 7);
+    const { count, end } = resultOf(new EntrySplitter().split(body.subarray(0, size), 7));
+    t.deepEqual(resultOf(resumed.split(body.subarray(0, size), 7)), { count, end });
     t.true(count <= 7 && end <= size);
     if (count === 7) t.is(end, whole.end);
     t.is([...decodeJournal(body.subarray(0, end), CHOICE)].length, count);

@@ -12,10 +12,10 @@ import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
 import { storeEvents } from "../../../src/ingest/protocols/store.ts";
 import type { Stored } from "../../../src/ingest/protocols/store.ts";
+import { receivedOf } from "../../support/received.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
 
 const BODY_BYTES = 24 * 1024 * 1024;
-const NO_CHOICE = { text: [], time: [], source: [], tags: [] };
 const TIME = "1795668973536000000";
 
 /** How to build a body of this many events, or of one event with this many fields. */
@@ -131,8 +131,7 @@ async function take(
   const type = path === "/lines" ? "application/x-ndjson" : "application/json";
   const hook =
     template === undefined ? null : ({ name: "made", kind: "json", signature: "none", template, created: 0 } as const);
-  const query = new URLSearchParams();
-  const received = { body, headers: { "content-type": type, ...headers }, query, choice: NO_CHOICE, hook };
+  const received = receivedOf(body, { headers: { "content-type": type, ...headers }, hook });
   const options = {
     coalescer: {
       async submitLines(_log: unknown, all: readonly { fields: string }[]) {
@@ -152,7 +151,7 @@ async function take(
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
   };
-  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], repeat: null };
+  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], sent_bytes: body.length, repeat: null };
   const { stored } = await storeEvents(producer, body.length, () => endpoint.read(received), options);
   return { stored, texts };
 }

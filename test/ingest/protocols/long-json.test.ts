@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { LoggiaError } from "../../../src/errors.ts";
 import { parseExactly } from "../../../src/ingest/protocols/json.ts";
 import { JsonScanner } from "../../../src/ingest/protocols/json-scanner.ts";
-import { readOnly, readValue, WHOLE_BYTES } from "../../../src/ingest/protocols/long-json.ts";
+import { KEPT_BYTES, readOnly, readValue } from "../../../src/ingest/protocols/long-json.ts";
 import type { LongValue } from "../../../src/ingest/protocols/long-json.ts";
 import { PENDING } from "../../../src/ingest/protocols/protocol.ts";
 
@@ -62,7 +62,7 @@ test("malformed JSON is refused, also if truncated anywhere", (t) => {
   for (const text of ["", "{,}", '{"a" 1}', "[1 2]", "[1,]", "]", ",", '{"a":1}x', `[${" ".repeat(70_000)}1,2]x`]) {
     t.throws(() => readWhole(text), { instanceOf: LoggiaError }, text.slice(0, 20));
   }
-  const pad = `"pad":"${"x".repeat(WHOLE_BYTES)}"`;
+  const pad = `"pad":"${"x".repeat(KEPT_BYTES)}"`;
   for (const text of [
     `{${pad},}`,
     `{${pad} 1}`,
@@ -125,7 +125,7 @@ test("long values of every shape are read in bounded steps and memory", (t) => {
 test("a text is cut at the end of a character, wherever that is", (t) => {
   for (const unit of ["x", "é", "€", "😀", "\\n", "\\u00e9"]) {
     for (let shift = 0; shift < 6; shift++) {
-      const inner = "y".repeat(shift) + unit.repeat(Math.ceil((WHOLE_BYTES + 10) / Buffer.byteLength(unit)));
+      const inner = "y".repeat(shift) + unit.repeat(Math.ceil((KEPT_BYTES + 10) / Buffer.byteLength(unit)));
       const { value } = readWhole(`"${inner}"`).value as { value: string };
       const whole = JSON.parse(`"${inner}"`) as string;
       t.true(whole.startsWith(value) && value.isWellFormed(), `${unit} ${shift}`);

@@ -3,7 +3,13 @@ import fc from "fast-check";
 import { compress, uncompress } from "snappyjs";
 
 import { decompress } from "../../../src/ingest/protocols/inflate.ts";
-import { decompressFramedSnappy, decompressSnappy, sizeOfSnappy } from "../../../src/ingest/protocols/snappy.ts";
+import * as snappy from "../../../src/ingest/protocols/snappy.ts";
+import { resultOf } from "../../support/steps.ts";
+
+const { sizeOfSnappy } = snappy;
+const decompressSnappy = (block: Buffer): Buffer => resultOf(snappy.decompressSnappy(block));
+const decompressFramedSnappy = (bytes: Buffer, most: number): Buffer =>
+  resultOf(snappy.decompressFramedSnappy(bytes, most));
 
 /** Texts that repeat at every distance and length, so that copies of all kinds occur. */
 const repeating = fc

@@ -23,18 +23,20 @@ export const DATADOG: Protocol = {
 /** Clients check their key here before they post. */
 const KEY_CHECK: Endpoint = {
   kind: "post",
+  storesNothing: true,
   read: () => ({ items: [], accepted: () => ({ status: 200, type: TYPE, body: `{"valid":true}` }) }),
   failed,
 };
 
 /** @throws LoggiaError `bad_body` */
-function read({ body, headers, query, choice }: Received): Reading {
+function read(received: Received): Reading {
+  const { headers } = received;
   // Firehose repeats a request until its answer has a form of its own, so its records would be doubled.
   if (headers["x-amz-firehose-request-id"] !== undefined) {
     throw new LoggiaError("bad_body", "HTTP endpoints of Firehose are not supported; use its destination Splunk");
   }
   const isText = TEXT.test(headers["content-type"] ?? "");
-  return { items: (isText ? decodeText : decodeLogs)(body, query, choice), accepted };
+  return { items: (isText ? decodeText : decodeLogs)(received), accepted };
 }
 
 function accepted(): ProtocolAnswer {

@@ -1,12 +1,14 @@
 import { LoggiaError } from "../../../errors.ts";
+import { SharedParts } from "../../amplification.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfDocument } from "../document.ts";
 import { isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { isBlank, linesOf } from "../lines.ts";
+import { linesOf } from "../lines.ts";
+import type { TextLine } from "../lines.ts";
 import { readOnly } from "../long-json.ts";
-import { PENDING } from "../protocol.ts";
+import { isPending, PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 
 /** Operations of the bulk API. */
@@ -37,18 +39,23 @@ const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
  * @throws LoggiaError `bad_body` if an action is malformed, or has no document
  */
 export function* decodeBulk(
-  { body, choice }: Pick<Received, "body" | "choice">,
+  received: Received,
   indexOfPath: string,
   onAction: (action: Action) => void,
 ): Generator<ReadEvent> {
-  const lines = linesOf(withoutMark(body));
+  const lines = linesOf(withoutMark(received.body));
+  const shared = new SharedParts(received);
   let number = 0;
   // Without ids, nearly all actions are the same line.
   let lastLine = "";
   let last: Omit<Action, "refusal"> | null = null;
   for (const line of lines) {
+    if (isPending(line)) {
+      yield line;
+      continue;
+    }
     number += 1;
-    if (isBlank(line)) {
+    if (line === "") {
       yield PENDING;
       continue;
     }
@@ -61,12 +68,13 @@ export function* decodeBulk(
       yield NO_EVENT;
       continue;
     }
-    const next = lines.next();
+    const text = yield* nextLine(lines);
     number += 1;
-    if (next.done === true) throw malformed(number, "the document of the preceding action is missing");
-    const { value: text } = next;
-    const isLong = typeof text !== "string";
-    const document = isLong ? yield* readLong(text, operation) : readDocument(text, operation);
+    if (text === null) throw malformed(number, "the document of the preceding action is missing");
+    const { document, isCut } =
+      typeof text === "string"
+        ? { document: readDocument(text, operation), isCut: false }
+        : yield* readLong(text, operation);
     if (!isObject(document)) {
       const reason = typeof document === "string" ? document : "the document is not a JSON object";
       onAction({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
@@ -74,9 +82,19 @@ export function* decodeBulk(
       continue;
     }
     onAction({ operation, index, id, refusal: null });
-    yield tagIfCut(isLong, eventOf(document, last, choice));
+    const isNamed = index !== indexOfPath || shared.allows(index.length);
+    yield tagIfCut(isCut || !isNamed, eventOf(document, last, received.choice, isNamed));
   }
   if (number === 0) throw new LoggiaError("bad_body", "request body is required");
+}
+
+function* nextLine(lines: ReturnType<typeof linesOf>): Steps<TextLine | null> {
+  for (;;) {
+    const { done, value } = lines.next();
+    if (done === true) return null;
+    if (!isPending(value)) return value;
+    yield value;
+  }
 }
 
 /**
@@ -97,8 +115,13 @@ export function* decodeOne(
   yield tagIfCut(isCut, eventOf(value, action, choice));
 }
 
-function eventOf(document: object, { index, id }: Pick<Action, "index" | "id">, choice: FieldChoice): ProducerEvent {
-  const attributes = new Map(index === "" ? [] : [["_index", index]]);
+function eventOf(
+  document: object,
+  { index, id }: Pick<Action, "index" | "id">,
+  choice: FieldChoice,
+  isNamed = true,
+): ProducerEvent {
+  const attributes = new Map(index === "" || !isNamed ? [] : [["_index", index]]);
   if (id !== null) attributes.set("_id", id);
   const event = eventOfDocument(document, choice, { attributes });
   return id === null ? event : { ...event, id: `${index}\n${id}` };
@@ -146,12 +169,13 @@ function readDocument(line: string, operation: Operation): unknown {
 }
 
 /** Like {@link readDocument}, for a line that is too long to be parsed at once. */
-function* readLong(line: Buffer, operation: Operation): Steps<unknown> {
+function* readLong(line: Buffer, operation: Operation): Steps<{ readonly document: unknown; readonly isCut: boolean }> {
   try {
-    return documentOf((yield* readOnly(line)).value, operation);
+    const { value, isCut } = yield* readOnly(line);
+    return { document: documentOf(value, operation), isCut };
   } catch (error) {
-    if (error instanceof LoggiaError) return `the document is not valid JSON: ${error.message}`;
-    throw error;
+    if (!(error instanceof LoggiaError)) throw error;
+    return { document: `the document is not valid JSON: ${error.message}`, isCut: false };
   }
 }
 

@@ -24,6 +24,7 @@ function creation(index: string): PostEndpoint {
   const body = JSON.stringify({ acknowledged: true, shards_acknowledged: true, index });
   return {
     kind: "post",
+    storesNothing: true,
     read(received) {
       const given = received.body.length === 0 ? {} : parseBody(received.body);
       if (!isObject(given) || !Object.keys(given).every((name) => MEMBERS.has(name))) {

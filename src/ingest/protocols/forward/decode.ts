@@ -1,10 +1,16 @@
 import { LoggiaError } from "../../../errors.ts";
+import type { FieldLimits } from "../../../events/limits.ts";
 import { USUAL } from "../choice.ts";
 import { eventOfText } from "../document.ts";
 import { FluentEntries } from "../fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../msgpack.ts";
-import { headAt, Scan } from "../msgpack-scan.ts";
-import type { ProducerEvent } from "../protocol.ts";
+import type { Steps } from "../json-scanner.ts";
+import { tagIfCut } from "../line.ts";
+import { endOfValue, headAt } from "../msgpack-scan.ts";
+import { shortValue } from "../msgpack-shorten.ts";
+import type { ShortValue } from "../msgpack-shorten.ts";
+import { PENDING } from "../protocol.ts";
+import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 
 /** A message with its entries not decoded yet. */
 export type ForwardMessage = {
@@ -22,22 +28,26 @@ export type ForwardMessage = {
 };
 
 const KEPT_BYTES = 64 * 1024;
+/** Size limits of a tag, which each event of a message repeats, and of the options. */
+const LONGEST_TAG = 4 * 1024;
+const LONGEST_OPTION = 64 * 1024;
 
 /**
  * Decodes the envelope of a message in any of the four modes of the protocol.
  * @throws LoggiaError `bad_body`
  */
-export function readMessage(bytes: Buffer): ForwardMessage {
+export function* readMessage(bytes: Buffer): Steps<ForwardMessage> {
   const head = headAt(bytes, 0);
   if (head?.kind !== "list" || head.values < 2 || head.values > 4)
     throw malformed("it is not an array of two to four values");
   const places: number[] = [head.size_bytes];
   for (let i = 0; i < head.values; i++) {
-    const end = new Scan(bytes.length, places[i]).end(bytes);
+    const { end } = yield* endOfValue(bytes, places[i]!, bytes.length);
     if (end === -1) throw malformed("it is incomplete");
     places.push(end);
   }
   const [start = 0, second = 0, third = 0, fourth = 0] = places;
+  if (second - start > LONGEST_TAG) throw malformed(`its tag has more than ${LONGEST_TAG} bytes`);
   const tag = decodeValue(bytes.subarray(start, second));
   if (typeof tag !== "string" && !(tag instanceof Uint8Array)) throw malformed("its tag is not a string");
   const body = headAt(bytes, second)!;
@@ -46,6 +56,7 @@ export function readMessage(bytes: Buffer): ForwardMessage {
   if (body.kind === "map") throw malformed("its entries are a map");
   const optionAt = isSingle ? fourth : third;
   const hasOption = head.values > (isSingle ? 3 : 2);
+  if (hasOption && bytes.length - optionAt > LONGEST_OPTION) throw malformed("its options are too long");
   const option = hasOption ? decodeValue(bytes.subarray(optionAt)) : null;
   const {
     chunk,
@@ -72,21 +83,33 @@ const PAIR = Buffer.from([0x92]);
  * @param entries decompressed entries
  * @param onFault called for each malformed entry
  */
-export function* eventsOf(message: ForwardMessage, entries: Buffer, onFault: () => void): Generator<ProducerEvent> {
+export function* eventsOf(
+  message: ForwardMessage,
+  entries: Buffer,
+  limits: FieldLimits,
+  onFault: () => void,
+): Generator<ReadEvent> {
   const { tag } = message;
   const attributes = new Map([["tag", tag]]);
-  const decoder = new FluentEntries(USUAL, attributes);
+  const decoder = new FluentEntries({ choice: USUAL, sent_bytes: message.entries.length, limits }, attributes);
   let n = 0;
   for (let at = 0; at < entries.length; n++) {
-    const end = endOf(entries, at);
+    const { end, values } = yield* endOf(entries, at);
     const bytes = entries.subarray(at, end);
     at = end;
-    const read = readEntry(bytes, decoder);
-    if (read === "group") continue;
+    const short = yield* shortEntry(bytes, values);
+    const read = short === null ? null : readEntry(short.bytes, decoder);
+    if (read === "group") {
+      yield PENDING;
+      continue;
+    }
     if (read === null) onFault();
     const event = read ?? eventOfBytes(bytes, attributes, tag);
-    const named = event.source === "" ? { ...event, source: tag } : event;
-    yield { ...named, id: idOf(message, String(n)) };
+    if ("fault" in event) yield event;
+    else {
+      const named = event.source === "" ? { ...event, source: tag } : event;
+      yield tagIfCut(short?.isCut === true, { ...named, id: idOf(message, String(n)) });
+    }
   }
 }
 
@@ -95,6 +118,16 @@ function idOf({ tag, chunk, earlier }: ForwardMessage, entry: string): string | 
   if (chunk === null) return undefined;
   const id = entry === "" ? `${tag}\n${chunk}` : `${tag}\n${chunk}\n${entry}`;
   return earlier === 0 ? id : `${id}\n${earlier} earlier`;
+}
+
+/** Returns an entry that is short enough to be decoded; null if it is malformed. */
+function* shortEntry(bytes: Buffer, values: number): Steps<ShortValue | null> {
+  try {
+    return yield* shortValue(bytes, values);
+  } catch (error) {
+    if (error instanceof LoggiaError) return null;
+    throw error;
+  }
 }
 
 function readEntry(bytes: Buffer, decoder: FluentEntries): ReturnType<FluentEntries["eventOf"]> {
@@ -115,12 +148,13 @@ export function malformedEvent(message: ForwardMessage): ProducerEvent {
 }
 
 /** Returns the end of an entry. A malformed entry extends to the end of all entries. */
-function endOf(entries: Buffer, at: number): number {
+function* endOf(entries: Buffer, at: number): Steps<{ end: number; values: number }> {
   try {
-    const end = new Scan(entries.length, at).end(entries);
-    return end === -1 ? entries.length : end;
-  } catch {
-    return entries.length;
+    const found = yield* endOfValue(entries, at, entries.length);
+    return found.end === -1 ? { ...found, end: entries.length } : found;
+  } catch (error) {
+    if (error instanceof LoggiaError) return { end: entries.length, values: 0 };
+    throw error;
   }
 }
 

@@ -2,6 +2,9 @@ import { encode } from "@msgpack/msgpack";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../../errors.ts";
+import { mostEventsOf } from "../../amplification.ts";
+import { noteRequest } from "../../../scheduling/cooperative.ts";
+import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
@@ -12,8 +15,10 @@ import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
 import { decompress } from "../inflate.ts";
 import { Scan } from "../msgpack-scan.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
-import type { ProducerEvent, Reading } from "../protocol.ts";
+import type { ReadEvent, Reading } from "../protocol.ts";
 import type { MemoryShare } from "../body-memory.ts";
+import { NOT_YET } from "../msgpack-scan.ts";
+import { runSteps } from "../steps.ts";
 import { storeEvents } from "../store.ts";
 import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
@@ -27,8 +32,6 @@ const CHUNKS = 1_000;
 const LONGEST_CHUNK = 128;
 /** Messages of one connection that are stored at the same time. */
 const AT_ONCE = 64;
-/** Entries stored before the event loop gets a turn. */
-const STEP_EVENTS = 200;
 const PAUSE_MS = 50;
 /** Time a message waits for memory before its connection is closed, in milliseconds. */
 const ROOM_MS = 20_000;
@@ -92,12 +95,15 @@ class ForwardStream implements Stream {
     const all = await this.#hold(bytes);
     let start = 0;
     const storing: Promise<void>[] = [];
+    const yielder = new Yielder(noteRequest, DECODING);
     try {
       for (let end = this.#scan.end(all); end !== -1; end = this.#scan.end(all)) {
+        if (yielder.isDue) await yielder.turn();
+        if (end === NOT_YET) continue;
         this.frames += 1;
         const message = all.subarray(start, end);
         if (this.#handshake !== null) this.#greet(message);
-        else if (message[0] !== NIL) await this.#storeLogs(readMessage(message), storing);
+        else if (message[0] !== NIL) await this.#storeLogs(await runSteps(readMessage(message), yielder), storing);
         start = end;
         this.#scan = this.#nextScan(start);
         if (start === all.length) break;
@@ -223,13 +229,18 @@ class ForwardStream implements Stream {
     const entries = await this.#decompressed(message, storing);
     const { tally } = this.#connection;
     if (message.chunk === null) {
-      let n = 0;
-      for (const event of readEntries(message, entries, () => tally.add("malformed"))) {
-        void this.#sink.put(event, null);
-        if (++n % STEP_EVENTS > 0) continue;
+      let read = 0;
+      const most = mostEventsOf(message.entries.length);
+      const yielder = new Yielder(noteRequest, DECODING);
+      for (const event of this.#readEntries(message, entries, () => tally.add("malformed"))) {
+        if (!("fault" in event)) {
+          if (++read > most) throw new LoggiaError("body_too_large", `A message has more than ${most} events`);
+          void this.#sink.put(event, null);
+        }
+        if (!yielder.isDue) continue;
         this.#sink.flush();
         await this.#sink.untilRoom();
-        await new Promise(setImmediate);
+        await yielder.turn();
       }
       return;
     }
@@ -255,11 +266,18 @@ class ForwardStream implements Stream {
   /** Retries until a message is stored, then acknowledges it. */
   async #storeAndAcknowledge(message: ForwardMessage, entries: Buffer | null, chunk: string): Promise<void> {
     const { route, socket, tally } = this.#connection;
-    const producer = { log: route.log!, apiKey: "forward", tags: route.tags, repeat: null, awaitsOutcome: true };
+    const producer = {
+      log: route.log!,
+      apiKey: "forward",
+      tags: route.tags,
+      repeat: null,
+      awaitsOutcome: true,
+      sent_bytes: message.entries.length,
+    };
     let faults = 0;
     const begin = (): Reading => {
       faults = 0;
-      return { items: readEntries(message, entries, () => (faults += 1)), accepted: () => NO_ANSWER };
+      return { items: this.#readEntries(message, entries, () => (faults += 1)), accepted: () => NO_ANSWER };
     };
     const done = await appendWithRetry(() => storeEvents(producer, entries?.length ?? 0, begin, this.#context), {
       context: this.#context,
@@ -275,12 +293,12 @@ class ForwardStream implements Stream {
     if (faults > 0) tally.add("malformed", faults);
     this.#acknowledge(chunk);
   }
-}
 
-function* readEntries(message: ForwardMessage, entries: Buffer | null, onFault: () => void): Generator<ProducerEvent> {
-  if (entries !== null) return yield* eventsOf(message, entries, onFault);
-  onFault();
-  yield malformedEvent(message);
+  *#readEntries(message: ForwardMessage, entries: Buffer | null, onFault: () => void): Generator<ReadEvent> {
+    if (entries !== null) return yield* eventsOf(message, entries, this.#context.limits, onFault);
+    onFault();
+    yield malformedEvent(message);
+  }
 }
 
 const NO_ANSWER = Object.freeze({ status: 200, type: null, body: "" });

@@ -3,12 +3,12 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, parseExactly, withoutMark } from "../json.ts";
+import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../json.ts";
 import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { isBlank, linesOf } from "../lines.ts";
-import { readOnly, WHOLE_BYTES } from "../long-json.ts";
-import { PENDING } from "../protocol.ts";
+import { filledLinesOf } from "../lines.ts";
+import { readOnly } from "../long-json.ts";
+import { isPending, PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
@@ -19,7 +19,7 @@ import { timeOf } from "../times.ts";
  */
 export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const bytes = withoutMark(body);
-  if (bytes.length > WHOLE_BYTES) {
+  if (bytes.length > AT_ONCE_BYTES) {
     const only = yield* onlyMessage(bytes);
     if (only !== null) return yield tagIfCut(only.isCut, eventOfMessage(only.message, choice));
   } else {
@@ -27,9 +27,9 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;
-  for (const line of linesOf(bytes)) {
-    if (isBlank(line)) {
-      yield PENDING;
+  for (const line of filledLinesOf(bytes)) {
+    if (isPending(line)) {
+      yield line;
       continue;
     }
     const read =
@@ -47,7 +47,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
 /** Decodes bytes that are exactly one message; null if they are none or several. */
 function* onlyMessage(given: Buffer): Steps<{ message: Message; isCut: boolean } | null> {
   let end = given.length;
-  while (end > 0 && isEnd(given[end - 1]!)) end -= 1;
+  while (end > 0 && isEnd(given[end - 1]!)) if (--end % TRIMMED_BYTES === 0) yield PENDING;
   const bytes = given.subarray(0, end);
   try {
     const { value, isCut } = yield* readOnly(bytes);
@@ -57,6 +57,9 @@ function* onlyMessage(given: Buffer): Steps<{ message: Message; isCut: boolean }
     throw error;
   }
 }
+
+/** Bytes trimmed between two pauses. */
+const TRIMMED_BYTES = 256 * 1024;
 
 type Message = Readonly<Record<string, unknown>>;
 

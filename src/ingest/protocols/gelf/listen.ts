@@ -15,8 +15,10 @@ import type { DatagramReader } from "../../listeners/udp.ts";
 import { USUAL } from "../choice.ts";
 import { eventOfText } from "../document.ts";
 import { decompress, encodingOfContent } from "../inflate.ts";
+import type { Steps } from "../json-scanner.ts";
 import { CUT_TAG } from "../line.ts";
-import { PENDING } from "../protocol.ts";
+import { isPending } from "../protocol.ts";
+import type { ProducerEvent } from "../protocol.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
 
@@ -49,18 +51,17 @@ function datagrams(tally: ListenerTally): DatagramReader {
   return {
     message(datagram: Buffer, { address, port }: RemoteInfo) {
       const message = chunks.take(datagram, `${address} ${port}`);
-      const encoding = message === null ? "" : encodingOfContent(message);
-      return message === null || encoding === "" ? message : inflated(message, encoding);
+      return message === null ? null : inflatedMessage(message);
     },
     read: (frame) => readMessage(frame, tally),
     close: () => clearInterval(timer),
   };
 }
 
-/** Decodes a message as sent by UDP, compressed or not. */
-export async function readDatagram({ bytes, isCut }: Frame, tally: ListenerTally): Promise<KeyedEvent | null> {
-  const encoding = encodingOfContent(bytes);
-  return readMessage({ bytes: encoding === "" ? bytes : await inflated(bytes, encoding), isCut }, tally);
+/** Decompresses a message that is compressed. */
+export function inflatedMessage(message: Buffer): Promise<Buffer> | Buffer {
+  const encoding = encodingOfContent(message);
+  return encoding === "" ? message : inflated(message, encoding);
 }
 
 /** Decompresses a message. If that fails, it is returned unchanged. */
@@ -74,19 +75,28 @@ async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
 }
 
 /** Decodes a message. A malformed one becomes the text of an event. */
-function readMessage({ bytes, isCut }: Frame, tally: ListenerTally): KeyedEvent | null {
+export function* readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Steps<KeyedEvent | null> {
   if (bytes.length === 0) return null;
-  if (!isCut) {
-    try {
-      const [message, ...more] = [...decodeGelf(bytes, USUAL)].filter((read) => read !== PENDING);
-      if (message !== undefined && more.length === 0 && !("fault" in message)) return { event: message, secret: null };
-    } catch (error) {
-      if (!(error instanceof LoggiaError)) throw error;
-    }
-  }
+  const event = isCut ? null : yield* onlyEventOf(bytes);
+  if (event !== null) return { event, secret: null };
   const text = bytes.toString("utf8", 0, KEPT_BYTES).trim();
   if (text === "") return null;
   tally.add("malformed");
   const tags = isCut || bytes.length > KEPT_BYTES ? [CUT_TAG] : [];
   return { event: eventOfText(text, { tags }), secret: null };
+}
+
+/** Returns the event of bytes that are exactly one message; null for others. */
+function* onlyEventOf(bytes: Buffer): Steps<ProducerEvent | null> {
+  let only: ProducerEvent | null = null;
+  try {
+    for (const read of decodeGelf(bytes, USUAL)) {
+      if (isPending(read)) yield read;
+      else if ("fault" in read || only !== null) return null;
+      else only = read;
+    }
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) throw error;
+  }
+  return only;
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { LoggiaError } from "../../../errors.ts";
+import { SharedParts } from "../../amplification.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject } from "../json.ts";
@@ -26,15 +27,21 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
   const alerts = yield* itemsOf(group, ["alerts"]);
   if (alerts === null) throw new LoggiaError("bad_body", "The body has no array of alerts");
   const common = commonOf(group.value);
+  const parts = new SharedParts(received);
+  const size_bytes = Object.values(common.fields).join("").length;
   for (const alert of alerts) {
     if ("fault" in alert) yield alert;
-    else if (isObject(alert.value)) yield tagIfCut(alert.isCut, eventOf(alert.value, common));
-    else yield { fault: "an alert is not an object" };
+    else if (isObject(alert.value)) {
+      const ofGroup = parts.allows(size_bytes) ? common : NOTHING_COMMON;
+      yield tagIfCut(alert.isCut, eventOf(alert.value, ofGroup));
+    } else yield { fault: "an alert is not an object" };
   }
 }
 
 /** Shortened members of the group for all its alerts, and whether something was cut. */
 type Common = { readonly fields: Fields; readonly isCut: boolean };
+
+const NOTHING_COMMON: Common = { fields: {}, isCut: true };
 
 function commonOf(group: Fields): Common {
   const common = [...OF_GROUP, "status"].flatMap((name): [string, string | number][] => {

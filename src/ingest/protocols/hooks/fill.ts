@@ -1,4 +1,6 @@
 import type { AttributeValue } from "../../../events/attributes.ts";
+import { SharedParts } from "../../amplification.ts";
+import type { SharedPart } from "../../amplification.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
@@ -26,17 +28,19 @@ export function* fillTemplate(source: TemplateSource, received: Received): Gener
   const { value: body, isCut } = payload;
   const filler = new Filler(template, body, received.headers);
   const items = template.each === null ? null : yield* itemsOf(payload, template.each.steps);
-  let around: Around | null = null;
+  const parts = new SharedParts(received);
+  let around: SharedPart | null = null;
   for (const item of items ?? []) {
-    if ("fault" in item) yield item;
-    else yield tagIfCut(item.isCut, filler.event(item.value, (around ??= aroundOf(body, template.each!.steps))));
+    if ("fault" in item) {
+      yield item;
+      continue;
+    }
+    around ??= aroundOf(body, template.each!.steps, parts);
+    yield tagIfCut(item.isCut, filler.event(item.value, parts.take(around)));
   }
   // A body without the list becomes one event, so that it is not lost.
-  if (around === null) yield tagIfCut(isCut, filler.event(body, { attributes: new Map(), isCut: false }));
+  if (around === null) yield tagIfCut(isCut, filler.event(body, parts.part(new Map())));
 }
-
-/** Attributes of the body around a list, for each of its items. */
-type Around = { readonly attributes: MutableAttributes; readonly isCut: boolean };
 
 class Filler {
   readonly #template: Template;
@@ -52,7 +56,8 @@ class Filler {
     this.#headers = headers;
   }
 
-  event(item: unknown, around: Around): ProducerEvent {
+  /** @param around attributes of the body around a list */
+  event(item: unknown, around: SharedPart): ProducerEvent {
     this.#isCut = around.isCut;
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
@@ -143,7 +148,7 @@ function attributesOf(item: unknown): MutableAttributes {
 }
 
 /** Returns the attributes of a body outside the list, shortened, as each item gets a copy. */
-function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
+function aroundOf(body: unknown, [first = ""]: readonly string[], parts: SharedParts): SharedPart {
   const all: MutableAttributes = new Map();
   if (typeof body === "object" && body !== null && !Array.isArray(body)) {
     flattenInto(all, Object.fromEntries(Object.entries(body).filter(([name]) => name !== first)));
@@ -157,7 +162,8 @@ function aroundOf(body: unknown, [first = ""]: readonly string[]): Around {
     if (isLong) isCut = true;
     attributes.set(name, isLong ? one.slice(0, MAX_COMMON_LENGTH) : one);
   }
-  return { attributes, isCut: isCut || attributes.size < all.size };
+  const part = parts.part(attributes);
+  return { ...part, isCut: part.isCut || isCut || attributes.size < all.size };
 }
 
 function removeUsed(attributes: MutableAttributes, pattern: Pattern | undefined): void {

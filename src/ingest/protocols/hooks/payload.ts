@@ -1,13 +1,14 @@
 import { LoggiaError } from "../../../errors.ts";
 import { parseForm } from "../../../http/form.ts";
 import { compactJson } from "../flatten.ts";
-import { isObject, parseBody, withoutMark } from "../json.ts";
+import { AT_ONCE_BYTES, isObject, parseBody, withoutMark } from "../json.ts";
 import { STEP_BYTES } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
-import { elementsAt, readOnly, WHOLE_BYTES } from "../long-json.ts";
+import { elementsAt, KEPT_BYTES, readOnly } from "../long-json.ts";
 import type { LongValue } from "../long-json.ts";
+import { indexIn } from "../lines.ts";
 import { PENDING } from "../protocol.ts";
-import type { Received, DecodeFault } from "../protocol.ts";
+import type { Pending, Received } from "../protocol.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,13 +22,14 @@ export type Payload<T = unknown> = {
   readonly long: Buffer | null;
 };
 
-export type Item = Pick<LongValue, "value" | "isCut"> | DecodeFault;
+export type Item = Pick<LongValue, "value" | "isCut"> | Pending;
 
 /** Length limit of a value around a list. It is copied into the event of each item. */
 export const MAX_COMMON_LENGTH = 1_024;
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 const TEXT = /^text\/plain\b/i;
 const PAYLOAD = "payload=";
+const NEXT_PAYLOAD = Buffer.from(`&${PAYLOAD}`);
 const [BLANK, AMPERSAND, PERCENT, PLUS] = [0x20, 0x26, 0x25, 0x2b];
 const HEX = /^[0-9a-f]{2}$/i;
 /** Bytes read of a long form without JSON: more than an event holds. */
@@ -45,10 +47,10 @@ export function* payloadOf({ body, headers }: Pick<Received, "body" | "headers">
 }
 
 function* payloadOfJson(given: Buffer): Steps<Payload> {
-  if (given.length <= WHOLE_BYTES) return whole(parseBody(given));
+  if (given.length <= AT_ONCE_BYTES) return whole(parseBody(given));
   const body = withoutMark(given);
   const { value, isCut } = yield* readOnly(body);
-  return { value, isCut, long: body };
+  return { value, isCut, long: isCut ? body : null };
 }
 
 /** Decodes JSON sent as text. A scalar, such as a number, is text. */
@@ -59,14 +61,14 @@ function* payloadOfText(body: Buffer): Steps<Payload> {
   } catch (error) {
     if (!(error instanceof LoggiaError)) throw error;
   }
-  const text = body.toString("utf8", 0, WHOLE_BYTES);
-  if (text.trim() !== "") return { ...whole(text), isCut: body.length > WHOLE_BYTES };
+  const text = body.toString("utf8", 0, KEPT_BYTES);
+  if (text.trim() !== "") return { ...whole(text), isCut: body.length > KEPT_BYTES };
   throw new LoggiaError("bad_body", "The body is empty");
 }
 
 function* payloadOfForm(body: Buffer): Steps<Payload> {
-  const isCut = body.length > WHOLE_BYTES;
-  const long = isCut ? longPayload(body) : null;
+  const isCut = body.length > KEPT_FORM_BYTES;
+  const long = isCut ? yield* longPayload(body) : null;
   if (long !== null) return yield* payloadOfJson(yield* decodeField(long));
   const form = parseForm(isCut ? body.subarray(0, KEPT_FORM_BYTES) : body);
   const payload = form.get("payload");
@@ -78,12 +80,12 @@ function* payloadOfForm(body: Buffer): Steps<Payload> {
 }
 
 /** Returns the encoded field `payload` of a long form; null if it has none. */
-function longPayload(body: Buffer): Buffer | null {
+function* longPayload(body: Buffer): Steps<Buffer | null> {
   const isFirst = body.toString("latin1", 0, PAYLOAD.length) === PAYLOAD;
-  const before = isFirst ? -1 : body.indexOf(`&${PAYLOAD}`);
+  const before = isFirst ? -1 : yield* indexIn(body, NEXT_PAYLOAD);
   if (before === -1 && !isFirst) return null;
   const start = before + 1 + PAYLOAD.length;
-  const end = body.indexOf(AMPERSAND, start);
+  const end = yield* indexIn(body, AMPERSAND, start);
   return body.subarray(start, end === -1 ? body.length : end);
 }
 

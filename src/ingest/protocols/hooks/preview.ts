@@ -21,7 +21,9 @@ export function previewHook(
 ): HookPreview {
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
   const choice = choiceOf(NO_PARAMETERS, headers);
-  const received = { body: Buffer.from(body), headers, query: NO_PARAMETERS, choice };
+  const bytes = Buffer.from(body);
+  const { limits } = options;
+  const received = { body: bytes, sent_bytes: bytes.length, headers, query: NO_PARAMETERS, choice, limits };
   const events: PreviewedEvent[] = [];
   let fault: string | null = null;
   for (const event of decodeHook(hook, received)) {

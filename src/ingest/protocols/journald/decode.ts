@@ -3,7 +3,11 @@ import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { add } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import type { ProducerEvent } from "../protocol.ts";
+import type { Steps } from "../json-scanner.ts";
+import { tagIfCut } from "../line.ts";
+import { KEPT_BYTES } from "../long-json.ts";
+import { PENDING } from "../protocol.ts";
+import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
 import { timeOf } from "../times.ts";
 
@@ -14,6 +18,9 @@ const NAME_MAX_BYTES = 256;
 /** Size limits of a field and an entry, in bytes. journald's own limit of 768 MB is far larger. */
 const FIELD_MAX_BYTES = 16 * 1024 * 1024;
 export const ENTRY_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Fields read between two pauses. */
+const PAUSE_FIELDS = 2_048;
 
 /** Address fields, which locate and identify an entry. They do not become attributes. */
 const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
@@ -34,40 +41,59 @@ type Field = { readonly name: string; readonly from: number; readonly to: number
  * https://systemd.io/JOURNAL_EXPORT_FORMATS/
  * @throws LoggiaError `bad_body` if the format is invalid, or the body ends within an entry
  */
-export function* decodeJournal(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
-  let fields: Field[] = [];
+export function* decodeJournal(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+  let entry = new Entry(body, choice);
+  let read = 0;
   for (let at = 0; at < body.length;) {
     const field = fieldAt(body, at);
     if (field === null) throw bad("it ends within a field");
     at = field === "end" ? at + 1 : field.next;
-    if (field !== "end") fields.push(field);
-    if ((field === "end" || at === body.length) && fields.length > 0) {
-      yield eventOf(body, fields, choice);
-      fields = [];
+    if (field !== "end") entry.add(field);
+    if (++read % PAUSE_FIELDS === 0) yield PENDING;
+    if ((field === "end" || at === body.length) && !entry.isEmpty) {
+      yield entry.event();
+      entry = new Entry(body, choice);
     }
   }
 }
 
 /**
- * Returns count and end of the whole entries at the beginning, at most `most`. Bodies are split at
- * these positions, which are the same when a body is sent again.
+ * Finds the whole entries at the beginning of bytes that arrive in pieces. Bodies are split at
+ * these positions, which are the same when a body is sent again. It examines each field once.
  */
-export function wholeEntries(bytes: Buffer, most: number): { readonly count: number; readonly end: number } {
-  let count = 0;
-  let end = 0;
-  let hasFields = false;
-  for (let at = 0; at < bytes.length && count < most;) {
-    const field = fieldAt(bytes, at);
-    if (field === null) break;
-    at = field === "end" ? at + 1 : field.next;
-    if (field !== "end") hasFields = true;
-    else {
-      if (hasFields) count += 1;
-      hasFields = false;
-      end = at;
+export class EntrySplitter {
+  #at = 0;
+  #end = 0;
+  #count = 0;
+  #hasFields = false;
+
+  /**
+   * Returns count and end of the whole entries found, at most `most`. Count starts anew after
+   * `most`, or after {@link restart}.
+   * @param bytes all bytes since the last end
+   */
+  *split(bytes: Buffer, most: number): Steps<{ readonly count: number; readonly end: number }> {
+    for (let read = 1; this.#at < bytes.length && this.#count < most; read++) {
+      if (read % PAUSE_FIELDS === 0) yield PENDING;
+      const field = fieldAt(bytes, this.#at);
+      if (field === null) break;
+      this.#at = field === "end" ? this.#at + 1 : field.next;
+      if (field !== "end") this.#hasFields = true;
+      else {
+        if (this.#hasFields) this.#count += 1;
+        this.#hasFields = false;
+        this.#end = this.#at;
+      }
     }
+    return { count: this.#count, end: this.#end };
   }
-  return { count, end };
+
+  /** Continues with the bytes after the last end. */
+  restart(): void {
+    this.#at -= this.#end;
+    this.#end = 0;
+    this.#count = 0;
+  }
 }
 
 /** Parses the field at a position; null if it is incomplete. @throws LoggiaError `bad_body` */
@@ -104,26 +130,48 @@ function bad(why: string): LoggiaError {
   return new LoggiaError("bad_body", `The body is not in journald's export format: ${why}`);
 }
 
-function eventOf(body: Buffer, fields: readonly Field[], choice: FieldChoice): ProducerEvent {
-  const attributes: MutableAttributes = new Map();
-  const addressFields = new Map<string, string>();
-  let message: string | undefined;
-  for (const { name, from, to } of fields) {
-    const value = body.toString("utf8", from, to);
-    if (ADDRESS_FIELDS.has(name)) addressFields.set(name, value);
-    else if (name === "MESSAGE" && message === undefined && choice.text.length === 0) message = value;
-    else add(attributes, name, value);
+/** Collects the fields of an entry, as many as an event keeps. */
+class Entry {
+  readonly #body: Buffer;
+  readonly #choice: FieldChoice;
+  readonly #attributes: MutableAttributes = new Map();
+  readonly #addressFields = new Map<string, string>();
+  #message: string | undefined;
+  #kept_bytes = 0;
+  #isCut = false;
+  isEmpty = true;
+
+  constructor(body: Buffer, choice: FieldChoice) {
+    this.#body = body;
+    this.#choice = choice;
   }
-  const one = (name: string): string => {
-    const value = attributes.get(name);
-    return typeof value === "string" ? value : "";
-  };
-  const source = SOURCES.map(one).find((text) => text !== "");
-  const context = {
-    severity: severityOf(one("PRIORITY")),
-    time: timeOf(addressFields.get("__REALTIME_TIMESTAMP")),
-    ...(source !== undefined && { source }),
-    ...(message !== undefined && { text: message }),
-  };
-  return { ...eventOfAttributes(attributes, choice, context), id: addressFields.get("__CURSOR") };
+
+  add({ name, from, to }: Field): void {
+    this.isEmpty = false;
+    const room = Math.min(to - from, KEPT_BYTES - this.#kept_bytes);
+    if (room < to - from) this.#isCut = true;
+    if (room <= 0 && to > from) return;
+    this.#kept_bytes += room;
+    const value = this.#body.toString("utf8", from, from + room);
+    if (ADDRESS_FIELDS.has(name)) this.#addressFields.set(name, value);
+    else if (name === "MESSAGE" && this.#message === undefined && this.#choice.text.length === 0) this.#message = value;
+    else add(this.#attributes, name, value);
+  }
+
+  event(): ReadEvent {
+    const attributes = this.#attributes;
+    const one = (name: string): string => {
+      const value = attributes.get(name);
+      return typeof value === "string" ? value : "";
+    };
+    const source = SOURCES.map(one).find((text) => text !== "");
+    const context = {
+      severity: severityOf(one("PRIORITY")),
+      time: timeOf(this.#addressFields.get("__REALTIME_TIMESTAMP")),
+      ...(source !== undefined && { source }),
+      ...(this.#message !== undefined && { text: this.#message }),
+    };
+    const event = eventOfAttributes(attributes, this.#choice, context);
+    return tagIfCut(this.#isCut, { ...event, id: this.#addressFields.get("__CURSOR") });
+  }
 }

@@ -1,6 +1,6 @@
 import type { Failure } from "../../../http/errors.ts";
 import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
-import { decodeJournal, ENTRY_MAX_BYTES, wholeEntries } from "./decode.ts";
+import { decodeJournal, ENTRY_MAX_BYTES, EntrySplitter } from "./decode.ts";
 
 const TYPE = "text/plain; charset=utf-8";
 
@@ -15,7 +15,7 @@ export const JOURNALD: Protocol = {
 
 const ENDPOINT: PostEndpoint = {
   kind: "post",
-  pieces: { split: wholeEntries, largest_bytes: ENTRY_MAX_BYTES },
+  pieces: { splitter: () => new EntrySplitter(), largest_bytes: ENTRY_MAX_BYTES },
   read: ({ body, choice }) => ({ items: decodeJournal(body, choice), accepted }),
   failed,
 };

@@ -6,10 +6,10 @@ import { isObject, parseExactly, withoutMark } from "../json.ts";
 import { JsonScanner } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { beginOf, isBlank, LINE_FEED, linesOf } from "../lines.ts";
+import { beginOf, filledLinesOf, indexIn, LINE_FEED } from "../lines.ts";
 import type { TextLine } from "../lines.ts";
 import { readOnly, runOfValues } from "../long-json.ts";
-import { PENDING } from "../protocol.ts";
+import { isPending } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 
 /** `{` and `[`. */
@@ -34,17 +34,16 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
   const body = withoutMark(given);
   if (json && (yield* isDocument(body))) return yield* decodeDocument(body, choice);
   let count = 0;
-  for (const line of linesOf(body)) {
-    if (isBlank(line)) {
-      yield PENDING;
+  for (const line of filledLinesOf(body)) {
+    if (isPending(line)) {
+      yield line;
       continue;
     }
     count += 1;
-    const isWhole = typeof line === "string";
-    const event = !json ? null : isWhole ? eventOfJson(line, choice) : yield* eventOfLong(line, choice);
+    const event = json ? yield* eventOfObject(line, choice) : null;
     if (event !== null) yield event;
     else if (json && (yield* isRunOfObjects(line))) yield* decodeDocument(bytesOf(line), choice);
-    else yield isWhole ? eventOfText(line) : tagIfCut(true, eventOfText(beginOf(line)));
+    else yield eventOfPlain(line);
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must have at least one line that is not blank");
 }
@@ -58,7 +57,7 @@ function* isDocument(body: Buffer): Steps<boolean> {
   const isList = LIST.test(begin);
   if (!isList && !OBJECT.test(begin)) return false;
   const start = begin.search(/\S/);
-  const feed = body.indexOf(LINE_FEED, start);
+  const feed = yield* indexIn(body, LINE_FEED, start);
   if (!isList && feed === -1) return false;
   try {
     const scanner = new JsonScanner(body);
@@ -106,8 +105,19 @@ function* decodeDocument(body: Buffer, choice: FieldChoice): Generator<ReadEvent
 }
 
 /** Decodes a line as {@link decodeLines} does with `json`, without fields chosen by a client. */
-export function eventOfLine(line: string): ProducerEvent {
-  return eventOfJson(line, USUAL) ?? eventOfText(line);
+export function* eventOfLine(line: TextLine): Steps<ProducerEvent> {
+  return (yield* eventOfObject(line, USUAL)) ?? eventOfPlain(line);
+}
+
+function eventOfPlain(line: TextLine): ProducerEvent {
+  if (typeof line === "string") return eventOfText(line);
+  const { text, isCut } = beginOf(line);
+  return tagIfCut(isCut, eventOfText(text));
+}
+
+/** Returns the event of a line that is a JSON object; null for other lines. */
+function* eventOfObject(line: TextLine, choice: FieldChoice): Steps<ProducerEvent | null> {
+  return typeof line === "string" ? eventOfJson(line, choice) : yield* eventOfLong(line, choice);
 }
 
 function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
@@ -124,8 +134,8 @@ function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
 /** Like {@link eventOfJson}, for a line that is too long to be parsed at once. */
 function* eventOfLong(line: Buffer, choice: FieldChoice): Steps<ProducerEvent | null> {
   try {
-    const { value } = yield* readOnly(line);
-    return isObject(value) ? tagIfCut(true, eventOfDocument(value, choice)) : null;
+    const { value, isCut } = yield* readOnly(line);
+    return isObject(value) ? tagIfCut(isCut, eventOfDocument(value, choice)) : null;
   } catch (error) {
     if (error instanceof LoggiaError) return null;
     throw error;

@@ -8,7 +8,9 @@ import type { ListenerTally } from "../../listeners/tally.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
+import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
+import { lineOfBytes } from "../lines.ts";
 import { eventOfLine } from "./decode.ts";
 
 /** Size limit of a line. JSON cannot be cut: a longer object is kept as text, shortened. */
@@ -40,9 +42,10 @@ export function listenForLines(socket: SocketSettings, context: ListenerContext,
   });
 }
 
-function readLine({ bytes, isCut }: Frame, tally: ListenerTally): KeyedEvent | null {
-  const line = bytes.toString("utf8").trim();
+function* readLine({ bytes, isCut }: Frame, tally: ListenerTally): Steps<KeyedEvent | null> {
+  const read = yield* lineOfBytes(bytes);
+  const line = typeof read === "string" ? read.trim() : read;
   if (line === "") return null;
   if (isCut) tally.add("malformed");
-  return { event: tagIfCut(isCut, eventOfLine(line)), secret: null };
+  return { event: tagIfCut(isCut, yield* eventOfLine(line)), secret: null };
 }

@@ -1,5 +1,7 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, Received } from "../protocol.ts";
+import { SharedParts } from "../../amplification.ts";
+import { tagIfCut } from "../line.ts";
+import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
 import { decodeLines } from "./decode.ts";
 import { decodeMessagePack } from "./msgpack.ts";
 
@@ -19,19 +21,24 @@ export const LINES: Protocol = {
 
 const ENDPOINT: PostEndpoint = {
   kind: "post",
-  read({ body, headers, choice, query }: Received) {
+  read(received: Received) {
+    const { body, headers, choice, query, limits } = received;
     const type = headers["content-type"] ?? "";
-    const source = query.get("source") ?? "";
+    const source = (query.get("source") ?? "").slice(0, 2 * limits.source + 1);
     const events = MESSAGE_PACK.test(type)
-      ? decodeMessagePack(body, choice)
+      ? decodeMessagePack(received)
       : decodeLines(body, JSON_LINES.test(type), choice);
-    return { items: source === "" ? events : withSource(events, source), accepted };
+    return { items: source === "" ? events : withSource(events, source, new SharedParts(received)), accepted };
   },
   failed,
 };
 
-function* withSource(events: ReturnType<typeof decodeLines>, source: string): ReturnType<typeof decodeLines> {
-  for (const event of events) yield !("fault" in event) && event.source === "" ? { ...event, source } : event;
+/** Adds the source of the request to events without one. */
+function* withSource(events: Iterable<ReadEvent>, source: string, shared: SharedParts): Generator<ReadEvent> {
+  for (const event of events) {
+    if ("fault" in event || event.source !== "") yield event;
+    else yield shared.allows(source.length) ? { ...event, source } : tagIfCut(true, event);
+  }
 }
 
 function accepted(outcome: Outcome): ProtocolAnswer {

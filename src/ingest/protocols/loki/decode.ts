@@ -1,19 +1,20 @@
 import { LoggiaError } from "../../../errors.ts";
+import { SharedParts } from "../../amplification.ts";
+import type { SharedPart } from "../../amplification.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, objectIn, parseBody, withoutMark } from "../json.ts";
+import { AT_ONCE_BYTES, isObject, objectIn, parseBody, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
+import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { readValue, WHOLE_BYTES } from "../long-json.ts";
+import { readValue } from "../long-json.ts";
 import { LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
-import type { ProducerEvent, ProducerTime, ReadEvent } from "../protocol.ts";
+import { PENDING } from "../protocol.ts";
+import type { ProducerTime, ReadEvent, Received } from "../protocol.ts";
 import { timeOf, timeOfNanoseconds } from "../times.ts";
 import { parseLabels } from "./labels.ts";
-
-/** Properties common to the events of a request. */
-export type Common = { readonly choice: FieldChoice; readonly tenant: string };
 
 type Labels = ReadonlyMap<string, string>;
 
@@ -25,35 +26,44 @@ type Entry = {
 };
 
 const NO_LABELS: Labels = new Map();
+/** Limit of structured metadata: more than an event keeps. */
+const MAX_METADATA = 1_024;
 /** Prefix of a label that has the name of a field of the line. */
 const LABEL_PREFIX = "label.";
 const NANOSECONDS = /^-?\d{1,20}$/;
 
 /** Decodes a `PushRequest` in protobuf. @throws LoggiaError `bad_body` */
-export function* decodeProtobuf(body: Buffer, common: Common): Generator<ProducerEvent> {
-  for (const reader = new ProtobufReader(body); reader.next();) {
+export function* decodeProtobuf(received: Received): Generator<ReadEvent> {
+  const common = new Common(received);
+  for (const reader = new ProtobufReader(received.body); reader.next();) {
     if (reader.is(1, LENGTH)) yield* streamOf(reader.bytes(), common);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
-function* streamOf(bytes: Buffer, common: Common): Generator<ProducerEvent> {
-  let labels = NO_LABELS;
+/** Yields the events of a stream, whose labels are read first because they may follow its entries. */
+function* streamOf(bytes: Buffer, common: Common): Generator<ReadEvent> {
+  let labels: SharedPart | null = null;
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(1, LENGTH)) labels = parseLabels(reader.text());
+    if (reader.is(1, LENGTH)) labels = common.parts.part(parseLabels(reader.text()));
+    if (reader.isPauseDue) yield PENDING;
   }
+  labels ??= common.parts.part(NO_LABELS);
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(2, LENGTH)) yield eventOfEntry(readEntry(reader.message()), labels, common);
+    if (reader.is(2, LENGTH)) yield common.event(yield* readEntry(reader.message()), labels);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
-function readEntry(reader: ProtobufReader): Entry {
+function* readEntry(reader: ProtobufReader): Steps<Entry> {
   let time: ProducerTime | null = null;
   let line = "";
   const metadata = new Map<string, string>();
   while (reader.next()) {
     if (reader.is(1, LENGTH)) time = readTimestamp(reader.message());
     else if (reader.is(2, LENGTH)) line = reader.text();
-    else if (reader.is(3, LENGTH)) readPair(reader.message(), metadata);
+    else if (reader.is(3, LENGTH) && metadata.size <= MAX_METADATA) readPair(reader.message(), metadata);
+    if (reader.isPauseDue) yield PENDING;
   }
   return { time, line, metadata };
 }
@@ -82,17 +92,19 @@ function readPair(reader: ProtobufReader, into: Map<string, string>): void {
  * Decodes a push in JSON. Streams may have the form of old clients.
  * @throws LoggiaError `bad_body`
  */
-export function* decodeJson(body: Buffer, common: Common): Generator<ReadEvent> {
-  if (body.length > WHOLE_BYTES) return yield* decodeLong(withoutMark(body), common);
+export function* decodeJson(received: Received): Generator<ReadEvent> {
+  const common = new Common(received);
+  const { body } = received;
+  if (body.length > AT_ONCE_BYTES) return yield* decodeLong(withoutMark(body), common);
   const request = parseBody(body);
   const streams = isObject(request) ? (request["streams"] ?? []) : null;
   if (!Array.isArray(streams)) throw noStreams();
   for (const stream of streams) {
     if (!isObject(stream)) throw new LoggiaError("bad_body", "A stream must be an object");
-    const labels = labelsOf(stream);
+    const labels = common.parts.part(labelsOf(stream));
     const values = stream["values"] ?? stream["entries"] ?? [];
     if (!Array.isArray(values)) throw new LoggiaError("bad_body", "The values of a stream must be an array");
-    for (const value of values) yield eventOf(value, labels, common);
+    for (const value of values) yield common.eventOfValue(value, labels);
   }
 }
 
@@ -112,13 +124,13 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
       const place = stream.starts[name];
       if (place !== undefined) given[name] = (yield* readValue(scanner, place)).value;
     }
-    const labels = labelsOf(given);
+    const labels = common.parts.part(labelsOf(given));
     const list = stream.starts["values"] ?? stream.starts["entries"];
     if (list === undefined) continue;
     for (let value_at = scanner.firstOf(list); value_at !== -1;) {
       const read = yield* readValue(scanner, value_at);
       value_at = scanner.nextOf(read.end);
-      yield tagIfCut(read.isCut, eventOf(read.value, labels, common));
+      yield tagIfCut(read.isCut, common.eventOfValue(read.value, labels));
     }
   }
 }
@@ -127,13 +139,6 @@ const OPEN = 0x7b;
 
 function noStreams(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object with an array of streams");
-}
-
-function eventOf(value: unknown, labels: Labels, common: Common): ReadEvent {
-  const entry = entryOf(value);
-  return entry === null
-    ? { fault: "a value is not an array of a time and a line" }
-    : eventOfEntry(entry, labels, common);
 }
 
 function labelsOf({ stream, labels }: Readonly<Record<string, unknown>>): Labels {
@@ -164,15 +169,36 @@ function textsOf(object: Readonly<Record<string, unknown>>): Labels {
   return texts;
 }
 
-/** Creates the event of an entry. Fields of a JSON line are recognized by name, as labels are. */
-function eventOfEntry({ time, line, metadata }: Entry, labels: Labels, { choice, tenant }: Common): ProducerEvent {
-  const attributes: MutableAttributes = new Map();
-  const document = objectIn(line);
-  if (document !== null) flattenInto(attributes, document);
-  for (const [name, value] of [...metadata, ...labels]) {
-    put(attributes, attributes.has(name) ? LABEL_PREFIX + name : name, value);
+/** Creates the events of a request from their entries and what they have in common. */
+class Common {
+  readonly parts: SharedParts;
+  readonly #choice: FieldChoice;
+  readonly #tenant: SharedPart;
+
+  constructor(received: Received) {
+    this.parts = new SharedParts(received);
+    this.#choice = received.choice;
+    const tenant = received.headers["x-scope-orgid"];
+    const given = typeof tenant === "string" && tenant !== "" ? [["tenant", tenant] as const] : [];
+    this.#tenant = this.parts.part(new Map(given));
   }
-  if (tenant !== "") put(attributes, "tenant", tenant);
-  const event = eventOfAttributes(attributes, choice, { time, ...(document === null && { text: line }) });
-  return event.text === "" ? { ...event, text: line } : event;
+
+  eventOfValue(value: unknown, labels: SharedPart): ReadEvent {
+    const entry = entryOf(value);
+    return entry === null ? { fault: "a value is not an array of a time and a line" } : this.event(entry, labels);
+  }
+
+  /** Creates the event of an entry. Fields of a JSON line are recognized by name, as labels are. */
+  event({ time, line, metadata }: Entry, given: SharedPart): ReadEvent {
+    const [labels, tenant] = [this.parts.take(given), this.parts.take(this.#tenant)];
+    const attributes: MutableAttributes = new Map();
+    const document = objectIn(line);
+    if (document !== null) flattenInto(attributes, document);
+    for (const [name, value] of [...metadata, ...labels.attributes]) {
+      put(attributes, attributes.has(name) ? LABEL_PREFIX + name : name, value);
+    }
+    for (const [name, value] of tenant.attributes) put(attributes, name, value);
+    const event = eventOfAttributes(attributes, this.#choice, { time, ...(document === null && { text: line }) });
+    return tagIfCut(labels.isCut || tenant.isCut, event.text === "" ? { ...event, text: line } : event);
+  }
 }

@@ -23,11 +23,9 @@ const READY = { kind: "info", answer: () => ({ status: 200, type: TEXT_TYPE, bod
 const ENDPOINT: PostEndpoint = {
   kind: "post",
   encoding: "snappy unless JSON",
-  read({ body, headers, choice }) {
-    const tenant = headers["x-scope-orgid"];
-    const common = { choice, tenant: typeof tenant === "string" ? tenant : "" };
-    const isJson = JSON_TYPE.test(headers["content-type"] ?? "");
-    return { items: isJson ? decodeJson(body, common) : decodeProtobuf(body, common), accepted };
+  read(received) {
+    const isJson = JSON_TYPE.test(received.headers["content-type"] ?? "");
+    return { items: isJson ? decodeJson(received) : decodeProtobuf(received), accepted };
   },
   failed,
 };

@@ -1,15 +1,14 @@
 import { LoggiaError } from "../../../errors.ts";
-import type { FieldChoice } from "../choice.ts";
+import type { SharedPart } from "../../amplification.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import { isObject, valueIn, withoutMark } from "../json.ts";
+import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { readValue, runOfValues, WHOLE_BYTES } from "../long-json.ts";
+import { readValue, runOfValues } from "../long-json.ts";
 import type { ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
-import { eventOfRecord, readBodyValue } from "./record.ts";
-import type { LogRecord } from "./record.ts";
+import { readBodyValue, Records } from "./record.ts";
+import type { Exported, LogRecord } from "./record.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -27,11 +26,12 @@ const NOT_FINITE = new Set(["NaN", "Infinity", "-Infinity"]);
  * either form. Several requests may follow one another, or form a list, as Vector batches them.
  * @throws LoggiaError `bad_body`
  */
-export function* decodeJson(given: Buffer, choice: FieldChoice): Generator<ReadEvent> {
-  const body = withoutMark(given);
-  if (body.length > WHOLE_BYTES) return yield* decodeLong(body, choice);
+export function* decodeJson(received: Exported): Generator<ReadEvent> {
+  const body = withoutMark(received.body);
+  const records = new Records(received);
+  if (body.length > AT_ONCE_BYTES) return yield* decodeLong(body, records);
   const request = valueIn(body.toString("utf8"));
-  if (isObject(request)) return yield* recordsOf(request, choice);
+  if (isObject(request)) return yield* recordsOf(request, records);
   let count = 0;
   for (const read of runOfValues(body)) {
     if ("fault" in read) {
@@ -43,31 +43,31 @@ export function* decodeJson(given: Buffer, choice: FieldChoice): Generator<ReadE
       throw notARequest();
     }
     count += 1;
-    yield* recordsOf(read.value, choice);
+    yield* recordsOf(read.value, records);
   }
   if (count === 0) throw notARequest();
 }
 
-function* recordsOf(request: Json, choice: FieldChoice): Generator<ReadEvent> {
+function* recordsOf(request: Json, records: Records): Generator<ReadEvent> {
   for (const resourceLogs of objectsOf(request, "resourceLogs", "resource_logs")) {
-    const resource = readResource(resourceLogs["resource"]);
+    const resource = records.parts.part(readResource(resourceLogs["resource"]));
     for (const scopeLogs of objectsOf(resourceLogs, "scopeLogs", "scope_logs")) {
-      const scope = readScope(scopeLogs["scope"]);
+      const scope = records.parts.part(readScope(scopeLogs["scope"]));
       for (const record of listOf(scopeLogs, "logRecords", "log_records")) {
-        yield eventOf(record, scope, resource, choice);
+        yield eventOf({ value: record, isCut: false }, records, scope, resource);
       }
     }
   }
 }
 
 /** Decodes a long body, one record at a time. */
-function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
+function* decodeLong(body: Buffer, records: Records): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
   let at = start;
   if (body[start] === OPEN_LIST) {
     for (let one = scanner.firstOf(start); one !== -1; one = scanner.nextOf(at)) {
-      at = yield* decodeRequest(scanner, one, { choice, isOnly: false });
+      at = yield* decodeRequest(scanner, one, { records, isOnly: false });
     }
     if (at === start) throw notARequest();
     if (scanner.skipBlank(scanner.skipBlank(at) + 1) < body.length) {
@@ -76,7 +76,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
     return;
   }
   do {
-    at = scanner.skipBlank(yield* decodeRequest(scanner, at, { choice, isOnly: at === start }));
+    at = scanner.skipBlank(yield* decodeRequest(scanner, at, { records, isOnly: at === start }));
   } while (at < body.length);
 }
 
@@ -84,7 +84,7 @@ function* decodeLong(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
 function* decodeRequest(
   scanner: JsonScanner,
   start: number,
-  { choice, isOnly }: { readonly choice: FieldChoice; readonly isOnly: boolean },
+  { records, isOnly }: { readonly records: Records; readonly isOnly: boolean },
 ): Generator<ReadEvent, number> {
   if (scanner.bytes[start] !== OPEN) throw notARequest();
   const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
@@ -98,8 +98,9 @@ function* decodeRequest(
     at = scanner.nextOf(resourceLogs.end);
     const given = resourceLogs.starts["resource"];
     const resource = readResource(given === undefined ? null : (yield* readValue(scanner, given)).value);
+    const ofResource = records.parts.part(resource);
     const scopes = resourceLogs.starts["scopeLogs"] ?? resourceLogs.starts["scope_logs"];
-    if (scopes !== undefined) yield* decodeScopes(scanner, scopes, resource, choice);
+    if (scopes !== undefined) yield* decodeScopes(scanner, scopes, ofResource, records);
   }
   return end;
 }
@@ -107,19 +108,20 @@ function* decodeRequest(
 function* decodeScopes(
   scanner: JsonScanner,
   list: number,
-  resource: MutableAttributes,
-  choice: FieldChoice,
+  resource: SharedPart,
+  records: Records,
 ): Generator<ReadEvent> {
   for (let at = scanner.firstOf(list); at !== -1;) {
     const { starts, end } = yield* scanner.membersOf(at, OF_SCOPE_LOGS);
     at = scanner.nextOf(end);
     const scope = readScope(starts["scope"] === undefined ? null : (yield* readValue(scanner, starts["scope"])).value);
-    const records = starts["logRecords"] ?? starts["log_records"];
-    if (records === undefined) continue;
-    for (let record_at = scanner.firstOf(records); record_at !== -1;) {
+    const list_at = starts["logRecords"] ?? starts["log_records"];
+    if (list_at === undefined) continue;
+    const ofScope = records.parts.part(scope);
+    for (let record_at = scanner.firstOf(list_at); record_at !== -1;) {
       const record = yield* readValue(scanner, record_at);
       record_at = scanner.nextOf(record.end);
-      yield tagIfCut(record.isCut, eventOf(record.value, scope, resource, choice));
+      yield eventOf(record, records, ofScope, resource);
     }
   }
 }
@@ -134,14 +136,13 @@ function notARequest(): LoggiaError {
 }
 
 function eventOf(
-  record: unknown,
-  scope: MutableAttributes,
-  resource: MutableAttributes,
-  choice: FieldChoice,
+  { value, isCut }: { readonly value: unknown; readonly isCut: boolean },
+  records: Records,
+  scope: SharedPart,
+  resource: SharedPart,
 ): ReadEvent {
-  return isObject(record)
-    ? eventOfRecord(readRecord(record), scope, resource, choice)
-    : { fault: "a log record is not an object" };
+  if (!isObject(value)) return { fault: "a log record is not an object" };
+  return records.event(readRecord(value, isCut), scope, resource);
 }
 
 function readResource(given: unknown): MutableAttributes {
@@ -173,7 +174,7 @@ function readScope(given: unknown): MutableAttributes {
   return scope;
 }
 
-function readRecord(record: Json): LogRecord {
+function readRecord(record: Json, isCut: boolean): LogRecord {
   const of = (name: string, otherName: string): unknown => record[name] ?? record[otherName];
   const attributes: MutableAttributes = new Map();
   const body = readBodyValue(valueOf(record["body"], 0), attributes);
@@ -190,6 +191,7 @@ function readRecord(record: Json): LogRecord {
     flags: countOf(record["flags"]),
     eventName: textOf(of("eventName", "event_name")),
     dropped: countOf(of("droppedAttributesCount", "dropped_attributes_count")),
+    isCut,
   };
 }
 

@@ -1,54 +1,74 @@
-import type { FieldChoice } from "../choice.ts";
+import type { SharedPart } from "../../amplification.ts";
 import { add, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
+import type { Steps } from "../json-scanner.ts";
 import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
-import type { ProducerEvent, ProducerTime } from "../protocol.ts";
+import { PENDING } from "../protocol.ts";
+import type { ProducerTime, ReadEvent } from "../protocol.ts";
 import { timeOfNanoseconds } from "../times.ts";
-import { eventOfRecord, readBodyValue } from "./record.ts";
-import type { LogRecord, Shared } from "./record.ts";
+import { readBodyValue, Records } from "./record.ts";
+import type { Exported, LogRecord } from "./record.ts";
 
 /** Deeper values are not decoded. */
 const MAX_DEPTH = 32;
 const TOO_DEEP = "nested too deep";
+/** Fields read of the values of a record: more than an event holds. */
+const MAX_VALUES = 20_000;
+const MAX_BINARY_BYTES = 384 * 1024;
+const ID_BYTES = 32;
 const NANOSECONDS_MAX = 2n ** 63n;
 
 /** Decodes an `ExportLogsServiceRequest`. @throws LoggiaError `bad_body` */
-export function* decodeProtobuf(body: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
-  for (const reader = new ProtobufReader(body); reader.next();) {
-    if (reader.is(1, LENGTH)) yield* resourceLogs(reader.bytes(), choice);
+export function* decodeProtobuf(received: Exported): Generator<ReadEvent> {
+  const records = new Records(received);
+  for (const reader = new ProtobufReader(received.body); reader.next();) {
+    if (reader.is(1, LENGTH)) yield* resourceLogs(reader.bytes(), records);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
 /** Yields the events of a resource, which is read first because it may follow its records. */
-function* resourceLogs(bytes: Buffer, choice: FieldChoice): Generator<ProducerEvent> {
+function* resourceLogs(bytes: Buffer, records: Records): Generator<ReadEvent> {
   const resource: MutableAttributes = new Map();
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(1, LENGTH)) readResource(reader.message(), resource);
+    if (reader.is(1, LENGTH)) yield* readResource(reader.message(), resource);
+    if (reader.isPauseDue) yield PENDING;
   }
+  const ofResource = records.parts.part(resource);
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(2, LENGTH)) yield* scopeLogs(reader.bytes(), resource, choice);
+    if (reader.is(2, LENGTH)) yield* scopeLogs(reader.bytes(), ofResource, records);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
-function* scopeLogs(bytes: Buffer, resource: Shared, choice: FieldChoice): Generator<ProducerEvent> {
+function* scopeLogs(bytes: Buffer, resource: SharedPart, records: Records): Generator<ReadEvent> {
   const scope: MutableAttributes = new Map();
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(1, LENGTH)) readScope(reader.message(), scope);
+    if (reader.is(1, LENGTH)) yield* readScope(reader.message(), scope);
+    if (reader.isPauseDue) yield PENDING;
   }
+  const ofScope = records.parts.part(scope);
   for (const reader = new ProtobufReader(bytes); reader.next();) {
-    if (reader.is(2, LENGTH)) yield eventOfRecord(readRecord(reader.message()), scope, resource, choice);
+    if (reader.is(2, LENGTH)) yield records.event(yield* readRecord(reader.message()), ofScope, resource);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
-function readResource(reader: ProtobufReader, into: MutableAttributes): void {
-  while (reader.next()) if (reader.is(1, LENGTH)) readAttribute(reader.message(), into);
+function* readResource(reader: ProtobufReader, into: MutableAttributes): Steps<void> {
+  const values = new ValueReader();
+  while (reader.next()) {
+    if (reader.is(1, LENGTH)) values.attribute(reader.message(), into);
+    if (reader.isPauseDue) yield PENDING;
+  }
 }
 
-function readScope(reader: ProtobufReader, into: MutableAttributes): void {
+function* readScope(reader: ProtobufReader, into: MutableAttributes): Steps<void> {
+  const values = new ValueReader();
   while (reader.next()) {
     if (reader.is(1, LENGTH)) putText(into, "otel.scope.name", reader.text());
     else if (reader.is(2, LENGTH)) putText(into, "otel.scope.version", reader.text());
-    else if (reader.is(3, LENGTH)) readAttribute(reader.message(), into);
+    else if (reader.is(3, LENGTH)) values.attribute(reader.message(), into);
+    if (reader.isPauseDue) yield PENDING;
   }
 }
 
@@ -56,7 +76,8 @@ function putText(into: MutableAttributes, name: string, text: string): void {
   if (text !== "") put(into, name, text);
 }
 
-function readRecord(reader: ProtobufReader): LogRecord {
+function* readRecord(reader: ProtobufReader): Steps<LogRecord> {
+  const values = new ValueReader();
   const record = {
     body: "",
     attributes: new Map() as MutableAttributes,
@@ -69,22 +90,30 @@ function readRecord(reader: ProtobufReader): LogRecord {
     flags: 0,
     eventName: "",
     dropped: 0,
+    isCut: false,
   };
   while (reader.next()) {
     if (reader.is(1, FIXED64)) record.time = timeOf(reader.fixed64());
     else if (reader.is(2, VARINT)) record.severityNumber = reader.uint32();
     else if (reader.is(3, LENGTH)) record.severityText = reader.text();
     else if (reader.is(5, LENGTH)) {
-      record.body = readBodyValue(readValue(reader.message(), 0), record.attributes);
-    } else if (reader.is(6, LENGTH)) readAttribute(reader.message(), record.attributes);
+      record.body = readBodyValue(values.value(reader.message(), 0), record.attributes);
+    } else if (reader.is(6, LENGTH)) values.attribute(reader.message(), record.attributes);
     else if (reader.is(7, VARINT)) record.dropped = reader.uint32();
     else if (reader.is(8, FIXED32)) record.flags = reader.fixed32();
-    else if (reader.is(9, LENGTH)) record.traceId = reader.bytes().toString("hex");
-    else if (reader.is(10, LENGTH)) record.spanId = reader.bytes().toString("hex");
+    else if (reader.is(9, LENGTH)) record.traceId = idOf(reader.bytes());
+    else if (reader.is(10, LENGTH)) record.spanId = idOf(reader.bytes());
     else if (reader.is(11, FIXED64)) record.observed = timeOf(reader.fixed64());
     else if (reader.is(12, LENGTH)) record.eventName = reader.text();
+    if (reader.isPauseDue) yield PENDING;
   }
+  record.isCut = values.isCut;
   return record;
+}
+
+/** Returns an id in hex. A valid one has at most 16 bytes. */
+function idOf(bytes: Buffer): string {
+  return bytes.toString("hex", 0, ID_BYTES);
 }
 
 /** Converts nanoseconds. 0 means that there is no time. */
@@ -92,52 +121,68 @@ function timeOf(ns: bigint): ProducerTime | null {
   return ns === 0n || ns >= NANOSECONDS_MAX ? null : timeOfNanoseconds(ns);
 }
 
-function readAttribute(reader: ProtobufReader, into: MutableAttributes): void {
-  const { key, value } = readPair(reader, 0);
-  if (typeof value === "string" || typeof value === "boolean") add(into, key, value);
-  else flattenInto(into, { [key]: value });
-}
+/** Reads the values of one record or resource, as many as an event holds. */
+class ValueReader {
+  /** Whether values were left out. */
+  isCut = false;
+  #left = MAX_VALUES;
 
-function readPair(reader: ProtobufReader, depth: number): { key: string; value: unknown } {
-  let key = "";
-  let value: unknown = null;
-  while (reader.next()) {
-    if (reader.is(1, LENGTH)) key = reader.text();
-    else if (reader.is(2, LENGTH)) value = readValue(reader.message(), depth);
+  attribute(reader: ProtobufReader, into: MutableAttributes): void {
+    if (this.#isFull()) return;
+    const { key, value } = this.#pair(reader, 0);
+    if (typeof value === "string" || typeof value === "boolean") add(into, key, value);
+    else flattenInto(into, { [key]: value });
   }
-  return { key, value };
-}
 
-/** Returns an `AnyValue` as JSON has it: bytes become base64, and unsafe integers become text. */
-function readValue(reader: ProtobufReader, depth: number): unknown {
-  let value: unknown = null;
-  while (reader.next()) {
-    if (reader.is(1, LENGTH)) value = reader.text();
-    else if (reader.is(2, VARINT)) value = reader.uint32() !== 0;
-    else if (reader.is(3, VARINT)) value = numberOf(reader.int64());
-    else if (reader.is(4, FIXED64)) value = reader.double();
-    else if (reader.is(5, LENGTH)) value = depth < MAX_DEPTH ? readList(reader.message(), depth + 1) : TOO_DEEP;
-    else if (reader.is(6, LENGTH)) value = depth < MAX_DEPTH ? readPairs(reader.message(), depth + 1) : TOO_DEEP;
-    else if (reader.is(7, LENGTH)) value = reader.bytes().toString("base64");
+  /** Returns an `AnyValue` as JSON has it: bytes become base64, and unsafe integers become text. */
+  value(reader: ProtobufReader, depth: number): unknown {
+    let value: unknown = null;
+    while (!this.#isFull() && reader.next()) {
+      if (reader.is(1, LENGTH)) value = reader.text();
+      else if (reader.is(2, VARINT)) value = reader.uint32() !== 0;
+      else if (reader.is(3, VARINT)) value = numberOf(reader.int64());
+      else if (reader.is(4, FIXED64)) value = reader.double();
+      else if (reader.is(5, LENGTH)) value = depth < MAX_DEPTH ? this.#list(reader.message(), depth + 1) : TOO_DEEP;
+      else if (reader.is(6, LENGTH)) value = depth < MAX_DEPTH ? this.#pairs(reader.message(), depth + 1) : TOO_DEEP;
+      else if (reader.is(7, LENGTH)) value = reader.bytes().toString("base64", 0, MAX_BINARY_BYTES);
+    }
+    return value;
   }
-  return value;
-}
 
-function readList(reader: ProtobufReader, depth: number): unknown[] {
-  const values: unknown[] = [];
-  while (reader.next()) if (reader.is(1, LENGTH)) values.push(readValue(reader.message(), depth));
-  return values;
-}
-
-function readPairs(reader: ProtobufReader, depth: number): object {
-  // Without a prototype, a member may have any name.
-  const object = Object.create(null) as Record<string, unknown>;
-  while (reader.next()) {
-    if (!reader.is(1, LENGTH)) continue;
-    const { key, value } = readPair(reader.message(), depth);
-    object[key] = value;
+  #pair(reader: ProtobufReader, depth: number): { key: string; value: unknown } {
+    let key = "";
+    let value: unknown = null;
+    while (!this.#isFull() && reader.next()) {
+      if (reader.is(1, LENGTH)) key = reader.text();
+      else if (reader.is(2, LENGTH)) value = this.value(reader.message(), depth);
+    }
+    return { key, value };
   }
-  return object;
+
+  #list(reader: ProtobufReader, depth: number): unknown[] {
+    const values: unknown[] = [];
+    while (!this.#isFull() && reader.next()) {
+      if (reader.is(1, LENGTH)) values.push(this.value(reader.message(), depth));
+    }
+    return values;
+  }
+
+  #pairs(reader: ProtobufReader, depth: number): object {
+    // Without a prototype, a member may have any name.
+    const object = Object.create(null) as Record<string, unknown>;
+    while (!this.#isFull() && reader.next()) {
+      if (!reader.is(1, LENGTH)) continue;
+      const { key, value } = this.#pair(reader.message(), depth);
+      object[key] = value;
+    }
+    return object;
+  }
+
+  #isFull(): boolean {
+    if (--this.#left >= 0) return false;
+    this.isCut = true;
+    return true;
+  }
 }
 
 function numberOf(value: bigint): number | string {

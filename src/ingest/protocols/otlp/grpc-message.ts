@@ -2,6 +2,7 @@ import type { ServerHttp2Stream } from "node:http2";
 
 import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
+import type { ReceivedBody } from "../../../http/body.ts";
 import { decompress, mostInflated } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { MemoryShare } from "../body-memory.ts";
@@ -28,9 +29,9 @@ export type ReceiveOptions = {
 export async function receiveMessage(
   stream: ServerHttp2Stream,
   { encoding, share, deadline_ms }: ReceiveOptions,
-): Promise<Buffer> {
+): Promise<ReceivedBody> {
   const { flags, message } = await receiveFrame(stream, share, deadline_ms);
-  if (flags === 0) return message;
+  if (flags === 0) return { body: message, sent_bytes: message.length };
   if (flags !== COMPRESSED) throw new LoggiaError("bad_body", "The message has unknown flags");
   if (!METHODS.has(encoding)) {
     throw new LoggiaError(
@@ -43,7 +44,7 @@ export async function receiveMessage(
   );
   const body = await decompress(message, encoding, BODY_MAX_BYTES);
   share.reserve(body.length);
-  return body;
+  return { body, sent_bytes: message.length };
 }
 
 type MessageFrame = { readonly flags: number; readonly message: Buffer };

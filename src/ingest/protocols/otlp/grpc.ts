@@ -147,11 +147,16 @@ class GrpcListener {
     const share = memory.enter(quotaOwnerOf(catalog, grant.log));
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
-      const body = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms });
+      const { body, sent_bytes } = await receiveMessage(stream, {
+        encoding,
+        share,
+        deadline_ms: this.#times.message_ms,
+      });
       const choice = choiceOf(NO_QUERY, headers);
-      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: null };
+      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: null, sent_bytes };
+      const { limits } = this.#context;
       const begin = () => ({
-        items: decodeProtobuf(body, choice),
+        items: decodeProtobuf({ body, choice, sent_bytes, limits }),
         accepted: (outcome: Parameters<typeof success>[1]) => success("protobuf", outcome),
       });
       const { reading, stored } = await storeEvents(producer, body.length, begin, this.#context);

@@ -16,14 +16,15 @@ export const OTLP: Protocol = {
 
 const ENDPOINT: PostEndpoint = {
   kind: "post",
-  read({ body, headers, choice }) {
+  read(received) {
+    const { body, headers } = received;
     const encoding = encodingOf(headers, body);
     if (encoding === null) {
       const type = quote(headers["content-type"] ?? "");
       const accepted = "application/x-protobuf and application/json";
       throw new LoggiaError("unsupported_media_type", `Content-Type is ${type}; accepted: ${accepted}`);
     }
-    const items = encoding === "json" ? decodeJson(body, choice) : decodeProtobuf(body, choice);
+    const items = encoding === "json" ? decodeJson(received) : decodeProtobuf(received);
     return { items, accepted: (outcome) => success(encoding, outcome) };
   },
   failed: (failed, _error, headers) => failure(encodingOf(headers, NOTHING) ?? "json", failed),

@@ -1,14 +1,16 @@
-import type { AttributeValue } from "../../../events/attributes.ts";
+import { SharedParts } from "../../amplification.ts";
+import type { SharedPart } from "../../amplification.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
-import type { ProducerEvent, ProducerTime } from "../protocol.ts";
+import { tagIfCut } from "../line.ts";
+import type { ProducerEvent, ProducerTime, ReadEvent, Received } from "../protocol.ts";
 import { severityOf, severityOfOtel } from "../severity.ts";
 import { digitsOf } from "../times.ts";
 
-/** Attributes shared by many records: those of a resource or a scope. */
-export type Shared = ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
+/** An export request. */
+export type Exported = Pick<Received, "body" | "choice" | "sent_bytes" | "limits">;
 
 /** A log record, independent of its encoding. */
 export type LogRecord = {
@@ -26,20 +28,40 @@ export type LogRecord = {
   readonly flags: number;
   readonly eventName: string;
   readonly dropped: number;
+  /** Whether parts of the record were left out. */
+  readonly isCut: boolean;
 };
 
 /** Prefix of the members of a body that is an object. */
 const BODY_PREFIX = "body.";
 const BODY_TEXT = ["body.message", "body.msg", "body.text", "body.log"];
 
-/**
- * Creates the event of a log record. Of attributes with the same name, the record's takes
- * precedence, then the scope's.
- */
-export function eventOfRecord(record: LogRecord, scope: Shared, resource: Shared, choice: FieldChoice): ProducerEvent {
+/** Creates the events of the log records of a request. */
+export class Records {
+  readonly parts: SharedParts;
+  readonly #choice: FieldChoice;
+
+  constructor(received: Exported) {
+    this.parts = new SharedParts(received);
+    this.#choice = received.choice;
+  }
+
+  /**
+   * Creates the event of a log record. Of attributes with the same name, the record's takes
+   * precedence, then the scope's.
+   */
+  event(record: LogRecord, ofScope: SharedPart, ofResource: SharedPart): ReadEvent {
+    const shared = [this.parts.take(ofScope), this.parts.take(ofResource)];
+    for (const { attributes } of shared) {
+      for (const [name, value] of attributes) put(record.attributes, name, value);
+    }
+    const isCut = record.isCut || shared.some((part) => part.isCut);
+    return tagIfCut(isCut, eventOfRecord(record, this.#choice));
+  }
+}
+
+function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {
   const { attributes, severityText, severityNumber, observed, time } = record;
-  for (const [name, value] of scope) put(attributes, name, value);
-  for (const [name, value] of resource) put(attributes, name, value);
   if (severityText !== "") put(attributes, "severity_text", severityText);
   if (severityNumber !== 0) put(attributes, "severity_number", severityNumber);
   if (isId(record.traceId)) put(attributes, "trace_id", record.traceId);

@@ -1,16 +1,18 @@
 import { LoggiaError } from "../../../errors.ts";
+import { SharedParts } from "../../amplification.ts";
 import type { FieldChoice } from "../choice.ts";
 import { eventOfAttributes, isStream } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { isObject, objectIn, withoutMark } from "../json.ts";
+import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
-import { beginOf, isBlank, linesOf, type TextLine } from "../lines.ts";
-import { WHOLE_BYTES } from "../long-json.ts";
-import { PENDING } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent } from "../protocol.ts";
+import { beginOf, filledLinesOf, indexIn, lineOfBytes } from "../lines.ts";
+import type { TextLine } from "../lines.ts";
+import { isPending } from "../protocol.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { timeOf } from "../times.ts";
-import { isRunOfObjects, objectsOf, type Slice, slicesOf } from "./objects.ts";
+import { isRunOfObjects, objectsOf, slicesOf } from "./objects.ts";
 
 /** Error for an object whose event is missing or blank. */
 export class BadEvent extends LoggiaError {
@@ -57,33 +59,47 @@ export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<Read
  * event per object, because senders such as Vector and Firehose put no line feed between events.
  * @throws NoData
  */
-export function* decodeRaw(body: Buffer, query: URLSearchParams, choice: FieldChoice): Generator<ReadEvent> {
+export function* decodeRaw(received: Received): Generator<ReadEvent> {
+  const { body, query, choice } = received;
   const metadata: MutableAttributes = new Map();
   for (const name of METADATA) {
     const value = query.get(name);
     if (value !== null && value !== "") put(metadata, name, value);
   }
   const time = timeOf(query.get("time"));
+  const parts = new SharedParts(received);
+  const common = parts.part(metadata);
   const rawEvent = (read: TextLine): ProducerEvent => {
-    const isCut = typeof read !== "string";
-    return tagIfCut(isCut, eventOfAttributes(new Map(metadata), choice, { text: isCut ? beginOf(read) : read, time }));
+    const { text, isCut } = typeof read === "string" ? { text: read, isCut: false } : beginOf(read);
+    const shared = parts.take(common);
+    const event = eventOfAttributes(new Map(shared.attributes), choice, { text, time });
+    return tagIfCut(isCut || shared.isCut, event);
   };
   let count = 0;
-  for (const line of linesOf(withoutMark(body))) {
-    if (isBlank(line)) {
-      yield PENDING;
+  for (const line of filledLinesOf(withoutMark(body))) {
+    if (isPending(line)) {
+      yield line;
       continue;
     }
     count += 1;
-    const run = line.includes("}{") ? (typeof line === "string" ? Buffer.from(line) : line) : null;
+    const run = yield* runIn(line);
     if (run === null || !(yield* isRunOfObjects(run))) yield rawEvent(line);
-    else for (const read of slicesOf(run)) yield "fault" in read ? read : rawEvent(textOfSlice(run, read));
+    else {
+      for (const read of slicesOf(run)) {
+        if ("fault" in read) yield read;
+        else yield rawEvent(yield* lineOfBytes(run.subarray(read.start, read.end)));
+      }
+    }
   }
   if (count === 0) throw new NoData();
 }
 
-function textOfSlice(run: Buffer, { start, end }: Slice): TextLine {
-  return end - start > WHOLE_BYTES ? run.subarray(start, end) : run.toString("utf8", start, end);
+const BETWEEN = Buffer.from("}{");
+
+/** Returns the bytes of a line that may be objects one behind another; null for other lines. */
+function* runIn(line: TextLine): Steps<Buffer | null> {
+  if (typeof line === "string") return line.includes("}{") ? Buffer.from(line) : null;
+  return (yield* indexIn(line, BETWEEN)) === -1 ? null : line;
 }
 
 function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {

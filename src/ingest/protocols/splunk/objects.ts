@@ -1,10 +1,10 @@
 import { LoggiaError } from "../../../errors.ts";
-import { withoutMark } from "../json.ts";
+import { AT_ONCE_BYTES, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson, STEP_BYTES } from "../json-scanner.ts";
-import { readValue, WHOLE_BYTES } from "../long-json.ts";
+import { readValue } from "../long-json.ts";
 import type { Steps } from "../json-scanner.ts";
 import { PENDING } from "../protocol.ts";
-import type { DecodeFault } from "../protocol.ts";
+import type { Pending } from "../protocol.ts";
 
 const [OPEN, OPEN_LIST, CLOSE_LIST, COMMA] = [0x7b, 0x5b, 0x5d, 0x2c];
 
@@ -26,7 +26,7 @@ export type ReadObject = { readonly value: Readonly<Record<string, unknown>>; re
  * within a list.
  * @throws BadObject
  */
-export function* objectsOf(given: Buffer): Generator<ReadObject | DecodeFault> {
+export function* objectsOf(given: Buffer): Generator<ReadObject | Pending> {
   const body = withoutMark(given);
   const scanner = new JsonScanner(body);
   let number = 0;
@@ -49,18 +49,14 @@ export function* objectsOf(given: Buffer): Generator<ReadObject | DecodeFault> {
 /** Where an object begins and ends. */
 export type Slice = { readonly start: number; readonly end: number };
 
-/** Objects that are checked between two pauses. */
-const OBJECTS_AT_ONCE = 256;
-
 /** Returns whether a line consists of JSON objects only, without anything between them. */
 export function* isRunOfObjects(line: Buffer): Steps<boolean> {
-  let count = 0;
   try {
     for (const read of slicesOf(line)) {
       if ("fault" in read) yield read;
-      // The beginning of a longer object is kept as text, so its brackets suffice.
-      else if (read.end - read.start <= WHOLE_BYTES) JSON.parse(line.toString("utf8", read.start, read.end));
-      if (++count % OBJECTS_AT_ONCE === 0) yield PENDING;
+      // The brackets of a longer object suffice: parsing it at once could take long.
+      else if (read.end - read.start <= AT_ONCE_BYTES) JSON.parse(line.toString("utf8", read.start, read.end));
+      yield PENDING;
     }
     return true;
   } catch (error) {
@@ -70,7 +66,7 @@ export function* isRunOfObjects(line: Buffer): Steps<boolean> {
 }
 
 /** Yields where the consecutive objects of a line are. @throws LoggiaError if there is more */
-export function* slicesOf(line: Buffer): Generator<Slice | DecodeFault> {
+export function* slicesOf(line: Buffer): Generator<Slice | Pending> {
   const scanner = new JsonScanner(line);
   for (let start = scanner.skipBlank(0); start < line.length;) {
     if (line[start] !== OPEN) throw malformedJson("an object is expected");

@@ -6,7 +6,6 @@ import { answer, failure } from "./respond.ts";
 const COLLECTOR = /^\/services\/collector(?:\/(?<what>event|raw|mint|health|ack)(?:\/1\.0)?)?$/;
 /** Range of acknowledgement ids. Any id will do: events are durable when they are answered. */
 const ACK_IDS = 2 ** 48;
-const MAX_ACKS = 100_000;
 
 /** Splunk's HTTP event collector. */
 export const SPLUNK: Protocol = {
@@ -32,17 +31,22 @@ const EVENTS = endpoint((received) => ({
 }));
 
 const RAW = endpoint((received) => ({
-  items: decodeRaw(received.body, received.query, received.choice),
+  items: decodeRaw(received),
   accepted: () => accepted(received),
 }));
 
 /** Confirms all ids, because events are durable when their request is answered. */
-const ACKS = endpoint(({ body }) => {
-  const asked = parseBody(body);
-  const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]).slice(0, MAX_ACKS) : [];
-  const acks = Object.fromEntries(ids.filter((id) => typeof id === "number").map((id) => [id, true]));
-  return { items: [], accepted: () => ({ status: 200, type: "application/json", body: JSON.stringify({ acks }) }) };
-});
+const ACKS: PostEndpoint = {
+  ...endpoint(({ body }) => {
+    const asked = parseBody(body);
+    const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]) : [];
+    // A map, because an object with many small and large integers as names takes quadratic time.
+    const acks = new Map(ids.filter((id) => typeof id === "number").map((id) => [id, true]));
+    const answered = [...acks.keys()].map((id) => `"${id}":true`).join(",");
+    return { items: [], accepted: () => ({ status: 200, type: "application/json", body: `{"acks":{${answered}}}` }) };
+  }),
+  storesNothing: true,
+};
 
 function endpoint(read: (received: Received) => Reading): PostEndpoint {
   return { kind: "post", read, failed: failure };
