@@ -39,6 +39,8 @@ const MAX_TEXT_BYTES = 400;
  * allocates strings above 128 KB as large objects with pages of their own.
  */
 const PART_BYTES = 32 * 1024;
+/** Longer attributes are left to a parser that can pause. */
+const MAX_ATTRIBUTES_BYTES = 64 * 1024;
 /** Maximum number of tags read here. More are rare. */
 const MAX_TAGS = 100;
 
@@ -112,6 +114,11 @@ export class LineScanner {
   get text(): string {
     if (this.#start === this.#end) return "";
     return this.#bytes.toString("utf8", this.#start, this.#end);
+  }
+
+  /** The bytes of the last line read. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(this.#start, this.#end);
   }
 
   /** A plain line without its opening brace and without `created`. */
@@ -304,6 +311,7 @@ export class LineScanner {
       else if (byte === CLOSE_BRACE) depth -= 1;
       else if (!(byte >= BLANK && byte <= LAST_ASCII)) return -1;
       at += 1;
+      if (at - start > MAX_ATTRIBUTES_BYTES) return -1;
     } while (depth > 0);
     this.isPlain &&= isAscii;
     this.fields.attributes = isAscii ? this.#part(start, at) : bytes.toString("utf8", start, at);

@@ -1,5 +1,6 @@
 import { encodeFields } from "../../events/record.ts";
 import { wellFormed } from "../../events/text.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
 import { errorEvent } from "./validated-event.ts";
 import type { Line } from "./lines.ts";
 
@@ -36,11 +37,15 @@ const POSTED_MAX_UNITS = 100_000;
 /**
  * Replaces invalid events by error events, up to a limit: a few repeated bytes must not fill a log.
  */
-export function withErrorEvents(read: readonly ReadItem[]): Batch {
+export async function withErrorEvents(read: readonly ReadItem[], yielder: Yielder): Promise<Batch> {
   const bad = read.filter((item) => item.line === null);
   if (bad.length === read.length && bad.length > 1) return batchOfInvalid(bad);
   const own = new Set<ReadItem>(bad.slice(0, MAX_ERROR_EVENTS));
-  const items = bad.length === 0 ? read : read.map((item) => (own.has(item) ? withLine(item as BadItem) : item));
+  const items: BatchItem[] = [];
+  for (const item of read) {
+    items.push(own.has(item) ? withLine(item as BadItem) : item);
+    if (own.has(item) && yielder.isDue) await yielder.turn();
+  }
   const lines: Line[] = [];
   for (const { line } of items) if (line !== null) lines.push(line);
   const rest = bad.length - own.size;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 import type { Catalog } from "../../catalog/catalog.ts";
@@ -12,6 +11,7 @@ import type { BatchOutcome } from "./batch-answer.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import { postTimesBy } from "./created.ts";
 import type { PostTimes } from "./created.ts";
+import { hashOfBody } from "../body-hash.ts";
 import type { Idempotency } from "../idempotency.ts";
 
 export type BatchPostOptions = {
@@ -54,7 +54,7 @@ export async function postBatch(
   const batch = await read(at);
   const { lines } = batch;
   if (key === null) return { ...batch, first: await coalescer.submitLines(log, lines) };
-  const hash = createHash("sha256").update(form).update(given.body).digest("base64url");
+  const hash = await hashOfBody(form, given.body);
   const posted = await idempotency.post({ log, apiKey, key, hash, count: lines.length, ...at }, (ids) =>
     coalescer.submitLines(log, lines, ids),
   );

@@ -4,26 +4,30 @@ import { LineScanner } from "../../events/line-scanner.ts";
 import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
-import { wellFormed } from "../../events/text.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
 import { createSerialQueue } from "../../scheduling/serial-queue.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { FREE_EVENTS, mostEventsOf } from "../amplification.ts";
+import { AT_ONCE_BYTES, withoutMark } from "../protocols/json.ts";
+import { JsonScanner, malformedJson } from "../protocols/json-scanner.ts";
+import type { Steps } from "../protocols/json-scanner.ts";
+import { filledLinesOf, lineOfBytes } from "../protocols/lines.ts";
+import { KEPT_BYTES, readOnly, readValue as readJsonValue } from "../protocols/long-json.ts";
+import { isPending } from "../protocols/protocol.ts";
+import type { Pending } from "../protocols/protocol.ts";
+import { runSteps } from "../protocols/steps.ts";
+import { bad, JSON_FIELDS, readItem } from "./json-event.ts";
 import { readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
-import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
 
 /** Form of events in JSON: one object per line, one array of objects, or one object. */
 export type BatchForm = "lines" | "array" | "object";
 
 export const BATCH_MAX_EVENTS = 5_000;
 export const BATCH_MAX_BYTES = 5_000_000;
-
-/** Events read before the event loop gets a turn: about a millisecond's work. */
-const STEP_EVENTS = 250;
-const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
-/** Limit of events in a compressed batch: this many, and one more for each byte sent. */
-const FREE_EVENTS = 100;
 
 /** Batches up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
@@ -50,58 +54,151 @@ export async function readBatch(
 }
 
 async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
-  const { body } = given;
-  const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  const text = body.subarray(start);
-  if (form === "object") return withErrorEvents([parseOne(text.toString("utf8"), limits, range)]);
-  const most = mostEvents(given);
-  const items = await (form === "array" ? readArray : readLines)(text, most, limits, range);
+  const text = withoutMark(given.body);
+  const reader = new BatchReader(text, mostEvents(given), limits, range);
+  if (form === "object") return await withErrorEvents([await reader.object()], reader.yielder);
+  const items = await (form === "array" ? reader.array() : reader.lines());
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
-  return withErrorEvents(items);
+  return await withErrorEvents(items, reader.yielder);
 }
 
 /** Returns the event limit. Many events from few bytes cost the log far more than the sender. */
 function mostEvents({ body, sent_bytes }: BatchBody): number {
-  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
+  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, mostEventsOf(sent_bytes)) : BATCH_MAX_EVENTS;
 }
 
-async function readArray(
-  body: Buffer,
-  most: number,
-  limits: FieldLimits,
-  range: CreatedRange,
-): Promise<readonly ReadItem[]> {
-  const posted = parseArray(body.toString("utf8"));
-  if (posted.length > most) throw tooMany(posted.length, most);
-  const items: ReadItem[] = [];
-  for (const one of posted) {
-    if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
-    items.push(readItem(one, limits, range));
+const OPEN = 0x7b;
+
+/** Reads the events of one body, with turns for other work in between. */
+class BatchReader {
+  readonly yielder = new Yielder(noteRequest, DECODING);
+  readonly #body: Buffer;
+  readonly #most: number;
+  readonly #limits: FieldLimits;
+  readonly #range: CreatedRange;
+
+  constructor(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange) {
+    this.#body = body;
+    this.#most = most;
+    this.#limits = limits;
+    this.#range = range;
   }
-  return items;
-}
 
-/** Reads one event per line. Blank lines are skipped. */
-async function readLines(
-  body: Buffer,
-  most: number,
-  limits: FieldLimits,
-  range: CreatedRange,
-): Promise<readonly ReadItem[]> {
-  const items: ReadItem[] = [];
-  const scanner = new LineScanner(body);
-  for (let line = 1; scanner.hasNext; line++) {
-    if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
-    const item = readLine(scanner, limits, range);
-    if (item === null) continue;
-    if (items.length === most) throw tooMany(nonBlankLines(body.toString("utf8")), most);
-    items.push(item);
+  /** Reads a body that is one event. */
+  async object(): Promise<ReadItem> {
+    if (this.#body.length <= AT_ONCE_BYTES) return this.#parseOne(this.#body.toString("utf8"));
+    return await runSteps(this.#long(this.#body, "the body"), this.yielder);
   }
-  return items;
-}
 
-function nonBlankLines(text: string): number {
-  return text.split("\n").filter((line) => line.trim() !== "").length;
+  /** Reads an array of events. */
+  async array(): Promise<readonly ReadItem[]> {
+    const items: ReadItem[] = [];
+    let count = 0;
+    for (const item of this.#elements()) {
+      if (isPending(item)) {
+        if (this.yielder.isDue) await this.yielder.turn();
+        continue;
+      }
+      if (++count <= this.#most) items.push(item);
+      if (this.yielder.isDue) await this.yielder.turn();
+    }
+    if (count > this.#most) throw tooMany(count, this.#most);
+    return items;
+  }
+
+  /** Reads one event per line. Blank lines are skipped. */
+  async lines(): Promise<readonly ReadItem[]> {
+    const items: ReadItem[] = [];
+    const scanner = new LineScanner(this.#body);
+    while (scanner.hasNext) {
+      const item = this.#line(scanner) ?? (await this.#parsedLine(scanner.bytes));
+      if (this.yielder.isDue) await this.yielder.turn();
+      if (item === null) continue;
+      if (items.length === this.#most) throw tooMany(await this.#filledLines(), this.#most);
+      items.push(item);
+    }
+    return items;
+  }
+
+  *#elements(): Generator<ReadItem | Pending> {
+    if (this.#body.length <= AT_ONCE_BYTES) {
+      for (const one of parseArray(this.#body.toString("utf8"))) yield readItem(one, this.#limits, this.#range);
+      return;
+    }
+    const scanner = new JsonScanner(this.#body);
+    let end = scanner.skipBlank(0) + 1;
+    for (let at = scanner.firstOf(end - 1); at !== -1; at = scanner.nextOf(end)) {
+      end = yield* scanner.endOf(at);
+      yield yield* this.#item(this.#body.subarray(at, end));
+    }
+    const after = scanner.skipBlank(scanner.skipBlank(end) + 1);
+    if (after < this.#body.length) throw malformedJson("there is more data after its end");
+  }
+
+  #parseOne(text: string): ReadItem {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
+      return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
+    }
+    return readItem(value, this.#limits, this.#range);
+  }
+
+  /** Reads a value that begins and ends with these bytes, whatever its length. */
+  *#item(bytes: Buffer): Steps<ReadItem> {
+    const { value, isCut } = yield* readOnly(bytes, JSON.parse);
+    if (!isCut || bytes[0] !== OPEN) return readItem(value, this.#limits, this.#range);
+    // Other members may have any length, as they are ignored.
+    const scanner = new JsonScanner(bytes);
+    const { starts } = yield* scanner.membersOf(0, JSON_FIELDS);
+    const fields: Record<string, unknown> = {};
+    const cut = new Set<string>();
+    for (const [name, start] of Object.entries(starts)) {
+      const read = yield* readJsonValue(scanner, start!, JSON.parse);
+      fields[name] = read.value;
+      if (read.isCut) cut.add(name);
+    }
+    return readItem(fields, this.#limits, this.#range, cut);
+  }
+
+  /** Reads an event that is too long to be parsed at once. */
+  *#long(bytes: Buffer, what: string): Steps<ReadItem> {
+    try {
+      return yield* this.#item(bytes.subarray(new JsonScanner(bytes).skipBlank(0)));
+    } catch (error) {
+      if (!(error instanceof LoggiaError)) throw error;
+      return bad([`${what} is not valid JSON: ${error.message}`], bytes.toString("utf8", 0, KEPT_BYTES));
+    }
+  }
+
+  /** Reads the next line if it is as most lines are; null if it must be parsed. */
+  #line(scanner: LineScanner): ReadItem | null {
+    if (!scanner.next()) return null;
+    const [limits, range] = [this.#limits, this.#range];
+    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), limits, range);
+    // Faults come from parsing the whole line: all of them, in the order of the fields.
+    return item.fault === null ? item : null;
+  }
+
+  /** Parses a line; null if it is blank. */
+  async #parsedLine(bytes: Buffer): Promise<ReadItem | null> {
+    const line = await runSteps(lineOfBytes(bytes), this.yielder);
+    if (line === "") return null;
+    if (typeof line === "string") return parseLine(line, this.#limits, this.#range);
+    return await runSteps(this.#long(line, "the line"), this.yielder);
+  }
+
+  /** Returns the number of lines that are not blank. */
+  async #filledLines(): Promise<number> {
+    let lines = 0;
+    for (const line of filledLinesOf(this.#body)) {
+      if (!isPending(line)) lines += 1;
+      if (this.yielder.isDue) await this.yielder.turn();
+    }
+    return lines;
+  }
 }
 
 function tooMany(count: number, most: number): LoggiaError {
@@ -121,29 +218,6 @@ function parseArray(text: string): readonly unknown[] {
     "bad_body",
     "The body must be a JSON array of events; one event per line needs the Content-Type application/x-ndjson",
   );
-}
-
-/** Reads a body that is one event. */
-function parseOne(text: string, limits: FieldLimits, range: CreatedRange): ReadItem {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
-    return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
-  }
-  return readItem(value, limits, range);
-}
-
-/** Reads the next line; null if it is blank. */
-function readLine(scanner: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
-  if (scanner.next()) {
-    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), limits, range);
-    if (item.fault === null) return item;
-  }
-  // Faults come from parsing the whole line: all of them, in the order of the fields.
-  const { text } = scanner;
-  return text.trim() === "" ? null : parseLine(text, limits, range);
 }
 
 /** Returns the fields as `JSON.parse` would. */
@@ -223,128 +297,4 @@ function parseLine(line: string, limits: FieldLimits, range: CreatedRange): Read
     return bad([`the line is not valid JSON: ${(error as Error).message}`], line);
   }
   return readItem(value, limits, range);
-}
-
-function readItem(item: unknown, limits: FieldLimits, range: CreatedRange): ReadItem {
-  if (typeof item !== "object" || item === null || Array.isArray(item)) {
-    const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
-    const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
-    return bad([`the event is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
-  }
-  const fields = item as Record<string, unknown>;
-  const faults: string[] = [];
-  const checked = (name: keyof FieldLimits, read: Reader): string => {
-    const text = read(name, fields[name], faults);
-    checkLength(name, text, limits, faults);
-    return text;
-  };
-  const text = checked("text", textOf);
-  const link = checked("link", textOf);
-  const source = checked("source", textOf);
-  const user = checked("user", textOf);
-  const tags = checked("tags", tagsOf);
-  const amount = typeof fields["value"] === "number" ? numberOf(fields["value"], faults) : checked("value", numeralOf);
-  const place = checked("geo", geoOf);
-  const data = checked("data", textOf);
-  if (typeof (fields["text"] ?? "") === "string" && text.trim() === "") {
-    faults.push("text is missing or blank, it must say what happened");
-  }
-  const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
-  const geo = readGeo(place.trim(), faults);
-  const created = readCreated(fields["created"], range, faults);
-  const attributes = readAttributes(fields["attributes"], limits, faults);
-  if (faults.length > 0) return bad(faults, describe(fields));
-  const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
-  return {
-    line: { fields: encodeFields({ ...valid, attributes }), created: created === null ? null : String(created) },
-    fault: null,
-  };
-}
-
-function isArrayOfObjects(value: unknown): boolean {
-  return Array.isArray(value) && typeof value[0] === "object" && value[0] !== null;
-}
-
-/** Reads a field as the text that a form would hold; "" if it is absent or invalid. */
-type Reader = (name: string, value: unknown, faults: string[]) => string;
-
-function bad(faults: readonly string[], posted: string): ReadItem {
-  return { line: null, fault: faults.join("; "), posted };
-}
-
-/** Returns an event as posted, as JSON, without its API key. */
-function describe(fields: Record<string, unknown>): string {
-  const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
-  try {
-    return JSON.stringify(posted);
-  } catch {
-    // `JSON.parse` accepts values that are nested too deep for `JSON.stringify`.
-    const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
-    return JSON.stringify(Object.fromEntries(shown));
-  }
-}
-
-function isWritable(value: unknown): boolean {
-  try {
-    JSON.stringify(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function textOf(name: string, value: unknown, faults: string[]): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value === "string") return wellFormed(value);
-  faults.push(`${name} is ${nameOf(value)}, a string is expected`);
-  return "";
-}
-
-/** Returns tags as a form holds them: separated by blanks. */
-function tagsOf(name: string, value: unknown, faults: string[]): string {
-  if (!Array.isArray(value)) return textOf(name, value, faults);
-  if (value.every((tag) => typeof tag === "string")) return wellFormed(value.join(" "));
-  faults.push("tags holds values other than strings, a string or an array of strings is expected");
-  return "";
-}
-
-function numberOf(value: number, faults: string[]): number {
-  if (!Number.isFinite(value)) faults.push(`value is too large, ${NUMBER_EXPECTED}`);
-  return value;
-}
-
-function numeralOf(name: string, value: unknown, faults: string[]): string {
-  if (value === undefined || value === null || typeof value === "string") return textOf(name, value, faults);
-  faults.push(`value is ${nameOf(value)}, ${NUMBER_EXPECTED}`);
-  return "";
-}
-
-const NUMBER_EXPECTED = 'a number or a string such as "12.5" is expected';
-
-function geoOf(name: string, value: unknown, faults: string[]): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return textOf(name, value, faults);
-  const { lat, lon, ip } = value as Record<string, unknown>;
-  if (typeof ip === "string") return wellFormed(`ip:${ip}`);
-  if (typeof lat === "number" && typeof lon === "number") return `${decimal(lat)},${decimal(lon)}`;
-  faults.push(
-    'geo is an object without the numbers lat and lon, one such as {"lat":40.1203,"lon":-76.2944} is expected',
-  );
-  return "";
-}
-
-/** Formats degrees with at most ten decimals, so that two coordinates fit the limit of `geo`. */
-function decimal(degrees: number): string {
-  const rounded = Math.round(degrees * 1e10) / 1e10;
-  // `String` writes values below 1e-6 with an exponent, which the text form does not allow.
-  return Math.abs(rounded) < 1e-6 ? rounded.toFixed(10).replace(/\.?0+$/, "") : String(rounded);
-}
-
-/** Describes a JSON value in words, or quotes it. */
-function nameOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" && value !== null ? "an object" : shortened(JSON.stringify(value));
-}
-
-function shortened(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

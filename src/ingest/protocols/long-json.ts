@@ -23,6 +23,9 @@ const NULL = Buffer.from("null");
 const [QUOTE, COMMA, COLON, BACKSLASH, LETTER_U] = [0x22, 0x2c, 0x3a, 0x5c, 0x75];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** Parser of JSON. @throws SyntaxError */
+type Parse = (text: string) => unknown;
+
 /** A value, and whether parts of it were left out because it is too long. */
 export type LongValue = { readonly value: unknown; readonly end: number; readonly isCut: boolean };
 
@@ -31,23 +34,23 @@ export type LongValue = { readonly value: unknown; readonly end: number; readonl
  * values, is shortened: texts are cut, and members without room are left out.
  * @throws LoggiaError `bad_body`
  */
-export function* readValue(scanner: JsonScanner, start: number): Steps<LongValue> {
+export function* readValue(scanner: JsonScanner, start: number, parse: Parse = parseExactly): Steps<LongValue> {
   const end = yield* scanner.endOf(start);
   const { bytes } = scanner;
   const size_bytes = end - start;
   const isCut = size_bytes > KEPT_BYTES || (size_bytes > AT_ONCE_BYTES && scanner.values > AT_ONCE_VALUES);
   const kept = isCut ? yield* new Shortener(scanner).shorten(start) : bytes.subarray(start, end);
   try {
-    return { value: parseExactly(kept.toString("utf8")), end, isCut };
+    return { value: parse(kept.toString("utf8")), end, isCut };
   } catch (error) {
     throw malformedJson((error as Error).message);
   }
 }
 
 /** Reads the only value that these bytes hold. @throws LoggiaError `bad_body` */
-export function* readOnly(bytes: Buffer): Steps<LongValue> {
+export function* readOnly(bytes: Buffer, parse?: Parse): Steps<LongValue> {
   const scanner = new JsonScanner(bytes);
-  const read = yield* readValue(scanner, scanner.skipBlank(0));
+  const read = yield* readValue(scanner, scanner.skipBlank(0), parse);
   if (scanner.skipBlank(read.end) < bytes.length) throw malformedJson("there is more data after its end");
   return read;
 }

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
@@ -11,6 +10,8 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { noteRequest } from "../../scheduling/cooperative.ts";
+import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
@@ -18,6 +19,7 @@ import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/fast-path/response-tracker.ts";
 import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
+import { hashOfBody } from "../body-hash.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
@@ -54,8 +56,6 @@ export type ServeOptions = {
 export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 
 const BODY_DEADLINE_MS = 60_000;
-/** Bytes hashed before the event loop gets a turn. */
-const HASH_BYTES = 1024 * 1024;
 /** Memory reserved while a body is decompressed, as a multiple of its compressed size. */
 const INFLATED_FACTOR = 10;
 
@@ -169,12 +169,7 @@ async function repeatOf(request: IncomingMessage, body: Buffer): Promise<Produce
   const key = idempotencyKey(request);
   if (key === null) return null;
   const { url = "", headers } = request;
-  const hash = createHash("sha256").update(`${url}\n${headers["content-type"] ?? ""}\n`);
-  for (let at = 0; at < body.length; at += HASH_BYTES) {
-    if (at > 0) await new Promise(setImmediate);
-    hash.update(body.subarray(at, at + HASH_BYTES));
-  }
-  return { key, hash: hash.digest("base64url") };
+  return { key, hash: await hashOfBody(`${url}\n${headers["content-type"] ?? ""}\n`, body) };
 }
 
 function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: PostEndpoint): string {
@@ -182,6 +177,19 @@ function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: Po
   if (encoding === "by content") return encodingOfContent(body);
   const isJson = /^application\/json\b/i.test(headers["content-type"] ?? "");
   return given === "" && encoding === "snappy unless JSON" && !isJson ? "snappy" : given === "identity" ? "" : given;
+}
+
+/** Sends a long answer as fast as the client reads it, with turns for other work in between. */
+async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
+  const yielder = new Yielder(noteRequest, DECODING);
+  const closed = once(response, "close");
+  for (const piece of pieces) {
+    const hasRoom = piece === "" || response.write(piece);
+    if (yielder.isDue) await yielder.turn();
+    if (!hasRoom) await Promise.race([once(response, "drain"), closed]);
+    if (response.destroyed) return;
+  }
+  response.end();
 }
 
 function queryOf(url: string): URLSearchParams {
@@ -209,9 +217,7 @@ function send(
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, all);
-    const pieces = Readable.from(body).on("error", () => response.destroy());
-    response.once("close", () => pieces.destroy());
-    pieces.pipe(response);
+    void sendPieces(response, body).catch(() => response.destroy());
     return;
   }
   if (status !== 204) all["Content-Length"] = Buffer.byteLength(body);

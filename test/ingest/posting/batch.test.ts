@@ -149,7 +149,7 @@ test("a text of a million characters is a bad event whose error event fits the b
   t.deepEqual([body.accepted, body.rejected], [1, 1]);
   const found = await texts(service, 2);
   t.true(found.includes("beside it"));
-  t.true(found.includes("Bad event: text has 600000 characters, at most 500 are allowed"));
+  t.true(found.includes("Bad event: text is too long to be read, at most 500 characters are allowed"));
 });
 
 test("created may be slightly ahead of the clock", async (t) => {

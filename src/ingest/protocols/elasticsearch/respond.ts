@@ -85,6 +85,7 @@ export class Actions {
         const id = this.#states[n] === STORED ? (ids.next().value as EventId) : "";
         const isOmitted = isBrief && hasSuccess && !this.#isFailure(n);
         hasSuccess ||= !this.#isFailure(n);
+        if (n % OMITTED_ITEMS === OMITTED_ITEMS - 1) yield "";
         if (isOmitted) continue;
         piece += `${separator}{"${this.#operations[n]}":${this.#item(n, id, isShort, type)}}`;
         separator = ",";
@@ -122,6 +123,8 @@ export class Actions {
 type Item = { readonly status: number; readonly error?: object };
 
 const PIECE_UNITS = 32 * 1024;
+/** Items omitted at once. */
+const OMITTED_ITEMS = 4_096;
 const SHARDS = `"_shards":{"total":1,"successful":1,"failed":0},"_seq_no":0,"_primary_term":1`;
 const CREATED = `"_version":1,"result":"created",${SHARDS},"status":201}`;
 /** Item of an event that is stored already. */
