@@ -184,9 +184,9 @@ async function sendPieces(response: ServerResponse, pieces: Iterable<string>): P
   const yielder = new Yielder(noteRequest, DECODING);
   const closed = once(response, "close");
   for (const piece of pieces) {
-    const hasRoom = piece === "" || response.write(piece);
+    if (piece !== "") response.write(piece);
     if (yielder.isDue) await yielder.turn();
-    if (!hasRoom) await Promise.race([once(response, "drain"), closed]);
+    if (response.writableNeedDrain) await Promise.race([once(response, "drain"), closed]);
     if (response.destroyed) return;
   }
   response.end();
