@@ -47,8 +47,8 @@ export type Producer = {
 export type Stored = Outcome & { readonly cut: number };
 
 /** Bounds of one append. A larger request is stored in several. */
-const CHUNK_EVENTS = 10_000;
-const CHUNK_BYTES = 12 * 1024 * 1024;
+const CHUNK_EVENTS = 4_000;
+const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Bodies up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
 /** Time the rest of a request is retried while the queue is full, in milliseconds. */
