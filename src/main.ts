@@ -32,6 +32,7 @@ import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
 import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
 import { startKeyRemoval } from "./ingest/idempotency-store.ts";
+import { createIngestMemory } from "./ingest/ingest-memory.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import { createIdempotency } from "./ingest/idempotency.ts";
@@ -376,6 +377,7 @@ async function startPost(
   const keyRemoval = startKeyRemoval(documents, { clock, log });
   closing.defer(() => keyRemoval.close());
   const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
+  const memory = createIngestMemory();
   const server = createPostListener({
     catalog,
     coalescer,
@@ -385,6 +387,7 @@ async function startPost(
     elasticsearchVersion: settings.elasticsearchVersion,
     log,
     limiter,
+    memory,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),
@@ -393,6 +396,7 @@ async function startPost(
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  const shared = { catalog, coalescer, idempotency, clock, limiter, metrics, connections: connections.listeners, log };
-  return { post, listeners: await startListeners(settings, shared, closing) };
+  const shared = { catalog, coalescer, idempotency, clock, limiter, memory, metrics, log };
+  const options = { ...shared, connections: connections.listeners };
+  return { post, listeners: await startListeners(settings, options, closing) };
 }

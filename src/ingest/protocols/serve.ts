@@ -12,17 +12,22 @@ import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
+import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
+import type { BodyShare } from "../../http/body-budget.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { goneSignal } from "../../http/when-closed.ts";
 import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Idempotency } from "../idempotency.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
 import { type Admitted, admitHook } from "./hooks/admit.ts";
+import type { KnownSenders } from "./hooks/known-senders.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
@@ -30,7 +35,6 @@ import { BODY_MAX_BYTES } from "./protocol.ts";
 import { piecesOf } from "./pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
-import type { BodyMemory } from "./body-memory.ts";
 import { type Producer, storeEvents } from "./store.ts";
 
 export type ServeOptions = {
@@ -41,9 +45,8 @@ export type ServeOptions = {
   readonly limits: FieldLimits;
   readonly log: Logger;
   readonly idempotency: Idempotency;
-  readonly memory: BodyMemory;
-  /** Bounds the memory of bodies that are not authenticated yet. */
-  readonly unverified: BodyMemory;
+  readonly memory: IngestMemory;
+  readonly knownSenders: KnownSenders;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
@@ -56,8 +59,6 @@ export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events
 const BODY_DEADLINE_MS = 60_000;
 /** Bytes hashed before the event loop gets a turn. */
 const HASH_BYTES = 1024 * 1024;
-/** Memory reserved while a body is decompressed, as a multiple of its compressed size. */
-const INFLATED_FACTOR = 10;
 
 /** Serves a request of a protocol: stores its events, and answers once all of them are durable. */
 export async function serveProtocol(
@@ -100,26 +101,25 @@ async function take(
   const admitted = await orDiscard(request, async (): Promise<Admitted> => {
     const { hook: name } = endpoint;
     if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, peer, options);
-    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, sent: null };
+    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, received: null };
   });
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
-  const share = memory.enter(quotaOwnerOf(catalog, admitted.log));
+  const owner = quotaOwnerOf(catalog, admitted.log);
+  const share = memory.bodies.enter(owner);
   try {
     const choice = choiceOf(query, headers);
-    const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };
+    const gone = isSmall(request) ? undefined : goneSignal(response);
+    const producer = { log: admitted.log, owner, apiKey: admitted.id, tags: choice.tags, gone };
     if (endpoint.pieces !== undefined) {
       const pieces = piecesOf(request, endpoint.pieces, share);
       return await storePieces(pieces, { endpoint, producer, received: { headers, query, choice } }, options);
     }
-    await orDiscard(request, () => share.reserve(Math.min(announcedSize(request), BODY_MAX_BYTES)));
-    const sent =
-      admitted.sent ?? (await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }));
+    share.claim(mostHeld(request));
+    const sent = await sentBody(request, { admitted, share, gone });
     const encoding = encodingOf(request, sent, endpoint);
-    if (encoding !== "") {
-      share.reserve(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, BODY_MAX_BYTES)));
-    }
-    const body = await decompress(sent, encoding, BODY_MAX_BYTES);
-    share.reserve(body.length);
+    const body = await decompress(sent, encoding, BODY_MAX_BYTES, { share, gone });
+    share.claim(0);
+    await share.hold(body.length, gone);
     const received = { body, headers, query, choice, hook: admitted.hook };
     const begin = () => endpoint.read(received);
     // An id signed with the body takes precedence over an unsigned header.
@@ -128,8 +128,42 @@ async function take(
     if (stored.cut > 0) options.onEventsCut(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {
+    admitted.received?.share.release();
     share.release();
   }
+}
+
+/** Whether a request is small however much its body may decompress to. */
+function isSmall({ headers }: IncomingMessage): boolean {
+  const size_bytes = Number(headers["content-length"] ?? Infinity);
+  return headers["content-encoding"] === undefined && size_bytes <= SMALL_BODY_BYTES;
+}
+
+/** Returns the most that a body may take until it is decompressed. */
+function mostHeld(request: IncomingMessage): number {
+  const announced_bytes = announcedSize(request);
+  const sent_bytes = announced_bytes > 0 && announced_bytes <= BODY_MAX_BYTES ? announced_bytes : BODY_MAX_BYTES;
+  const isPacked = request.headers["content-encoding"] !== undefined;
+  return isPacked ? sent_bytes + mostInflated(sent_bytes, BODY_MAX_BYTES) : sent_bytes;
+}
+
+type Sent = {
+  readonly admitted: Pick<Admitted, "received">;
+  readonly share: BodyShare;
+  readonly gone: AbortSignal | undefined;
+};
+
+/** Returns the body as sent, within its memory. */
+async function sentBody(request: IncomingMessage, { admitted, share, gone }: Sent): Promise<Buffer> {
+  const { received } = admitted;
+  if (received === null) {
+    const announced_bytes = announcedSize(request);
+    if (announced_bytes <= BODY_MAX_BYTES) await orDiscard(request, () => share.hold(announced_bytes, gone));
+    return await receiveSent(request, { limit_bytes: BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS, share, gone });
+  }
+  await share.hold(received.sent.length, gone);
+  received.share.release();
+  return received.sent;
 }
 
 type Pieced = {

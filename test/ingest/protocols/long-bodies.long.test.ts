@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import type { Append } from "../../../src/ingest/idempotency.ts";
 import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { storeEvents } from "../../../src/ingest/protocols/store.ts";
 import type { Stored } from "../../../src/ingest/protocols/store.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
@@ -151,8 +152,9 @@ async function take(
     recent: new RecentIds(),
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
+    memory: { turns: new FairTurns() },
   };
-  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], repeat: null };
+  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], repeat: null, owner: "ann" };
   const { stored } = await storeEvents(producer, body.length, () => endpoint.read(received), options);
   return { stored, texts };
 }
