@@ -378,16 +378,11 @@ async function startPost(
   closing.defer(() => keyRemoval.close());
   const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
   const memory = createIngestMemory();
+  const shared = { catalog, coalescer, idempotency, clock, limiter, memory, log };
   const server = createPostListener({
-    catalog,
-    coalescer,
-    idempotency,
-    clock,
+    ...shared,
     limits: settings.limits,
     elasticsearchVersion: settings.elasticsearchVersion,
-    log,
-    limiter,
-    memory,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),
@@ -396,7 +391,6 @@ async function startPost(
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  const shared = { catalog, coalescer, idempotency, clock, limiter, memory, metrics, log };
-  const options = { ...shared, connections: connections.listeners };
+  const options = { ...shared, metrics, connections: connections.listeners };
   return { post, listeners: await startListeners(settings, options, closing) };
 }
