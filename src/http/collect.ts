@@ -49,7 +49,8 @@ class Collector {
   readonly #reject: (error: unknown) => void;
   readonly #buffer: BodyBuffer;
   readonly #timers: NodeJS.Timeout[] = [];
-  readonly #began_ms = performance.now();
+  /** Seconds so far, without those in which this process stalled. */
+  #passed_s = 0;
   #received_bytes = 0;
   #isWaiting = false;
   #isSettled = false;
@@ -119,7 +120,8 @@ class Collector {
   }
 
   #checkRate(least_bytes_s: number): void {
-    const wanted_bytes = least_bytes_s * ((performance.now() - this.#began_ms) / 1_000 - GRACE_S);
+    this.#passed_s += CHECK_MS / 1_000;
+    const wanted_bytes = least_bytes_s * (this.#passed_s - GRACE_S);
     if (this.#isWaiting || this.#received_bytes >= wanted_bytes) return;
     this.#fail(new LoggiaError("bad_body", `The body must arrive at ${least_bytes_s} bytes per second or faster`));
   }

@@ -6,6 +6,7 @@ import { memoryNetworkOf } from "../../ratelimit/address.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
+import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
 import { goneSignal } from "../../http/when-closed.ts";
 import type { IngestMemory } from "../ingest-memory.ts";
@@ -96,9 +97,10 @@ async function takeBody(
   const share = options.memory.bodies.enter(owner);
   // A small JSON body may be a single event, which arrives as fast as a form.
   const isLarge = type === "lines" || !isSmall(request);
-  const gone = isLarge ? goneSignal(response) : undefined;
+  const gone = isSmall(request) ? undefined : goneSignal(response);
   try {
     const announced_bytes = announcedSize(request);
+    if (request.headers["content-encoding"] !== undefined) share.claim(2 * BATCH_MAX_BYTES + SMALL_BODY_BYTES);
     if (announced_bytes <= BATCH_MAX_BYTES) await orDiscard(request, () => share.hold(announced_bytes, gone));
     const deadline_ms = isLarge ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
     const given = { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true, share, gone };
