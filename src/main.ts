@@ -32,6 +32,7 @@ import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
 import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
 import { startKeyRemoval } from "./ingest/idempotency-store.ts";
+import { createIngestMemory } from "./ingest/ingest-memory.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import { createIdempotency } from "./ingest/idempotency.ts";
@@ -376,15 +377,12 @@ async function startPost(
   const keyRemoval = startKeyRemoval(documents, { clock, log });
   closing.defer(() => keyRemoval.close());
   const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
+  const memory = createIngestMemory();
+  const shared = { catalog, coalescer, idempotency, clock, limiter, memory, log };
   const server = createPostListener({
-    catalog,
-    coalescer,
-    idempotency,
-    clock,
+    ...shared,
     limits: settings.limits,
     elasticsearchVersion: settings.elasticsearchVersion,
-    log,
-    limiter,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),
@@ -393,6 +391,6 @@ async function startPost(
   const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
   closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
-  const shared = { catalog, coalescer, idempotency, clock, limiter, metrics, connections: connections.listeners, log };
-  return { post, listeners: await startListeners(settings, shared, closing) };
+  const options = { ...shared, metrics, connections: connections.listeners };
+  return { post, listeners: await startListeners(settings, options, closing) };
 }

@@ -1,19 +1,21 @@
 import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 
+type Limiter = Pick<RateLimiter, "reserveResponse" | "reserveExport">;
+
 /**
  * Memory budget of one response. It is taken before the store is queried, resized to the actual
  * result, and released when the client has read the response or disconnected.
  */
 export class ResponseMemory {
-  readonly #limiter: Pick<RateLimiter, "reserveResponse">;
+  readonly #limiter: Limiter;
   readonly #quotaOwner: string;
   readonly #gone: AbortSignal | undefined;
   #taken: Reservation | null = null;
   readonly #others: Pick<Reservation, "release">[] = [];
 
   /** @param gone aborts when the client disconnects */
-  constructor(limiter: Pick<RateLimiter, "reserveResponse">, quotaOwner: string, gone?: AbortSignal) {
+  constructor(limiter: Limiter, quotaOwner: string, gone?: AbortSignal) {
     this.#gone = gone;
     this.#limiter = limiter;
     this.#quotaOwner = quotaOwner;
@@ -22,6 +24,16 @@ export class ResponseMemory {
   /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
     this.#taken = await this.#limiter.reserveResponse(this.#quotaOwner, size_bytes, this.#gone);
+  }
+
+  /**
+   * Takes memory for an export. Must be called once.
+   * @throws LoggiaError `too_many_requests`, `overloaded`
+   */
+  async takeForExport(size_bytes: number): Promise<void> {
+    const share = await this.#limiter.reserveExport(this.#quotaOwner, size_bytes, this.#gone);
+    this.releaseWith(share);
+    await this.take(size_bytes);
   }
 
   /**

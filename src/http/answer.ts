@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { Logger } from "pino";
 
 import type { Reservation } from "../ratelimit/budget.ts";
@@ -17,6 +16,7 @@ import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { mayAskForBasic } from "./session-cookie.ts";
 import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
+import { goneSignal, whenClosed } from "./when-closed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
 
 export type Exchange = {
@@ -48,9 +48,8 @@ export async function answer(exchange: Exchange): Promise<void> {
     const { params, log, url } = exchange;
     const address = exchange.limiter.enter(request);
     closeWhenBrowserEnds(request);
-    const left = new AbortController();
-    whenClosed(response, () => left.abort());
-    const call = { request, address, params, path: url.pathname, query, format, log, gone: left.signal };
+    const gone = goneSignal(response);
+    const call = { request, address, params, path: url.pathname, query, format, log, gone };
     reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
   } catch (error) {
@@ -88,31 +87,6 @@ function encodeWithin(reply: Reply, memory: Reservation, format: Format, respons
   const body = toEncodedBody(format, reply.body);
   memory.resize(body.payload.length);
   return { ...reply, body };
-}
-
-/**
- * Callbacks by connection, for when it closes. A pipelined response that waits for earlier ones
- * does not emit `close` with its connection.
- */
-const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
-
-/**
- * Calls `gone` when the response is closed or its connection is, or at once if either already is.
- */
-function whenClosed(response: ServerResponse, gone: () => void): void {
-  const { socket } = response.req;
-  if (response.closed || socket.destroyed) return gone();
-  let pending = closeCallbacks.get(socket);
-  if (pending === undefined) {
-    const all = new Set<() => void>();
-    closeCallbacks.set(socket, (pending = all));
-    socket.once("close", () => all.forEach((end) => end()));
-  }
-  pending.add(gone);
-  response.once("close", () => {
-    pending.delete(gone);
-    gone();
-  });
 }
 
 function toEncodedBody(format: Format, body: Body | EncodedBody): EncodedBody {

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 
 import { LoggiaError } from "../errors.ts";
 import { quote } from "../events/quote.ts";
+import type { BodyShare } from "./body-budget.ts";
+import { collect } from "./collect.ts";
+import type { CollectOptions } from "./collect.ts";
+import { unpack } from "./unpack.ts";
 
 export type BodyOptions = {
   /** Largest body accepted, both compressed and decompressed. */
@@ -12,6 +14,10 @@ export type BodyOptions = {
   readonly deadline_ms: number;
   /** Whether `Content-Encoding: gzip` is accepted. */
   readonly gzip?: boolean;
+  /** Memory of the body. Default: it is not counted */
+  readonly share?: BodyShare | undefined;
+  /** Fires when the client has disconnected. */
+  readonly gone?: AbortSignal | undefined;
 };
 
 /**
@@ -27,7 +33,6 @@ export const DECOMPRESSION_MAX_RATIO = 100;
 const DISCARD_FACTOR = 16;
 
 const NOTHING = Buffer.alloc(0);
-const unzip = promisify(gunzip);
 
 /** A decompressed body and its size as sent. */
 export type ReceivedBody = { readonly body: Buffer; readonly sent_bytes: number };
@@ -50,23 +55,29 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
     throw new LoggiaError("unsupported_media_type", `Content-Encoding is ${quote(encoding)}; accepted: ${accepted}`);
   }
   const sent = await receiveSent(request, options);
-  const body = zipped && sent.length > 0 ? await decompress(sent, options.limit_bytes) : sent;
+  const body = zipped && sent.length > 0 ? await decompress(sent, options) : sent;
   return { body, sent_bytes: sent.length };
 }
 
+/** How the body of a request is received. */
+export type ReceiveOptions = Pick<BodyOptions, "limit_bytes" | "deadline_ms" | "share" | "gone"> &
+  Pick<CollectOptions, "least_bytes_s">;
+
 /**
  * Reads the body of a request as sent, without decompressing it.
- * @throws LoggiaError `body_too_large`, `bad_body` (incomplete or too late)
+ * @throws LoggiaError `body_too_large`, `bad_body` (incomplete or too late), `too_many_requests` or
+ *   `overloaded` (no memory)
  */
-export async function receiveSent(
-  request: IncomingMessage,
-  options: Pick<BodyOptions, "limit_bytes" | "deadline_ms">,
-): Promise<Buffer> {
-  if (announcedSize(request) > options.limit_bytes * DISCARD_FACTOR) {
-    throw tooLarge(options.limit_bytes);
-  }
-  const sent = hasBody(request) ? ((await receiveAtOnce(request)) ?? (await receive(request, options))) : NOTHING;
-  if (sent.length > options.limit_bytes) throw tooLarge(options.limit_bytes);
+export async function receiveSent(request: IncomingMessage, options: ReceiveOptions): Promise<Buffer> {
+  const { limit_bytes, share, gone } = options;
+  const announced_bytes = announcedSize(request);
+  if (announced_bytes > limit_bytes * DISCARD_FACTOR) throw tooLarge(limit_bytes);
+  if (!hasBody(request)) return NOTHING;
+  if (share?.reserves === true && announced_bytes <= limit_bytes && announced_bytes > share.held_bytes)
+    await share.hold(announced_bytes, gone);
+  const sent = (await receiveAtOnce(request)) ?? (await receive(request, options));
+  if (sent.length > limit_bytes) throw tooLarge(limit_bytes);
+  if (share !== undefined && sent.length > share.held_bytes) await share.hold(sent.length, gone);
   return sent;
 }
 
@@ -80,18 +91,17 @@ export function announcedSize(request: IncomingMessage): number {
   return Number(request.headers["content-length"] ?? 0);
 }
 
-async function decompress(body: Buffer, limit_bytes: number): Promise<Buffer> {
+async function decompress(body: Buffer, { limit_bytes, share, gone }: BodyOptions): Promise<Buffer> {
   const ratioLimit_bytes = body.length * DECOMPRESSION_MAX_RATIO;
-  try {
-    return await unzip(body, { maxOutputLength: Math.min(limit_bytes, ratioLimit_bytes) });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw ratioLimit_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes);
-    }
-    throw new LoggiaError("bad_body", "Content-Encoding is gzip, but the body cannot be decompressed", {
-      cause: error,
-    });
-  }
+  const broken = (cause: unknown) =>
+    new LoggiaError("bad_body", "Content-Encoding is gzip, but the body cannot be decompressed", { cause });
+  return await unpack("gzip", body, {
+    most_bytes: Math.min(limit_bytes, ratioLimit_bytes),
+    share,
+    gone,
+    tooLarge: () => (ratioLimit_bytes < limit_bytes ? tooCompressed(body.length) : tooLarge(limit_bytes)),
+    broken,
+  });
 }
 
 /**
@@ -113,48 +123,16 @@ function readChunk(request: IncomingMessage): Buffer | null {
 }
 
 /**
- * Collects the chunks of a body. A body over the limit is not kept, but is read on for a while
- * before it is refused.
+ * Receives a body. One over the limit is not kept, but is read on for a while before it is refused.
  */
-function receive(request: IncomingMessage, { limit_bytes, deadline_ms }: BodyOptions): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  let chunks: Buffer[] = [];
-  let received_bytes = 0;
-  const onData = (chunk: Buffer) => {
-    received_bytes += chunk.length;
-    if (received_bytes <= limit_bytes) {
-      chunks.push(chunk);
-    } else {
-      chunks = [];
-      if (received_bytes > limit_bytes * DISCARD_FACTOR) fail(tooLarge(limit_bytes));
-    }
-  };
-  const onEnd = () => {
-    if (received_bytes > limit_bytes) return fail(tooLarge(limit_bytes));
-    settle();
-    resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, received_bytes));
-  };
-  const onClosed = () => fail(incomplete());
-  const onTimeout = () =>
-    fail(
-      received_bytes > limit_bytes
-        ? tooLarge(limit_bytes)
-        : new LoggiaError("bad_body", `The body did not arrive within ${deadline_ms} ms`),
-    );
-  const settle = () => {
-    clearTimeout(timer);
-    request.off("data", onData).off("end", onEnd).off("error", onClosed).off("close", onClosed);
-  };
-  const fail = (error: LoggiaError) => {
-    settle();
-    // Later errors can be ignored, but without a listener they would end the process.
-    request.on("error", () => {});
-    request.pause();
-    reject(error);
-  };
-  const timer = setTimeout(onTimeout, deadline_ms);
-  request.on("data", onData).on("end", onEnd).on("error", onClosed).on("close", onClosed);
-  return promise;
+function receive(request: IncomingMessage, options: ReceiveOptions): Promise<Buffer> {
+  return collect(request, {
+    ...options,
+    announced_bytes: announcedSize(request),
+    discard_bytes: options.limit_bytes * DISCARD_FACTOR,
+    tooLarge: () => tooLarge(options.limit_bytes),
+    broken: incomplete,
+  });
 }
 
 function incomplete(): LoggiaError {

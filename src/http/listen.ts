@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
-import { limitUnread, shedConnections } from "./limits/connections.ts";
+import { limitSlowReaders, limitUnread, shedConnections } from "./limits/connections.ts";
 import type { SheddingLimits, EvictionReason } from "./limits/connections.ts";
 import { isAnswering, trackResponses } from "./fast-path/response-tracker.ts";
 import { answerMalformed } from "./malformed.ts";
@@ -28,6 +28,7 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   connections: 10_000,
   descriptors: Number.POSITIVE_INFINITY,
   unread_bytes: 256 * 1024 * 1024,
+  slow_ms: 30_000,
   headers: 100,
   // A query has at most 4,096 characters, each of up to nine bytes in a URL.
   headersSize_bytes: 64 * 1024,
@@ -80,6 +81,7 @@ export function limitConnections(
     // Emitted if a connection could not be accepted. Without a listener this would end the process.
     server.on("error", () => onEvicted("descriptors"));
     limitUnread(server, limits.unread_bytes, onEvicted);
+    limitSlowReaders(server, limits.slow_ms, onEvicted);
   });
 }
 

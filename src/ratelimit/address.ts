@@ -92,6 +92,17 @@ export function guessNetworkOf(address: string): string {
   return site === undefined ? address : `${site}:/48`;
 }
 
+/**
+ * Returns the network that counts as one owner of memory: the 24 bits of an IPv4 network, or the 48
+ * bits of an IPv6 site.
+ * @param address as {@link AddressOf} returns it, or of a socket
+ */
+export function memoryNetworkOf(address: string): string {
+  const client = networkOf(plain(address));
+  const [, network] = /^(\d+\.\d+\.\d+)\.\d+$/.exec(client) ?? [];
+  return network === undefined ? guessNetworkOf(client) : `${network}.0/24`;
+}
+
 /** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(entry: string): string {
   return /^\[(.*)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry;

@@ -132,6 +132,12 @@ export type RateLimiter = {
    * @throws LoggiaError `too_many_requests`, `overloaded`; {@link ClientGone}
    */
   reserveResponse(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Reservation>;
+  /**
+   * Reserves memory for an export, which takes as long as its client likes. All exports together
+   * leave half of the memory of responses to other queries, and one person a part to others.
+   * @throws LoggiaError as {@link RateLimiter.reserveResponse} does
+   */
+  reserveExport(caller: string, size_bytes: number, gone?: AbortSignal): Promise<Reservation>;
   readonly answers: Pick<Budget, "running" | "waiting">;
 };
 
@@ -139,6 +145,9 @@ export type RateLimiter = {
 const ENTRIES_MAX = 100_000;
 const WAITING = Object.freeze({ waitingPerCaller: 256, waitingTotal: 1_024, wait_ms: 5_000 });
 const MB = 1024 * 1024;
+/** Parts of the memory of responses that all exports may take, and those of one person. */
+const EXPORTS_SHARE = 1 / 2;
+const EXPORTS_SHARE_OF_CALLER = 1 / 8;
 
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
   const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {}, wrong = () => {} } = options;
@@ -166,6 +175,15 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     perCallerMessage:
       "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
     totalMessage: "The responses in progress take too much memory; try again shortly",
+    ...WAITING,
+  });
+
+  const exports = createBudget({
+    perCaller: rates.answers_mb * MB * EXPORTS_SHARE_OF_CALLER,
+    total: rates.answers_mb * MB * EXPORTS_SHARE,
+    refused: () => refused("answers"),
+    perCallerMessage: "Your exports in progress take too much memory; wait for them to end",
+    totalMessage: "Too many exports are in progress; try again shortly",
     ...WAITING,
   });
 
@@ -238,6 +256,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     query: (caller, work, gone) => queries.run(caller, () => runForCaller(caller, work, gone), gone),
     queries,
     reserveResponse: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
+    reserveExport: (caller, size_bytes, gone) => exports.take(caller, size_bytes, gone),
     answers,
   };
 }

@@ -11,9 +11,9 @@ import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
 import { listenForLines } from "../ingest/protocols/lines/listen.ts";
 import { listenForGrpc } from "../ingest/protocols/otlp/grpc.ts";
 import { RecentIds } from "../ingest/protocols/repeats.ts";
-import { BodyMemory } from "../ingest/protocols/body-memory.ts";
 import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
+import type { IngestMemory } from "../ingest/ingest-memory.ts";
 import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
 import type { Idempotency } from "../ingest/idempotency.ts";
 import type { Settings } from "../settings.ts";
@@ -27,6 +27,7 @@ export type ListenersOptions = {
   readonly idempotency: Idempotency;
   readonly clock: PostClock;
   readonly limiter: RateLimiter;
+  readonly memory: IngestMemory;
   readonly metrics: Pick<Metrics, "listener">;
   /** Limits for all listeners together. */
   readonly connections: ConnectionLimits;
@@ -76,7 +77,6 @@ export async function startListeners(
   const context: ListenerContext = {
     ...shared,
     limits,
-    memory: new BodyMemory(),
     recent: new RecentIds(),
     tallyOf: metrics.listener,
     connections: {

@@ -14,7 +14,7 @@ import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
 /** Memory of an export: one page, or one being written and one being read. */
-export const EXPORT_BYTES = 5_000 * EVENT_BYTES;
+export const EXPORT_BYTES = 2_000 * EVENT_BYTES;
 /** Events in the first page, and the minimum in each further one. */
 const FIRST_PAGE = 500;
 const LEAST_PAGE = 100;

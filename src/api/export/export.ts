@@ -68,7 +68,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
     stream(writerOf(format, kind), pages, trailer);
   switch (question.kind) {
     case "list": {
-      await call.memory.take(EXPORT_BYTES);
+      await call.memory.takeForExport(EXPORT_BYTES);
       const shape = { columns: question.columns, attributes: showsAttributes(call.query, question.columns) };
       return streamed(eventRecords(shape), pagesOfEvents(store, question, { ask, now_ms: context.now() }));
     }
@@ -78,7 +78,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
       return streamed(plainRecords(groups.element, headerOf(groups, question)), pagesOfList(list));
     }
     case "users":
-      await call.memory.take(USERS_PAGE * USER_BYTES);
+      await call.memory.takeForExport(USERS_PAGE * USER_BYTES);
       return streamed(plainRecords("user", question.columns ?? USER_FIELDS), pagesOfUsers(store, question, ask));
     default:
       return question satisfies never;
@@ -115,7 +115,7 @@ function stream<Item>(
 }
 
 async function readGroups({ store }: Context, { memory }: ApiCall, question: PlannedGroups): Promise<LongList> {
-  await memory.take(estimateGroupsSize(question));
+  await memory.takeForExport(estimateGroupsSize(question));
   const found = await answerGroups(store, question);
   memory.resize(sizeOfGroups(found, { kind: "json" }));
   return showGroups(found, question);

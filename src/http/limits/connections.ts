@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SocketServer, Socket } from "node:net";
 
 /** Reasons why a well-behaved connection is evicted to make room for others. */
-export const EVICTION_REASONS = ["crowd", "descriptors", "unread"] as const;
+export const EVICTION_REASONS = ["crowd", "descriptors", "unread", "slow"] as const;
 export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
 export type SheddingLimits = {
@@ -15,6 +15,8 @@ export type SheddingLimits = {
    * count.
    */
   readonly unread_bytes: number;
+  /** Time within which a client has to read {@link LEAST_READ_BYTES} of a response. */
+  readonly slow_ms: number;
 };
 
 /**
@@ -102,8 +104,13 @@ function handleOf(socket: Socket): Handle {
   return (socket as Socket & { readonly _handle?: Handle })._handle ?? null;
 }
 
+/** Returns how many bytes have left the process. */
+function sentBytes(socket: Socket): number {
+  return socket.bytesWritten - (handleOf(socket)?.writeQueueSize ?? socket.writableLength);
+}
+
 function observe(socket: Socket, before: Observation): Observation {
-  const sent_bytes = socket.bytesWritten - (handleOf(socket)?.writeQueueSize ?? socket.writableLength);
+  const sent_bytes = sentBytes(socket);
   return sent_bytes === before.sent_bytes ? before : { sent_bytes, since_ms: performance.now() };
 }
 
@@ -150,6 +157,40 @@ export function limitUnread(server: Server, most_bytes: number, onEvicted: (reas
       sum_bytes -= size_bytes;
       socket.destroy();
       onEvicted("unread");
+    }
+  };
+  const timer = setInterval(sweep, SWEEP_MS).unref();
+  server.once("close", () => clearInterval(timer));
+}
+
+/** Bytes of a response that its client has to read within `slow_ms` while more is pending. */
+export const LEAST_READ_BYTES = 64 * 1024;
+
+/**
+ * Closes connections whose clients read their responses too slowly. Such a response would hold its
+ * memory, and what produces it, for as long as the client likes.
+ */
+export function limitSlowReaders(server: Server, slow_ms: number, onEvicted: (reason: EvictionReason) => void): void {
+  const answers = new Set<ServerResponse>();
+  server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
+    answers.add(response);
+    response.once("close", () => answers.delete(response));
+  });
+  let pending = new Map<Socket, Observation>();
+  const sweep = (): void => {
+    const now_ms = performance.now();
+    const before = pending;
+    pending = new Map();
+    for (const response of answers) {
+      const { socket } = response.req;
+      if (response.writableLength === 0 || pending.has(socket)) continue;
+      const sent_bytes = sentBytes(socket);
+      const seen = before.get(socket) ?? { sent_bytes, since_ms: now_ms };
+      const isFast = sent_bytes - seen.sent_bytes >= LEAST_READ_BYTES;
+      pending.set(socket, isFast ? { sent_bytes, since_ms: now_ms } : seen);
+      if (isFast || now_ms - seen.since_ms < slow_ms) continue;
+      socket.destroy();
+      onEvicted("slow");
     }
   };
   const timer = setInterval(sweep, SWEEP_MS).unref();

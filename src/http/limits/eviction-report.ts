@@ -8,6 +8,7 @@ const MESSAGES: Readonly<Record<EvictionReason, string>> = {
   crowd: "has reached its connection limit; the oldest idle connections were closed for new ones",
   descriptors: "is short of file descriptors (ulimit -n); the oldest idle connections were closed for new ones",
   unread: "has reached its limit of unread responses; connections of clients that do not read were closed",
+  slow: "has closed connections of clients that read their responses too slowly",
 };
 
 /**

@@ -54,6 +54,11 @@ export class Frames {
     return this.#held_bytes > 0 || this.#skip_bytes > 0 || this.#skipsLine;
   }
 
+  /** Memory of the incomplete frame. */
+  get held_bytes(): number {
+    return this.#buffer.length;
+  }
+
   *push(given: Buffer): Generator<Frame> {
     let bytes = given;
     if (this.count === 0 && !this.#nulOnly) this.#nulOnly = endsByNul(given);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey } from "../../events/event.ts";
+import type { BodyShare } from "../../http/body-budget.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { postTimesBy } from "../posting/created.ts";
 import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
-import type { MemoryShare } from "../protocols/body-memory.ts";
 import type { ListenerContext } from "./listener.ts";
 import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
@@ -34,7 +34,7 @@ export class Intake {
   readonly #log: LogKey;
   readonly #tags: readonly string[];
   readonly #owner: string;
-  readonly #share: MemoryShare;
+  readonly #share: BodyShare;
   #lines: Line[] = [];
   /** Totals of queued lines and of those being appended. */
   #held_bytes = 0;
@@ -47,7 +47,7 @@ export class Intake {
     this.#log = log;
     this.#tags = tags;
     this.#owner = quotaOwnerOf(context.catalog, log);
-    this.#share = context.memory.enter(this.#owner);
+    this.#share = context.memory.bodies.enter(this.#owner);
   }
 
   /** Queues an event; {@link flush} stores it. */
@@ -68,12 +68,7 @@ export class Intake {
   /** Returns whether there is room for more events. */
   hasRoom(): boolean {
     if (this.#held_lines >= MAX_LINES || this.#held_bytes >= MAX_BYTES) return false;
-    try {
-      this.#share.reserve(this.#held_bytes + QUEUE_BYTES);
-      return true;
-    } catch {
-      return false;
-    }
+    return this.#share.tryHold(this.#held_bytes + QUEUE_BYTES);
   }
 
   /** Resolves once there is room for more events. */
@@ -102,7 +97,7 @@ export class Intake {
       for (const { fields } of lines) this.#held_bytes -= Buffer.byteLength(fields);
     }
     this.#running = null;
-    this.#share.reserve(0);
+    this.#share.tryHold(0);
   }
 
   /** Returns false if the service stops before the bus has stored the lines. */

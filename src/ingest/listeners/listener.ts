@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { BodyMemory } from "../protocols/body-memory.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 import type { StoreOptions } from "../protocols/store.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
@@ -10,8 +10,8 @@ import type { ListenerName, ListenerTally } from "./tally.ts";
 export type ListenerContext = StoreOptions & {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
-  /** Memory of events that are read and not yet stored, across all sockets. */
-  readonly memory: BodyMemory;
+  /** Memory of frames and events that are received and not yet stored, across all sockets. */
+  readonly memory: IngestMemory;
   readonly log: Logger;
   readonly limits: StoreOptions["limits"];
   readonly tallyOf: (listener: ListenerName) => ListenerTally;

@@ -1,12 +1,15 @@
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { Steps } from "../protocols/json-scanner.ts";
+import type { BodyShare } from "../../http/body-budget.ts";
+import { memoryNetworkOf } from "../../ratelimit/address.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
 import { runSteps } from "../protocols/steps.ts";
 import { Frames } from "./frames.ts";
 import type { Frame, FrameOptions } from "./frames.ts";
-import type { Sink } from "./sink.ts";
-import type { Stream } from "./tcp.ts";
+import type { ListenerContext } from "./listener.ts";
+import { Sink } from "./sink.ts";
+import type { Connection, Stream } from "./tcp.ts";
 
 /** An event with the API key that was sent along. */
 export type KeyedEvent = { readonly event: ProducerEvent; readonly secret: string | null };
@@ -19,11 +22,19 @@ export class FrameStream implements Stream {
   readonly #frames: Frames;
   readonly #read: ReadFrame;
   readonly #sink: Sink;
+  readonly #connection: Connection;
+  readonly #abandoned: AbortSignal;
+  /** Memory of the incomplete frame. The client may have no key, so it counts for its network. */
+  readonly #share: BodyShare;
 
-  constructor(options: FrameOptions, read: ReadFrame, sink: Sink) {
+  constructor(options: FrameOptions, read: ReadFrame, connection: Connection, context: ListenerContext) {
+    const { tally, route, peer } = connection;
     this.#frames = new Frames(options);
     this.#read = read;
-    this.#sink = sink;
+    this.#sink = new Sink(context, tally, route, peer);
+    this.#connection = connection;
+    this.#abandoned = context.abandoned;
+    this.#share = context.memory.unfinished.enter(memoryNetworkOf(peer.address));
   }
 
   get frames(): number {
@@ -35,7 +46,10 @@ export class FrameStream implements Stream {
   }
 
   async take(bytes: Buffer): Promise<void> {
+    this.#share.onEvicted = null;
     await this.#put(this.#frames.push(bytes));
+    await this.#share.hold(this.#frames.held_bytes, this.#abandoned);
+    this.#share.onEvicted = () => closeEvicted(this.#connection);
     await this.#sink.untilRoom();
   }
 
@@ -46,6 +60,7 @@ export class FrameStream implements Stream {
 
   async drain(): Promise<void> {
     await this.#sink.drain();
+    this.#share.release();
   }
 
   async #put(frames: Iterable<Frame>): Promise<void> {
@@ -62,4 +77,10 @@ export class FrameStream implements Stream {
     }
     this.#sink.flush();
   }
+}
+
+/** Closes a connection whose incomplete frame has lost its memory to others. */
+export function closeEvicted({ socket, tally }: Connection): void {
+  tally.add("refused");
+  socket.destroy();
 }

@@ -6,13 +6,14 @@ import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, readBatch } from "./batch.ts";
+import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, type BatchTurn, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import { postTimesBy } from "./created.ts";
 import type { PostTimes } from "./created.ts";
 import { hashOfBody } from "../body-hash.ts";
 import type { Idempotency } from "../idempotency.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 
 export type BatchPostOptions = {
   readonly catalog: Catalog;
@@ -21,6 +22,7 @@ export type BatchPostOptions = {
   readonly limits: FieldLimits;
   /** Default: the host's clock */
   readonly clock?: PostClock | undefined;
+  readonly memory: Pick<IngestMemory, "batchTurns">;
 };
 
 const KEY_MAX_CHARACTERS = 200;
@@ -36,20 +38,25 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
 /** The producer of a batch, and its `Idempotency-Key`. */
 export type Sender = {
   readonly log: LogKey;
+  /** Quota owner of the log. */
+  readonly owner: string;
   /** Id of the API key. */
   readonly apiKey: string;
   readonly key: string | null;
+  /** Fires when the client has disconnected. */
+  readonly gone: AbortSignal | undefined;
 };
 
 /** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
-  { log, apiKey, key }: Sender,
+  { log, owner, apiKey, key, gone }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK }: BatchPostOptions,
+  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
-  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays });
+  const turn: BatchTurn = (work) => memory.batchTurns.run(owner, work, { gone });
+  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays }, turn);
   const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;

@@ -5,7 +5,6 @@ import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
-import { createSerialQueue } from "../../scheduling/serial-queue.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { FREE_EVENTS, mostEventsOf } from "../amplification.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../protocols/json.ts";
@@ -31,7 +30,9 @@ export const BATCH_MAX_BYTES = 5_000_000;
 
 /** Batches up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
-const inTurn = createSerialQueue();
+
+/** Runs the reading of a large batch when its turn comes. */
+export type BatchTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Body of a batch. `sent_bytes` is its size as sent, before decompression. */
 export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
@@ -41,16 +42,17 @@ export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
  * pass. An invalid event, or a line that is not a JSON object, becomes an error event.
  *
  * @throws LoggiaError `bad_body` if an array is not JSON, or there is no event; `body_too_large` if
- * there are too many events
+ * there are too many events; errors of `turn`
  */
 export async function readBatch(
   form: BatchForm,
   given: BatchBody,
   limits: FieldLimits,
   range: CreatedRange,
+  turn: BatchTurn = (work) => work(),
 ): Promise<Batch> {
   const reading = (): Promise<Batch> => read(form, given, limits, range);
-  return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
+  return given.body.length <= SMALL_BYTES ? await reading() : await turn(reading);
 }
 
 async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {

@@ -1,11 +1,15 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
+import { memoryNetworkOf } from "../../ratelimit/address.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
+import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
+import { goneSignal } from "../../http/when-closed.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
@@ -18,15 +22,8 @@ import { type BatchPostOptions, idempotencyKey, orDiscard, postBatch } from "./b
 export const POST_BODY_MAX_BYTES = 128 * 1024;
 export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
-/** Maximum number of batches read and stored at once. It bounds their memory. */
-const MAX_BATCHES = 128;
-/** Maximum number of these per quota owner, which keeps room for the producers of others. */
-const MAX_BATCHES_OF_OWNER = 64;
 
-/** Numbers of batches being read and stored. */
-export type BatchCounts = { all: number; readonly ofOwner: Map<string, number> };
-
-export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly batchCounts: BatchCounts };
+export type JsonPostOptions = BatchPostOptions & AuthorizeOptions & { readonly memory: IngestMemory };
 
 /** A post with a JSON content type. */
 export type JsonPost =
@@ -66,6 +63,7 @@ export async function takeJson(
   peer: Peer,
   path: string,
   query: URLSearchParams,
+  response: ServerResponse,
   options: JsonPostOptions,
 ): Promise<JsonPost | null> {
   const type = request.method === "POST" ? typeOf(request.headers["content-type"], query) : null;
@@ -73,20 +71,17 @@ export async function takeJson(
   const secret = keyBesideForm(query, request.headers);
   if (secret === "" && type === "json") {
     // JSON has its key outside the body. Without one, this can only be a form, of a form's size.
-    const body = await readBody(request, {
-      limit_bytes: POST_BODY_MAX_BYTES,
-      deadline_ms: BODY_DEADLINE_MS,
-      gzip: true,
-    });
+    const body = await readForm(request, peer, options, { gzip: true });
     if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
   }
   // Before the body is read or counted: both are reserved for authorized clients.
   const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, peer, options));
-  return await takeBody({ request, type, secret, apiKey, log }, options);
+  return await takeBody({ request, response, type, secret, apiKey, log }, options);
 }
 
 type Authorized = {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly type: "lines" | "json";
   readonly secret: string;
   /** Id of the API key. */
@@ -95,24 +90,52 @@ type Authorized = {
 };
 
 async function takeBody(
-  { request, type, secret, apiKey, log }: Authorized,
+  { request, response, type, secret, apiKey, log }: Authorized,
   options: JsonPostOptions,
 ): Promise<JsonPost> {
-  // A small JSON body may be a single event, which needs no more memory than a form.
-  const needsRoom = type === "lines" || !isSmall(request);
-  const enter = () => enterBatch(quotaOwnerOf(options.catalog, log), options.batchCounts);
-  let release = needsRoom ? await orDiscard(request, enter) : null;
+  const owner = quotaOwnerOf(options.catalog, log);
+  const share = options.memory.bodies.enter(owner);
+  // A small JSON body may be a single event, which arrives as fast as a form.
+  const isLarge = type === "lines" || !isSmall(request);
+  const gone = isSmall(request) ? undefined : goneSignal(response);
   try {
-    const deadline_ms = needsRoom ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
-    const received = await receiveBody(request, { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true });
+    const announced_bytes = announcedSize(request);
+    if (request.headers["content-encoding"] !== undefined) share.claim(2 * BATCH_MAX_BYTES + SMALL_BODY_BYTES);
+    if (announced_bytes <= BATCH_MAX_BYTES) await orDiscard(request, () => share.hold(announced_bytes, gone));
+    const deadline_ms = isLarge ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
+    const given = { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true, share, gone };
+    const received = await receiveBody(request, given);
+    share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
-    if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
-    if (form === "array") release ??= enter();
-    const sender = { log, apiKey, key: idempotencyKey(request) };
+    if (form === null) return { kind: "form", fields: formFields(received.body, secret) };
+    const sender = { log, owner, apiKey, key: idempotencyKey(request), gone };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
   } finally {
-    release?.();
+    share.release();
+  }
+}
+
+/**
+ * Reads a body before its key is known, of a form's size. Its memory counts for the network of its
+ * sender.
+ */
+export async function readForm(
+  request: IncomingMessage,
+  peer: Peer,
+  { memory }: Pick<JsonPostOptions, "memory">,
+  { gzip = false }: { readonly gzip?: boolean } = {},
+): Promise<Buffer> {
+  const share = memory.unverified.enter(memoryNetworkOf(peer.address));
+  try {
+    return await readBody(request, {
+      limit_bytes: POST_BODY_MAX_BYTES,
+      deadline_ms: BODY_DEADLINE_MS,
+      gzip,
+      share,
+    });
+  } finally {
+    share.release();
   }
 }
 
@@ -123,34 +146,11 @@ function isSmall(request: IncomingMessage): boolean {
 }
 
 /** Reads a form that was sent with a JSON content type. */
-function readForm(body: Buffer, secret: string): URLSearchParams {
+function formFields(body: Buffer, secret: string): URLSearchParams {
   if (body.length > POST_BODY_MAX_BYTES) {
     throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
   }
   const fields = parseForm(body);
   if (!fields.has("apikey")) fields.set("apikey", secret);
   return fields;
-}
-
-/**
- * Counts a batch, and returns the function that releases it.
- * @throws LoggiaError `too_many_requests`, `overloaded`
- */
-function enterBatch(owner: string, batchCounts: BatchCounts): () => void {
-  const own = batchCounts.ofOwner.get(owner) ?? 0;
-  if (own >= MAX_BATCHES_OF_OWNER) {
-    const message = `The owner of this log has ${own} batches in progress; wait for some to end before sending more`;
-    throw new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
-  }
-  if (batchCounts.all >= MAX_BATCHES) {
-    throw new LoggiaError("overloaded", "Too many batches are being read and stored; try again shortly");
-  }
-  batchCounts.all += 1;
-  batchCounts.ofOwner.set(owner, own + 1);
-  return () => {
-    batchCounts.all -= 1;
-    const left = batchCounts.ofOwner.get(owner)! - 1;
-    if (left === 0) batchCounts.ofOwner.delete(owner);
-    else batchCounts.ofOwner.set(owner, left);
-  };
 }

@@ -16,7 +16,6 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { forwardingOf } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
-import { readBody } from "../../http/body.ts";
 import { toFailure } from "../../http/errors.ts";
 import { addFastPath } from "../../http/fast-path/fast-path.ts";
 import type { FastPath } from "../../http/fast-path/fast-path.ts";
@@ -32,7 +31,7 @@ import { matchProtocol } from "../protocols/match.ts";
 import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
 import type { ProtocolSettings } from "../protocols/protocol.ts";
 import { RecentIds } from "../protocols/repeats.ts";
-import { BodyMemory, UNVERIFIED_BOUNDS } from "../protocols/body-memory.ts";
+import { KnownSenders } from "../protocols/hooks/known-senders.ts";
 import { serveProtocol } from "../protocols/serve.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
@@ -44,15 +43,10 @@ import { postTimesBy } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
 import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
-import {
-  type BatchCounts,
-  BODY_DEADLINE_MS,
-  jsonFormOf,
-  jsonTypeOf,
-  POST_BODY_MAX_BYTES,
-  takeJson,
-} from "./json-request.ts";
+import { jsonFormOf, jsonTypeOf, readForm, takeJson } from "./json-request.ts";
 import type { Idempotency } from "../idempotency.ts";
+import { createIngestMemory } from "../ingest-memory.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
 
 export type PostListenerOptions = {
@@ -66,6 +60,8 @@ export type PostListenerOptions = {
   /** Rate limiter of all requests. Default: a separate one */
   readonly limiter?: RateLimiter;
   readonly observe?: PostObserver;
+  /** Memory of bodies. Default: separate budgets */
+  readonly memory?: IngestMemory;
   readonly connections?: ConnectionLimits;
   /** Elasticsearch version reported to clients of its protocol. */
   readonly elasticsearchVersion?: string;
@@ -104,10 +100,9 @@ export function createPostListener(given: PostListenerOptions): Server {
   const options: Options = {
     limiter: createRateLimiter(),
     observe: UNOBSERVED,
+    memory: createIngestMemory(),
     ...given,
-    batchCounts: { all: 0, ofOwner: new Map() },
-    memory: new BodyMemory(),
-    unverified: new BodyMemory(UNVERIFIED_BOUNDS),
+    knownSenders: new KnownSenders(),
     recent: new RecentIds(),
     settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
@@ -136,10 +131,8 @@ export function createPostListener(given: PostListenerOptions): Server {
 const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
 type Options = PostListenerOptions &
-  Required<Pick<PostListenerOptions, "limiter" | "observe">> & {
-    readonly batchCounts: BatchCounts;
-    readonly memory: BodyMemory;
-    readonly unverified: BodyMemory;
+  Required<Pick<PostListenerOptions, "limiter" | "observe" | "memory">> & {
+    readonly knownSenders: KnownSenders;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
     readonly onEventsCut: (events: number) => void;
@@ -216,7 +209,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const { key, table } = readPath(route);
     if (mark !== -1) hints = hintHeaders(parameterHints(query, parametersOf(request.method, table)));
     const isForm = request.headers["content-type"] === FORM_TYPE || table === "users";
-    const posted = isForm ? null : await takeJson(request, peer, key, query, options);
+    const posted = isForm ? null : await takeJson(request, peer, key, query, response, options);
     if (posted?.kind === "batch") {
       answerBatch(request, response, hints, format, posted.outcome);
       return { outcome: "accepted", events: posted.outcome.lines.length };
@@ -225,7 +218,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
       answerEvent(request, response, hints, format, idOf(posted.outcome));
       return ACCEPTED;
     }
-    const fields = posted?.fields ?? (await readFields(request, query, format));
+    const fields = posted?.fields ?? (await readFields(request, query, format, { peer, options }));
     if (table === "users") {
       const user = await postUser(key, fields, peer, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
@@ -270,12 +263,15 @@ function readPath(route: RegExpExecArray | null): { key: string; table: "events"
 }
 
 /** Reads the fields of a post: the form of a `POST`, or the query string of a JSONP `GET`. */
-async function readFields(request: IncomingMessage, query: URLSearchParams, format: Format): Promise<URLSearchParams> {
+async function readFields(
+  request: IncomingMessage,
+  query: URLSearchParams,
+  format: Format,
+  { peer, options }: { readonly peer: Peer; readonly options: Options },
+): Promise<URLSearchParams> {
   const { method = "" } = request;
   if (method === "POST") {
-    const form = parseForm(
-      await readBody(request, { limit_bytes: POST_BODY_MAX_BYTES, deadline_ms: BODY_DEADLINE_MS }),
-    );
+    const form = parseForm(await readForm(request, peer, options));
     if (!form.has("apikey")) form.set("apikey", keyBesideForm(query, request.headers));
     return form;
   }

@@ -1,20 +1,13 @@
-import { promisify } from "node:util";
-import { gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
-
 import { LoggiaError } from "../../errors.ts";
 import { quote } from "../../events/quote.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import type { BodyShare } from "../../http/body-budget.ts";
+import { unpack } from "../../http/unpack.ts";
+import type { PackMethod } from "../../http/unpack.ts";
 import { decompressFramedSnappy, decompressSnappy, isFramedSnappy, sizeOfSnappy } from "./snappy.ts";
 import { runSteps } from "./steps.ts";
-
-const METHODS = {
-  gzip: promisify(gunzip),
-  zlib: promisify(inflate),
-  raw: promisify(inflateRaw),
-  zstd: promisify(zstdDecompress),
-} as const;
 
 /** Decompressed size allowed for a body of any sent size: similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
@@ -25,32 +18,56 @@ export function mostInflated(sent_bytes: number, limit_bytes: number): number {
   return Math.min(limit_bytes, Math.max(FREE_BYTES, sent_bytes * DECOMPRESSION_MAX_RATIO));
 }
 
+/** Memory in which a body is decompressed, and a signal that its client has disconnected. */
+export type DecompressOptions = {
+  /** Holds the body as sent and decompressed. Default: it is not counted */
+  readonly share?: BodyShare;
+  /** Bytes of the share that are held besides. */
+  readonly besides_bytes?: number;
+  readonly gone?: AbortSignal | undefined;
+};
+
 /**
  * Decompresses a body.
  * @param encoding value of `Content-Encoding`
- * @throws LoggiaError `unsupported_media_type`, `bad_body`, `body_too_large`
+ * @throws LoggiaError `unsupported_media_type`, `bad_body`, `body_too_large`, `too_many_requests`,
+ *   `overloaded`
  */
-export async function decompress(body: Buffer, encoding: string, limit_bytes: number): Promise<Buffer> {
+export async function decompress(
+  body: Buffer,
+  encoding: string,
+  limit_bytes: number,
+  { share, besides_bytes = 0, gone }: DecompressOptions = {},
+): Promise<Buffer> {
   if (body.length === 0 || encoding === "" || encoding === "identity") return body;
   const most_bytes = mostInflated(body.length, limit_bytes);
   try {
     if (encoding === "snappy" || encoding === "x-snappy-framed") {
-      const yielder = new Yielder(noteRequest, DECODING);
-      if (isFramedSnappy(body)) return await runSteps(decompressFramedSnappy(body, most_bytes), yielder);
-      if (sizeOfSnappy(body) > most_bytes) throw tooLarge(most_bytes);
-      return await runSteps(decompressSnappy(body), yielder);
+      const isFramed = isFramedSnappy(body);
+      const size_bytes = isFramed ? most_bytes : sizeOfSnappy(body);
+      if (size_bytes > most_bytes) throw tooLarge(most_bytes);
+      // Its memory is allocated at once.
+      await share?.hold(besides_bytes + body.length + size_bytes, gone);
+      const steps = isFramed ? decompressFramedSnappy(body, most_bytes) : decompressSnappy(body);
+      return await runSteps(steps, new Yielder(noteRequest, DECODING));
     }
-    return await METHODS[methodOf(body, encoding)](body, { maxOutputLength: most_bytes });
+    return await unpack(methodOf(body, encoding), body, {
+      most_bytes,
+      share,
+      besides_bytes,
+      gone,
+      tooLarge: () => tooLarge(most_bytes),
+      broken: (cause) => new LoggiaError("bad_body", `The body cannot be decompressed as ${encoding}`, { cause }),
+    });
   } catch (error) {
     if (error instanceof LoggiaError) throw error;
     if (error instanceof RangeError && encoding.includes("snappy")) throw tooLarge(most_bytes);
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(most_bytes);
     const message = `The body cannot be decompressed as ${encoding}`;
     throw new LoggiaError("bad_body", message, { cause: error });
   }
 }
 
-function methodOf(body: Buffer, encoding: string): keyof typeof METHODS {
+function methodOf(body: Buffer, encoding: string): PackMethod {
   switch (encoding) {
     case "gzip":
     case "x-gzip":

@@ -13,18 +13,23 @@ import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
+import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
+import type { BodyShare } from "../../http/body-budget.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { goneSignal } from "../../http/when-closed.ts";
 import { discardBody, idempotencyKey, orDiscard } from "../posting/batch-post.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import { hashOfBody } from "../body-hash.ts";
 import type { Idempotency } from "../idempotency.ts";
+import type { IngestMemory } from "../ingest-memory.ts";
 import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "./authorize.ts";
 import { choiceOf } from "./choice.ts";
 import { type Admitted, admitHook } from "./hooks/admit.ts";
+import type { KnownSenders } from "./hooks/known-senders.ts";
 import { keyOfRequest } from "./credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "./inflate.ts";
 import type { Match } from "./match.ts";
@@ -32,7 +37,6 @@ import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "./protocol.ts";
 import { piecesOf } from "./pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
-import type { BodyMemory } from "./body-memory.ts";
 import { type Producer, storeEvents } from "./store.ts";
 
 export type ServeOptions = {
@@ -43,9 +47,8 @@ export type ServeOptions = {
   readonly limits: FieldLimits;
   readonly log: Logger;
   readonly idempotency: Idempotency;
-  readonly memory: BodyMemory;
-  /** Bounds the memory of bodies that are not authenticated yet. */
-  readonly unverified: BodyMemory;
+  readonly memory: IngestMemory;
+  readonly knownSenders: KnownSenders;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
@@ -56,8 +59,6 @@ export type ServeOptions = {
 export type Served = { readonly outcome: "accepted" | ErrorCode; readonly events: number };
 
 const BODY_DEADLINE_MS = 60_000;
-/** Memory reserved while a body is decompressed, as a multiple of its compressed size. */
-const INFLATED_FACTOR = 10;
 
 /** Serves a request of a protocol: stores its events, and answers once all of them are durable. */
 export async function serveProtocol(
@@ -100,27 +101,27 @@ async function take(
   const admitted = await orDiscard(request, async (): Promise<Admitted> => {
     const { hook: name } = endpoint;
     if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, peer, options);
-    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, sent: null };
+    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, received: null };
   });
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
-  const share = memory.enter(quotaOwnerOf(catalog, admitted.log));
+  const owner = quotaOwnerOf(catalog, admitted.log);
+  const share = memory.bodies.enter(owner);
   try {
     const choice = choiceOf(query, headers);
-    const producer = { log: admitted.log, apiKey: admitted.id, tags: choice.tags };
+    const gone = isSmall(request) ? undefined : goneSignal(response);
+    const producer = { log: admitted.log, owner, apiKey: admitted.id, tags: choice.tags, gone };
     if (endpoint.pieces !== undefined) {
       const pieces = piecesOf(request, endpoint.pieces, share);
       const received = { headers, query, choice, limits: options.limits };
       return await storePieces(pieces, { endpoint, producer, received }, options);
     }
     const limit_bytes = endpoint.storesNothing === true ? SMALL_BODY_MAX_BYTES : BODY_MAX_BYTES;
-    await orDiscard(request, () => share.reserve(Math.min(announcedSize(request), limit_bytes)));
-    const sent = admitted.sent ?? (await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS }));
+    share.claim(mostHeld(request, limit_bytes));
+    const sent = await sentBody(request, { admitted, share, gone, limit_bytes });
     const encoding = encodingOf(request, sent, endpoint);
-    if (encoding !== "") {
-      share.reserve(sent.length + Math.min(sent.length * INFLATED_FACTOR, mostInflated(sent.length, limit_bytes)));
-    }
-    const body = await decompress(sent, encoding, limit_bytes);
-    share.reserve(body.length);
+    const body = await decompress(sent, encoding, limit_bytes, { share, gone });
+    share.claim(0);
+    await share.hold(body.length, gone);
     const sent_bytes = sent.length;
     const received = { body, sent_bytes, headers, query, choice, limits: options.limits, hook: admitted.hook };
     const begin = () => endpoint.read(received);
@@ -133,8 +134,43 @@ async function take(
     if (stored.cut > 0) options.onEventsCut(stored.cut);
     return { answer: reading.accepted(stored), events: stored.accepted };
   } finally {
+    admitted.received?.share.release();
     share.release();
   }
+}
+
+/** Whether a request is small however much its body may decompress to. */
+function isSmall({ headers }: IncomingMessage): boolean {
+  const size_bytes = Number(headers["content-length"] ?? Infinity);
+  return headers["content-encoding"] === undefined && size_bytes <= SMALL_BODY_BYTES;
+}
+
+/** Returns the most that a body may take until it is decompressed. */
+function mostHeld(request: IncomingMessage, limit_bytes: number): number {
+  const announced_bytes = announcedSize(request);
+  const sent_bytes = announced_bytes > 0 && announced_bytes <= limit_bytes ? announced_bytes : limit_bytes;
+  const isPacked = request.headers["content-encoding"] !== undefined;
+  return isPacked ? sent_bytes + mostInflated(sent_bytes, limit_bytes) : sent_bytes;
+}
+
+type Sent = {
+  readonly admitted: Pick<Admitted, "received">;
+  readonly share: BodyShare;
+  readonly gone: AbortSignal | undefined;
+  readonly limit_bytes: number;
+};
+
+/** Returns the body as sent, within its memory. */
+async function sentBody(request: IncomingMessage, { admitted, share, gone, limit_bytes }: Sent): Promise<Buffer> {
+  const { received } = admitted;
+  if (received === null) {
+    const announced_bytes = announcedSize(request);
+    if (announced_bytes <= limit_bytes) await orDiscard(request, () => share.hold(announced_bytes, gone));
+    return await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, share, gone });
+  }
+  await share.hold(received.sent.length, gone);
+  received.share.release();
+  return received.sent;
 }
 
 type Pieced = {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { LoggiaError } from "../../errors.ts";
+import { ClientGone, LoggiaError } from "../../errors.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { createSerialQueue } from "../../scheduling/serial-queue.ts";
+import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { postTimesBy } from "../posting/created.ts";
@@ -26,11 +26,14 @@ export type StoreOptions = {
   readonly recent: RecentIds;
   readonly limits: FieldLimits;
   readonly clock: PostClock;
+  readonly memory: { readonly turns: FairTurns };
 };
 
 /** Producer of the events of a request. */
 export type Producer = {
   readonly log: LogKey;
+  /** Quota owner of the log. */
+  readonly owner: string;
   /** Id of the API key. */
   readonly apiKey: string;
   /** Tags of the request, added to each event. */
@@ -41,6 +44,8 @@ export type Producer = {
   readonly repeat: { readonly key: string; readonly hash: string } | null;
   /** Whether a late append is awaited, as the caller would retry. Default: false */
   readonly awaitsOutcome?: boolean;
+  /** Fires when the client has disconnected. Until something is stored, it ends the request. */
+  readonly gone?: AbortSignal | undefined;
 };
 
 /** Result of a request, and the number of events of which something was cut. */
@@ -56,14 +61,13 @@ const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
 const RETRY_AFTER_S = 2;
 
-const inTurn = createSerialQueue();
-
 /**
  * Stores the events of a body. Resolves once all of them are durable. A body of several appends is
  * decoded twice, first to check that all of it can be read. So a body that is malformed, or refused
  * because the queue is full, leaves no events in the log.
  * @param begin starts to decode the body
- * @throws LoggiaError `bad_body`, `body_too_large`, `overloaded`, `bus_unavailable`
+ * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`,
+ * `bus_unavailable`; ClientGone
  */
 export async function storeEvents(
   producer: Producer,
@@ -71,26 +75,48 @@ export async function storeEvents(
   begin: () => Reading,
   options: StoreOptions,
 ): Promise<{ readonly reading: Reading; readonly stored: Stored }> {
-  const turn = size_bytes > SMALL_BYTES ? inTurn : <T>(work: () => Promise<T>) => work();
-  const { reading, chunks, first } = await turn(async () => {
+  const { owner, gone } = producer;
+  const turn = <T>(work: () => Promise<T>, limits: TurnOptions): Promise<T> =>
+    size_bytes > SMALL_BYTES ? options.memory.turns.run(owner, work, limits) : work();
+  let hasStored = false;
+  const isUnwanted = (): boolean => !hasStored && gone?.aborted === true;
+  const read = async () => {
     const reading = begin();
-    const chunks = new Chunks(reading, producer, options);
+    const items = whileWanted(reading.items, isUnwanted);
+    const chunks = new Chunks({ ...reading, items }, producer, options);
     const first = await chunks.next();
-    if (!chunks.isDone) await readThrough(begin(), producer);
+    if (!chunks.isDone) await readThrough({ ...reading, items: whileWanted(begin().items, isUnwanted) }, producer);
     return { reading, chunks, first };
-  });
+  };
+  const { reading, chunks, first } = await turn(read, { gone });
+  hasStored = true;
   const appended: AppendedIds[] = [];
   let append = appendChunk(producer, first, appended, options);
   while (!chunks.isDone) {
     // Awaited below. Until then a rejection must not count as unhandled.
     append.catch(() => {});
-    const chunk = await turn(() => chunks.next());
+    const chunk = await turn(() => chunks.next(), { wait_ms: Infinity });
     await append;
     append = appendChunk(producer, chunk, appended, options);
   }
   await append;
   const { accepted, rejected, fault, cut } = chunks;
   return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(appended) } };
+}
+
+/** Yields items until they are unwanted. @throws ClientGone */
+function whileWanted(items: Reading["items"], isUnwanted: () => boolean): Reading["items"] {
+  return {
+    [Symbol.iterator]() {
+      const iterator = items[Symbol.iterator]();
+      return {
+        next() {
+          if (isUnwanted()) throw new ClientGone();
+          return iterator.next();
+        },
+      };
+    },
+  };
 }
 
 /** One append: its first id, from which the others are derived. */

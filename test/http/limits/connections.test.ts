@@ -135,6 +135,29 @@ test("a response of which nothing is read is dropped after a timeout", async (t)
   t.deepEqual(evictions, [], "which is not for others");
 });
 
+test("a response that is read byte by byte is dropped, and one that is read steadily is not", async (t) => {
+  const { port, evictions, ended } = await start(t, { slow_ms: 1_500 }, 20 * MB);
+  const read = async (chunk_bytes: number): Promise<Socket> => {
+    const socket = await open(port);
+    socket.pause();
+    socket.write(`${GET}\r\n`);
+    const timer = setInterval(() => socket.read(Math.min(chunk_bytes, socket.readableLength)), 20);
+    t.teardown(() => {
+      clearInterval(timer);
+      socket.destroy();
+    });
+    return socket;
+  };
+  const [slow, steady] = await Promise.all([read(100), read(64 * 1024)]);
+  await until(() => Promise.resolve(evictions.length > 0 || null), { what: "the slow one to be dropped" });
+  t.deepEqual(evictions, ["slow"]);
+  await until(async () => (await ended()) === 1, { what: "the end of the connection" });
+  slow.resume();
+  await once(slow, "close");
+  await until(() => Promise.resolve(steady.bytesRead > 15 * MB || null), { what: "the rest of the steady one" });
+  t.deepEqual(evictions, ["slow"]);
+});
+
 test("headers that arrive byte by byte must arrive within the timeout", async (t) => {
   const { port } = await start(t, { headersTimeout_ms: 300 });
   const best_ms = await bestOf_ms(10_000, async () => {

@@ -1,9 +1,14 @@
+import { encode } from "@msgpack/msgpack";
 import test from "ava";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { BodyBudget } from "../../../src/http/body-budget.ts";
+import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
+import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";
 import { listenForSyslog } from "../../../src/ingest/protocols/syslog/listen.ts";
 import { until } from "../../support/until.ts";
 import { contextOf, socketFor } from "./context.ts";
@@ -175,6 +180,45 @@ test("a flood of connections keeps out neither active nor new clients", async (t
   await until(() => Promise.resolve(own.filter(({ closed }) => !closed).length <= 5 || null), { what: "its half" });
   await listening.close();
 });
+
+for (const [protocol, listen, unfinished, whole] of [
+  ["GELF", listenForGelf, Buffer.alloc(900_000, "{"), Buffer.from('{"short_message":"amid"}\0')],
+  // The head of a message whose entries have 60 MB, and a whole message.
+  [
+    "Fluent forward without a key",
+    listenForForward,
+    Buffer.concat([Buffer.from([0x92, 0xa1, 0x74, 0xc6, 0x03, 0x93, 0x87, 0x00]), Buffer.alloc(900_000)]),
+    Buffer.from(encode(["t", 1_700_000_000, { message: "amid" }])),
+  ],
+] as const) {
+  test(`${protocol}: unfinished frames take bounded memory, and those of one network keep out no other`, async (t) => {
+    const budget = new BodyBudget({ most_bytes: 8_000_000, small_bytes: 0, wait_ms: 50, evicts: true });
+    const { context, bus, counts } = await contextOf(t, { memory: { ...createIngestMemory(), unfinished: budget } });
+    const listening = await listen(socketFor("tcp"), context);
+    const first = await connectFrom(listening.port, "127.0.9.1");
+    first.resume().write(unfinished.subarray(0, 600_000));
+    await until(() => Promise.resolve(budget.held_bytes >= 600_000 || null), { what: "the first frame" });
+    const flood = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => connectFrom(listening.port, `127.0.0.${2 + (n % 4)}`)),
+    );
+    for (const socket of flood) socket.resume().write(unfinished);
+    await until(
+      () => {
+        t.true(budget.held_bytes <= 8_000_000);
+        return flood.filter(({ closed }) => closed).length >= 20 || null;
+      },
+      { what: "most of the flood to be closed" },
+    );
+    const late = await connectFrom(listening.port, "127.0.8.1");
+    late.write(whole);
+    await until(() => Promise.resolve(bus.texts.includes("amid") || null), { what: "a message amid the flood" });
+    t.false(first.closed, "another network holds less");
+    t.true((counts.get("refused") ?? 0) >= 20);
+    for (const socket of [first, late, ...flood]) socket.destroy();
+    await until(() => Promise.resolve(budget.held_bytes === 0 || null), { what: "the memory to be released" });
+    await listening.close();
+  });
+}
 
 test("random bytes and endless frames become text and break nothing", async (t) => {
   const { context, bus } = await contextOf(t);

@@ -7,10 +7,10 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
+import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import type { ListenerCount, ListenerName } from "../../../src/ingest/listeners/tally.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
-import { BodyMemory } from "../../../src/ingest/protocols/body-memory.ts";
 import type { RouteSettings, SocketSettings, Transport } from "../../../src/settings/listeners.ts";
 import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
@@ -50,7 +50,7 @@ export async function contextOf(
     limiter: createRateLimiter(),
     clock: HOST_CLOCK,
     limits: DEFAULT_LIMITS,
-    memory: new BodyMemory(),
+    memory: createIngestMemory(),
     log: pino({ level: "silent" }),
     tallyOf: (_name: ListenerName) => ({
       connections: 0,

@@ -2,9 +2,10 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { LoggiaError } from "../../../src/errors.ts";
+import { BodyBudget } from "../../../src/http/body-budget.ts";
+import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
-import { BodyMemory } from "../../../src/ingest/protocols/body-memory.ts";
 import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";
 import { until } from "../../support/until.ts";
 import { contextOf, socketFor } from "./context.ts";
@@ -13,6 +14,11 @@ import { connectTo } from "./sockets.ts";
 const COUNT = 60;
 /** Of which one address may have five. */
 const CONNECTIONS = { connections: 10, descriptors: Number.POSITIVE_INFINITY };
+
+/** Returns memory in which one owner may hold this many bytes of small bodies. */
+function bodiesWithin(size_bytes: number): ListenerContext["memory"] {
+  return { ...createIngestMemory(), bodies: new BodyBudget({ most_bytes: 0, small_bytes: 2 * size_bytes }) };
+}
 
 /** Sends each event over a connection of its own while the bus is full, and then empties the bus. */
 async function sendApart(
@@ -62,7 +68,7 @@ for (const [end, delimiter] of [
   });
 
   test(`connections are refused once the events of others, which ${end} ends, fill the memory`, async (t) => {
-    const memory = new BodyMemory({ most_bytes: 100_000, ofOwner_bytes: 100_000, who: "in this test" });
+    const memory = bodiesWithin(100_000);
     const { stored, refused } = await sendApart(t, delimiter, { memory });
     t.true(refused > 30, `${refused} of ${COUNT} connections`);
     t.is(stored.length + refused, COUNT);
@@ -70,7 +76,7 @@ for (const [end, delimiter] of [
 }
 
 test("a connection whose events are stored holds no memory", async (t) => {
-  const memory = new BodyMemory({ most_bytes: 12_000, ofOwner_bytes: 12_000, who: "in this test" });
+  const memory = bodiesWithin(12_000);
   const { context, bus } = await contextOf(t, { memory });
   const listener = await listenForGelf(socketFor("tcp"), context);
   const sockets = [await connectTo(listener.port), await connectTo(listener.port)];

@@ -2,6 +2,7 @@ import test from "ava";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 
@@ -22,6 +23,7 @@ import {
 } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { bestOf_ms, busy_ms } from "../../support/turns.ts";
+import { until } from "../../support/until.ts";
 import { eventsOf, listenWith, send } from "../posting.ts";
 import { hookPath, makeHook } from "./hooks-made.ts";
 
@@ -177,6 +179,41 @@ test.serial("unauthenticated requests with large announced bodies take no room f
   const body = '{"zen":"z"}';
   t.is((await send(service, hookPath("github"), body, { headers: signed(secret, body) })).status, 200);
   for (const open of waiting) open.destroy();
+});
+
+test.serial("strangers at many networks deny signed deliveries to nobody", async (t) => {
+  t.timeout(120_000);
+  const service = await serviceOf(t, "embedded");
+  const secret = await makeHook(service, "github", { signature: "github" });
+  const { port } = service.post!;
+  const zeros = Buffer.alloc(MB, " ");
+  let closed = 0;
+  /** Sends all but the end of a large body with a wrong signature. */
+  const attack = async (localAddress: string): Promise<void> => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress });
+    t.teardown(() => socket.destroy());
+    socket.on("error", () => {}).resume();
+    const end = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    void end.then(() => (closed += 1));
+    await once(socket, "connect");
+    socket.write(
+      `POST ${hookPath("github")} HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=${"0".repeat(64)}\r\n` +
+        `Content-Length: ${24 * MB}\r\n\r\n`,
+    );
+    for (let n = 0; n < 23 && !socket.destroyed; n++) {
+      const drained = new Promise<void>((resolve) => socket.once("drain", () => resolve()));
+      if (!socket.write(zeros)) await Promise.race([drained, end]);
+    }
+  };
+  const attacks = Array.from({ length: 12 }, (_, n) => attack(`127.0.${n % 6}.${2 + n}`));
+  await until(() => Promise.resolve(closed > 0 || null), { what: "more bodies than memory" });
+  for (const size_bytes of [10, 50_000, 4 * MB]) {
+    const body = JSON.stringify({ zen: "z".repeat(size_bytes) });
+    const began_ms = performance.now();
+    const { status } = await send(service, hookPath("github"), body, { headers: signed(secret, body) });
+    t.is(status, 200, `${size_bytes} bytes, after ${performance.now() - began_ms} ms`);
+  }
+  await Promise.all(attacks);
 });
 
 test.serial("deep, malformed and hostile bodies become events or an error, in bounded time", async (t) => {

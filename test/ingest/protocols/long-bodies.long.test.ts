@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import type { Append } from "../../../src/ingest/idempotency.ts";
 import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { storeEvents } from "../../../src/ingest/protocols/store.ts";
 import type { Stored } from "../../../src/ingest/protocols/store.ts";
 import { receivedOf } from "../../support/received.ts";
@@ -150,8 +151,10 @@ async function take(
     recent: new RecentIds(),
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
+    memory: { turns: new FairTurns() },
   };
-  const producer = { log: parseLogKey("a")!, apiKey: "", tags: [], sent_bytes: body.length, repeat: null };
+  const given = { log: parseLogKey("a")!, apiKey: "", tags: [], owner: "ann" };
+  const producer = { ...given, sent_bytes: body.length, repeat: null };
   const { stored } = await storeEvents(producer, body.length, () => endpoint.read(received), options);
   return { stored, texts };
 }

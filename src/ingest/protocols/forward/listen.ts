@@ -1,7 +1,9 @@
 import { encode } from "@msgpack/msgpack";
-import { setTimeout as sleep } from "node:timers/promises";
 
-import { LoggiaError } from "../../../errors.ts";
+import { ClientGone, LoggiaError } from "../../../errors.ts";
+import { BodyBuffer } from "../../../http/body-buffer.ts";
+import type { BodyShare } from "../../../http/body-budget.ts";
+import { memoryNetworkOf } from "../../../ratelimit/address.ts";
 import { mostEventsOf } from "../../amplification.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
@@ -10,13 +12,13 @@ import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import { appendWithRetry } from "../../listeners/retry.ts";
 import { Sink } from "../../listeners/sink.ts";
+import { closeEvicted } from "../../listeners/stream.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
 import { decompress } from "../inflate.ts";
 import { Scan } from "../msgpack-scan.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
 import type { ReadEvent, Reading } from "../protocol.ts";
-import type { MemoryShare } from "../body-memory.ts";
 import { NOT_YET } from "../msgpack-scan.ts";
 import { runSteps } from "../steps.ts";
 import { storeEvents } from "../store.ts";
@@ -24,7 +26,6 @@ import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
 
-const NOTHING = Buffer.alloc(0);
 /** First byte of a heartbeat. */
 const NIL = 0xc0;
 /** Chunks of a connection that are remembered, and their longest id. */
@@ -32,13 +33,8 @@ const CHUNKS = 1_000;
 const LONGEST_CHUNK = 128;
 /** Messages of one connection that are stored at the same time. */
 const AT_ONCE = 64;
-const PAUSE_MS = 50;
-/** Time a message waits for memory before its connection is closed, in milliseconds. */
-const ROOM_MS = 20_000;
 /** Size limit of a message before the client has proved that it knows the shared key. */
 const PING_BYTES = 4_096;
-/** Memory reserved while entries are decompressed, as a multiple of their compressed size. */
-const INFLATED_FACTOR = 10;
 
 /** Listens for Fluent forward at one address. @throws StartError if it cannot listen */
 export function listenForForward(
@@ -61,15 +57,15 @@ class ForwardStream implements Stream {
   readonly #connection: Connection;
   readonly #context: ListenerContext;
   readonly #sink: Sink;
-  readonly #share: MemoryShare;
+  /** Memory of the messages as received, and of the entries of one that are decompressed. */
+  readonly #share: BodyShare;
   readonly #owner: string;
   /** How often a chunk was acknowledged on the connection, for the latest chunks. */
   readonly #acknowledged = new Map<string, number>();
   #handshake: Handshake | null = null;
   #sentOtherSignals = false;
-  /** Beginning of an incomplete message, in a buffer that grows by doubling. */
-  #buffer = NOTHING;
-  #held_bytes = 0;
+  /** Beginning of an incomplete message. */
+  #held = new BodyBuffer(BODY_MAX_BYTES);
   #scan: Scan;
   frames = 0;
 
@@ -79,7 +75,9 @@ class ForwardStream implements Stream {
     this.#context = context;
     this.#sink = new Sink(context, tally, route, peer);
     this.#owner = quotaOwnerOf(context.catalog, route.log!);
-    this.#share = context.memory.enter(this.#owner);
+    const { bodies, unfinished } = context.memory;
+    const network = memoryNetworkOf(peer.address);
+    this.#share = route.sharedKey === null ? unfinished.enter(network) : bodies.enter(this.#owner);
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);
       socket.write(this.#handshake.hello());
@@ -88,10 +86,11 @@ class ForwardStream implements Stream {
   }
 
   get hasPartialFrame(): boolean {
-    return this.#held_bytes > 0;
+    return this.#held.size_bytes > 0;
   }
 
   async take(bytes: Buffer): Promise<void> {
+    this.#share.onEvicted = null;
     const all = await this.#hold(bytes);
     let start = 0;
     const storing: Promise<void>[] = [];
@@ -112,13 +111,15 @@ class ForwardStream implements Stream {
       // Complete messages are stored even if a later one fails.
       this.#sink.flush();
       await Promise.all(storing);
+      this.#share.claim(0);
     }
-    this.#keep(all, start);
+    await this.#keep(all, start);
+    if (this.hasPartialFrame) this.#share.onEvicted = () => closeEvicted(this.#connection);
     await this.#sink.untilRoom();
   }
 
   end(): Promise<void> {
-    if (this.#held_bytes > 0) this.#connection.tally.add("malformed");
+    if (this.hasPartialFrame) this.#connection.tally.add("malformed");
     return Promise.resolve();
   }
 
@@ -131,45 +132,31 @@ class ForwardStream implements Stream {
     return new Scan(this.#handshake === null ? BODY_MAX_BYTES : PING_BYTES, start);
   }
 
-  /** Returns all bytes received of the current message. */
+  /**
+   * Returns all bytes received of the current message.
+   * @throws LoggiaError `overloaded`, `too_many_requests` if no memory becomes free in time
+   */
   async #hold(bytes: Buffer): Promise<Buffer> {
-    if (this.#held_bytes === 0) return bytes;
-    const size_bytes = this.#held_bytes + bytes.length;
-    if (size_bytes > this.#buffer.length) {
-      await this.#takeRoom(2 * size_bytes);
-      const larger = Buffer.allocUnsafeSlow(2 * size_bytes);
-      this.#buffer.copy(larger, 0, 0, this.#held_bytes);
-      this.#buffer = larger;
-    }
-    bytes.copy(this.#buffer, this.#held_bytes);
-    this.#held_bytes = size_bytes;
-    return this.#buffer.subarray(0, size_bytes);
+    if (!this.hasPartialFrame) return bytes;
+    this.#share.claim(BODY_MAX_BYTES);
+    await this.#share.hold(this.#held.capacityWith(bytes.length), this.#context.abandoned);
+    this.#held.append(bytes);
+    return this.#held.bytes;
   }
 
   /** Keeps the bytes after the complete messages. */
-  #keep(all: Buffer, start: number): void {
+  async #keep(all: Buffer, start: number): Promise<void> {
     // An incomplete message that is in the buffer already stays there.
-    if (start === 0 && this.#held_bytes > 0) return;
-    const rest = all.subarray(start);
-    this.#buffer = rest.length === 0 ? NOTHING : Buffer.from(rest);
-    this.#held_bytes = rest.length;
-    // The rest is not counted, as it is no longer than one read from the socket.
-    this.#share.reserve(0);
+    if (start === 0 && this.hasPartialFrame) return;
+    this.#held = new BodyBuffer(BODY_MAX_BYTES);
+    this.#share.tryHold(0);
+    if (start < all.length) {
+      const rest = all.subarray(start);
+      await this.#share.hold(this.#held.capacityWith(rest.length), this.#context.abandoned);
+      this.#held.append(rest);
+    }
     // The rest is now at the start of its buffer.
     if (start > 0) this.#scan = this.#nextScan(0);
-  }
-
-  /** @throws LoggiaError `overloaded`, `too_many_requests` if no memory becomes free in time */
-  async #takeRoom(size_bytes: number): Promise<void> {
-    for (const began_ms = performance.now(); ;) {
-      try {
-        this.#share.reserve(size_bytes);
-        return;
-      } catch (error) {
-        if (performance.now() - began_ms > ROOM_MS || this.#context.abandoned.aborted) throw error;
-        await sleep(PAUSE_MS);
-      }
-    }
   }
 
   /** @throws LoggiaError `unauthorized`, `too_many_requests` */
@@ -252,13 +239,13 @@ class ForwardStream implements Stream {
   async #decompressed({ entries, compressed }: ForwardMessage, storing: Promise<void>[]): Promise<Buffer | null> {
     if (compressed === "") return entries;
     await Promise.all(storing.splice(0));
-    await this.#takeRoom(this.#buffer.length + Math.min(BODY_MAX_BYTES, INFLATED_FACTOR * entries.length));
+    const besides_bytes = Math.max(0, this.#held.capacity_bytes - entries.length);
+    const memory = { share: this.#share, besides_bytes, gone: this.#context.abandoned };
     try {
-      const inflated = await decompress(entries, compressed, BODY_MAX_BYTES);
-      await this.#takeRoom(this.#buffer.length + inflated.length);
-      return inflated;
+      return await decompress(entries, compressed, BODY_MAX_BYTES, memory);
     } catch (error) {
-      if (error instanceof LoggiaError) return null;
+      const isMalformed = error instanceof LoggiaError && !(error instanceof ClientGone) && error.status < 429;
+      if (isMalformed) return null;
       throw error;
     }
   }
@@ -268,6 +255,7 @@ class ForwardStream implements Stream {
     const { route, socket, tally } = this.#connection;
     const producer = {
       log: route.log!,
+      owner: this.#owner,
       apiKey: "forward",
       tags: route.tags,
       repeat: null,

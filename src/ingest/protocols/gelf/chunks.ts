@@ -6,8 +6,9 @@ const MAX_CHUNKS = 128;
 const LIFE_MS = 5_000;
 const MAX_BYTES = 32 * 1024 * 1024;
 const MAX_MESSAGES = 10_000;
-/** Memory of a message besides its bytes. */
-const OVERHEAD_BYTES = 512;
+/** Memory of a message, and of each of its chunks, besides their bytes. */
+const OVERHEAD_BYTES = 2_048;
+const CHUNK_OVERHEAD_BYTES = 256;
 
 type Message = {
   readonly parts: (Buffer | undefined)[];
@@ -55,8 +56,8 @@ export class Chunks {
     if (message.parts.length !== count || message.parts[number] !== undefined) return null;
     message.parts[number] = part;
     message.missing -= 1;
-    message.size_bytes += datagram.length;
-    this.#held_bytes += datagram.length;
+    message.size_bytes += datagram.length + CHUNK_OVERHEAD_BYTES;
+    this.#held_bytes += datagram.length + CHUNK_OVERHEAD_BYTES;
     if (message.missing > 0) {
       this.#makeRoom();
       return null;

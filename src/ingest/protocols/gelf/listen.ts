@@ -4,7 +4,6 @@ import { LoggiaError } from "../../../errors.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { Frame } from "../../listeners/frames.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
-import { Sink } from "../../listeners/sink.ts";
 import { FrameStream } from "../../listeners/stream.ts";
 import type { KeyedEvent } from "../../listeners/stream.ts";
 import type { ListenerTally } from "../../listeners/tally.ts";
@@ -39,8 +38,7 @@ export function listenForGelf(socket: SocketSettings, context: ListenerContext, 
     ...NAMES,
     name: "gelf_tcp",
     context,
-    open: ({ peer, route, tally }) =>
-      new FrameStream(FRAMES, (frame) => readMessage(frame, tally), new Sink(context, tally, route, peer)),
+    open: (connection) => new FrameStream(FRAMES, (frame) => readMessage(frame, connection.tally), connection, context),
     ...(times !== undefined && { times }),
   });
 }

@@ -8,16 +8,22 @@ import { HOST_CLOCK } from "../../../events/clock.ts";
 import type { PostClock } from "../../../events/clock.ts";
 import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
+import { receiveSent } from "../../../http/body.ts";
+import type { BodyShare } from "../../../http/body-budget.ts";
+import { memoryNetworkOf } from "../../../ratelimit/address.ts";
 import type { RateLimiter } from "../../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
+import type { IngestMemory } from "../../ingest-memory.ts";
 import { authorizeByKey } from "../authorize.ts";
-import type { BodyMemory, MemoryShare } from "../body-memory.ts";
+import type { KnownSenders } from "./known-senders.ts";
 import { isSigned, signatureOf } from "./signatures.ts";
 
 /** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
 const UNVERIFIED_MAX_BYTES = 25 * 1024 * 1024;
 const BODY_DEADLINE_MS = 20_000;
+/** Least rate of a stranger's body, in bytes per second. */
+const LEAST_BYTES_S = 64 * 1024;
 /** Shorter secrets are considered guessable, because people choose them. */
 const UNGUESSABLE_CHARACTERS = 32;
 
@@ -25,8 +31,9 @@ export type AdmitOptions = {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
   readonly clock?: PostClock;
-  /** Bounds the memory of bodies that are not authenticated yet. */
-  readonly unverified: BodyMemory;
+  /** Memory of bodies that are not authenticated yet. */
+  readonly memory: Pick<IngestMemory, "unverified" | "proven">;
+  readonly knownSenders: KnownSenders;
 };
 
 /** Identity of an admitted request. */
@@ -36,8 +43,8 @@ export type Admitted = {
   readonly id: string;
   /** The configured hook; null for a hook that works without configuration. */
   readonly hook: ReceivingHook | null;
-  /** The body, if it was read to verify its signature. */
-  readonly sent: Buffer | null;
+  /** The body with its memory, if it was read to verify its signature. The caller releases it. */
+  readonly received: { readonly sent: Buffer; readonly share: BodyShare } | null;
 };
 
 /**
@@ -66,14 +73,14 @@ export async function admitHook(
   const hook = await find(grant.log);
   if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, peer, options);
   if (hook === null && !READY_HOOKS.has(name)) throw hookNotFound(grant.log, name);
-  return { log: grant.log, id: grant.id, hook, sent: null };
+  return { log: grant.log, id: grant.id, hook, received: null };
 }
 
 async function admitSigned(
   request: IncomingMessage,
   { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
   peer: Peer,
-  { catalog, limiter, clock = HOST_CLOCK, unverified }: AdmitOptions,
+  { catalog, limiter, clock = HOST_CLOCK, memory, knownSenders }: AdmitOptions,
 ): Promise<Admitted> {
   const { name, signature, secret = "" } = hook;
   const { headers } = request;
@@ -81,55 +88,32 @@ async function admitSigned(
   const given = signatureOf(signature, headers);
   if (given === "") throw unsigned();
   const isGuessable = secret.length < UNGUESSABLE_CHARACTERS;
-  const guess = `${log} ${id} ${given}`;
-  if (isGuessable) limiter.beforeKey(peer, guess, () => `${log} ${id}`);
-  const share = unverified.enter(peer.address);
+  const guessed = `${log} ${id}`;
+  const guess = `${guessed} ${given}`;
+  if (isGuessable) limiter.beforeKey(peer, guess, () => guessed);
+  const owner = quotaOwnerOf(catalog, log);
+  const network = memoryNetworkOf(peer.address);
+  const isKnown = knownSenders.has(guessed, network);
+  const share = isKnown ? memory.proven.enter(owner) : memory.unverified.enter(network);
+  let isAdmitted = false;
   try {
-    const sent = await receiveCounted(request, share);
+    const sent = await receiveSent(request, {
+      limit_bytes: UNVERIFIED_MAX_BYTES,
+      deadline_ms: BODY_DEADLINE_MS,
+      share,
+      ...(!isKnown && { least_bytes_s: LEAST_BYTES_S }),
+    });
     if (!isSigned(signature, secret, { body: sent, headers }, clock.now())) {
       if (isGuessable) limiter.wrongKey(peer, guess);
       throw unsigned();
     }
-    const owner = quotaOwnerOf(catalog, log);
-    if (isGuessable) limiter.rightKey(peer, guess, `${log} ${id}`, owner);
+    if (isGuessable) limiter.rightKey(peer, guess, guessed, owner);
     else limiter.countCaller(owner);
-    return { log, id, hook, sent };
+    knownSenders.add(guessed, network);
+    isAdmitted = true;
+    return { log, id, hook, received: { sent, share } };
   } finally {
-    share.release();
-  }
-}
-
-/**
- * Reads the body of an unauthenticated request. Memory is counted as bytes arrive, so a body that
- * is announced but not sent takes none.
- * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`
- */
-async function receiveCounted(request: IncomingMessage, share: MemoryShare): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size_bytes = 0;
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new LoggiaError("bad_body", `The body did not arrive within ${BODY_DEADLINE_MS} ms`));
-  }, BODY_DEADLINE_MS);
-  const arriving = request.iterator({ destroyOnReturn: false });
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([arriving.next(), late]);
-      if (done === true) return Buffer.concat(chunks, size_bytes);
-      size_bytes += (value as Buffer).length;
-      if (size_bytes > UNVERIFIED_MAX_BYTES) {
-        throw new LoggiaError("body_too_large", `The body of a hook may hold at most ${UNVERIFIED_MAX_BYTES} bytes`);
-      }
-      share.reserve(size_bytes);
-      chunks.push(value as Buffer);
-    }
-  } catch (error) {
-    if (error instanceof LoggiaError) throw error;
-    throw new LoggiaError("bad_body", "The connection closed before the body was complete", { cause: error });
-  } finally {
-    clearTimeout(timer);
-    // The rest of the body is left to the code that answers.
-    arriving.return?.().catch(() => {});
+    if (!isAdmitted) share.release();
   }
 }
 

@@ -1,7 +1,6 @@
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { Frame } from "../../listeners/frames.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
-import { Sink } from "../../listeners/sink.ts";
 import { FrameStream } from "../../listeners/stream.ts";
 import type { KeyedEvent } from "../../listeners/stream.ts";
 import type { ListenerTally } from "../../listeners/tally.ts";
@@ -36,8 +35,7 @@ export function listenForLines(socket: SocketSettings, context: ListenerContext,
     ...NAMES,
     name: "lines_tcp",
     context,
-    open: ({ peer, route, tally }) =>
-      new FrameStream(FRAMES, (frame) => readLine(frame, tally), new Sink(context, tally, route, peer)),
+    open: (connection) => new FrameStream(FRAMES, (frame) => readLine(frame, connection.tally), connection, context),
     ...(times !== undefined && { times }),
   });
 }

@@ -3,22 +3,23 @@ import type { ServerHttp2Stream } from "node:http2";
 import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
 import type { ReceivedBody } from "../../../http/body.ts";
+import type { BodyShare } from "../../../http/body-budget.ts";
 import { decompress, mostInflated } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
-import type { MemoryShare } from "../body-memory.ts";
 
 /** Size of the head: a flag, and the length of the message. */
 const HEAD_BYTES = 5;
 const COMPRESSED = 1;
-const INFLATED_FACTOR = 10;
 const METHODS: ReadonlySet<string> = new Set(["gzip", "deflate", "zstd"]);
 
 export type ReceiveOptions = {
   /** Value of `grpc-encoding`. */
   readonly encoding: string;
   /** Memory of the message. It is reserved before the message is received. */
-  readonly share: MemoryShare;
+  readonly share: BodyShare;
   readonly deadline_ms: number;
+  /** Fires when the client has disconnected. */
+  readonly gone: AbortSignal;
 };
 
 /**
@@ -28,9 +29,9 @@ export type ReceiveOptions = {
  */
 export async function receiveMessage(
   stream: ServerHttp2Stream,
-  { encoding, share, deadline_ms }: ReceiveOptions,
+  { encoding, share, deadline_ms, gone }: ReceiveOptions,
 ): Promise<ReceivedBody> {
-  const { flags, message } = await receiveFrame(stream, share, deadline_ms);
+  const { flags, message } = await receiveFrame(stream, { share, deadline_ms, gone });
   if (flags === 0) return { body: message, sent_bytes: message.length };
   if (flags !== COMPRESSED) throw new LoggiaError("bad_body", "The message has unknown flags");
   if (!METHODS.has(encoding)) {
@@ -39,34 +40,49 @@ export async function receiveMessage(
       `grpc-encoding is ${quote(encoding)}; accepted: gzip, deflate, zstd`,
     );
   }
-  share.reserve(
-    message.length + Math.min(message.length * INFLATED_FACTOR, mostInflated(message.length, BODY_MAX_BYTES)),
-  );
-  const body = await decompress(message, encoding, BODY_MAX_BYTES);
-  share.reserve(body.length);
+  const body = await decompress(message, encoding, BODY_MAX_BYTES, { share, gone });
+  share.claim(0);
+  await share.hold(body.length, gone);
   return { body, sent_bytes: message.length };
 }
 
 type MessageFrame = { readonly flags: number; readonly message: Buffer };
 
-function receiveFrame(stream: ServerHttp2Stream, share: MemoryShare, deadline_ms: number): Promise<MessageFrame> {
+function receiveFrame(
+  stream: ServerHttp2Stream,
+  { share, deadline_ms, gone }: Omit<ReceiveOptions, "encoding">,
+): Promise<MessageFrame> {
   const { promise, resolve, reject } = Promise.withResolvers<MessageFrame>();
   const head = Buffer.alloc(HEAD_BYTES);
   let head_bytes = 0;
   let message: Buffer | null = null;
   let got_bytes = 0;
+  const add = (bytes: Buffer): void => {
+    if (got_bytes + bytes.length <= message!.length) got_bytes += bytes.copy(message!, got_bytes);
+    else reject(new LoggiaError("bad_body", "A call must have exactly one message"));
+  };
+  const begin = (size_bytes: number, bytes: Buffer): void => {
+    // The system provides the memory as it is written.
+    message = Buffer.allocUnsafeSlow(size_bytes);
+    add(bytes);
+  };
   const take = (piece: Buffer): void => {
-    const copied = message === null ? piece.copy(head, head_bytes) : 0;
+    if (message !== null) return add(piece);
+    const copied = piece.copy(head, head_bytes);
     head_bytes += copied;
     if (head_bytes < HEAD_BYTES) return;
-    const rest = piece.subarray(copied);
-    try {
-      message ??= allocate(head.readUInt32BE(1), share);
-      if (got_bytes + rest.length > message.length)
-        throw new LoggiaError("bad_body", "A call must have exactly one message");
-      got_bytes += rest.copy(message, got_bytes);
-    } catch (error) {
-      reject(error);
+    const size_bytes = head.readUInt32BE(1);
+    const bytes = piece.subarray(copied);
+    if (size_bytes > BODY_MAX_BYTES) return reject(tooLarge());
+    share.claim(size_bytes + (head[0] === COMPRESSED ? mostInflated(size_bytes, BODY_MAX_BYTES) : 0));
+    if (share.tryHold(size_bytes)) begin(size_bytes, bytes);
+    else {
+      const resume = (): void => {
+        begin(size_bytes, bytes);
+        stream.resume();
+      };
+      stream.pause();
+      share.hold(size_bytes, gone).then(resume, reject);
     }
   };
   const end = (): void => {
@@ -83,13 +99,8 @@ function receiveFrame(stream: ServerHttp2Stream, share: MemoryShare, deadline_ms
   });
 }
 
-function allocate(size_bytes: number, share: MemoryShare): Buffer {
-  if (size_bytes > BODY_MAX_BYTES) {
-    throw new LoggiaError("body_too_large", `The message has more than ${BODY_MAX_BYTES} bytes`);
-  }
-  share.reserve(size_bytes);
-  // The system provides the memory as it is written.
-  return Buffer.allocUnsafeSlow(size_bytes);
+function tooLarge(): LoggiaError {
+  return new LoggiaError("body_too_large", `The message has more than ${BODY_MAX_BYTES} bytes`);
 }
 
 /** Returns an uncompressed message with its head. */

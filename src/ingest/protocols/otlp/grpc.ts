@@ -144,16 +144,15 @@ class GrpcListener {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
     const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, peer, this.#context);
-    const share = memory.enter(quotaOwnerOf(catalog, grant.log));
+    const owner = quotaOwnerOf(catalog, grant.log);
+    const share = memory.bodies.enter(owner);
+    const gone = closeSignal(stream);
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
-      const { body, sent_bytes } = await receiveMessage(stream, {
-        encoding,
-        share,
-        deadline_ms: this.#times.message_ms,
-      });
+      const received = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms, gone });
+      const { body, sent_bytes } = received;
       const choice = choiceOf(NO_QUERY, headers);
-      const producer = { log: grant.log, apiKey: grant.id, tags: choice.tags, repeat: null, sent_bytes };
+      const producer = { log: grant.log, owner, apiKey: grant.id, tags: choice.tags, repeat: null, sent_bytes, gone };
       const { limits } = this.#context;
       const begin = () => ({
         items: decodeProtobuf({ body, choice, sent_bytes, limits }),
@@ -189,6 +188,14 @@ function refuse(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
   // An immediate reset would overtake the response.
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), REFUSED_MS);
   stream.once("close", () => clearTimeout(timer));
+}
+
+/** Returns a signal that fires when a stream is closed. */
+function closeSignal(stream: ServerHttp2Stream): AbortSignal {
+  const left = new AbortController();
+  if (stream.closed) left.abort();
+  else stream.once("close", () => left.abort());
+  return left.signal;
 }
 
 function peerOf({ remoteAddress, remotePort }: Pick<Socket, "remoteAddress" | "remotePort">): string {

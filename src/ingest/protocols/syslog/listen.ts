@@ -1,5 +1,4 @@
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
-import { Sink } from "../../listeners/sink.ts";
 import { FrameStream } from "../../listeners/stream.ts";
 import type { ReadFrame } from "../../listeners/stream.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
@@ -26,8 +25,7 @@ export function listenForSyslog(
     ...NAMES,
     name: "syslog_tcp",
     context,
-    open: ({ peer, route, tally }) =>
-      new FrameStream(FRAMES, messages(route, context), new Sink(context, tally, route, peer)),
+    open: (connection) => new FrameStream(FRAMES, messages(connection.route, context), connection, context),
     ...(times !== undefined && { times }),
   });
 }

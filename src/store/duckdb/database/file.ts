@@ -6,8 +6,8 @@ import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
 
 import { StartError } from "../../../errors.ts";
+import { FairPool } from "../../../scheduling/fair-pool.ts";
 import { startError } from "./errors.ts";
-import { FairPool } from "../read/fair-pool.ts";
 import { prepareSchema } from "./migrate.ts";
 
 /**
@@ -15,6 +15,11 @@ import { prepareSchema } from "./migrate.ts";
  * default); two readers and a writer leave one for files and hashing.
  */
 const READERS = 2;
+const BUSY = Object.freeze({
+  own: "Your other queries occupy the store; wait until they end",
+  others: "The store is busy with other queries; try again shortly",
+  retryAfter_s: 10,
+});
 
 /** Storage format of new files. It compresses texts in a single way, which is faster. */
 const STORAGE = "v1.5.0";
@@ -100,7 +105,7 @@ async function connect(instance: DuckDBInstance, file: string): Promise<Pick<Ope
   // ever contain injected SQL, it still cannot access other files or settings.
   await writer.run("set global enable_external_access = false");
   await writer.run("set global lock_configuration = true");
-  const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())));
+  const readers = new FairPool(await Promise.all(Array.from({ length: READERS }, () => instance.connect())), BUSY);
   return { writer, readers };
 }
 

@@ -1,6 +1,13 @@
-import { ClientGone, LoggiaError } from "../../../errors.ts";
+import { ClientGone, LoggiaError } from "../errors.ts";
 
-const RETRY_AFTER_S = 10;
+/** Errors for callers that wait too long. */
+export type PoolRefusal = {
+  /** Message if the caller itself holds items. */
+  readonly own: string;
+  /** Message if only others do. */
+  readonly others: string;
+  readonly retryAfter_s: number;
+};
 
 type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item: T) => void };
 
@@ -10,6 +17,7 @@ type Waiting<T> = { readonly caller: string | undefined; readonly resolve: (item
  * all items.
  */
 export class FairPool<T> {
+  readonly #refusal: PoolRefusal;
   readonly #size: number;
   readonly #free: T[];
   #waiting: Waiting<T>[] = [];
@@ -20,7 +28,8 @@ export class FairPool<T> {
   readonly #served = new Map<string | undefined, number>();
   #count = 0;
 
-  constructor(items: readonly T[]) {
+  constructor(items: readonly T[], refusal: PoolRefusal) {
+    this.#refusal = refusal;
     this.#size = items.length;
     this.#free = [...items];
   }
@@ -63,13 +72,10 @@ export class FairPool<T> {
   }
 
   #waitedTooLong(caller: string | undefined): LoggiaError {
+    const { own, others, retryAfter_s } = this.#refusal;
     return caller !== undefined && this.#heldBy(caller) > 0
-      ? new LoggiaError("too_many_requests", "Your other queries occupy the store; wait until they end", {
-          retryAfter_s: RETRY_AFTER_S,
-        })
-      : new LoggiaError("overloaded", "The store is busy with other queries; try again shortly", {
-          retryAfter_s: RETRY_AFTER_S,
-        });
+      ? new LoggiaError("too_many_requests", own, { retryAfter_s })
+      : new LoggiaError("overloaded", others, { retryAfter_s });
   }
 
   /** Returns an item to the pool. @param caller the one that took it */

@@ -1,9 +1,11 @@
 import test from "ava";
 
-import { currentCaller } from "../../../../src/caller-context.ts";
-import { LoggiaError } from "../../../../src/errors.ts";
-import { createRateLimiter } from "../../../../src/ratelimit/rate-limiter.ts";
-import { FairPool } from "../../../../src/store/duckdb/read/fair-pool.ts";
+import { currentCaller } from "../../src/caller-context.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import { createRateLimiter } from "../../src/ratelimit/rate-limiter.ts";
+import { FairPool } from "../../src/scheduling/fair-pool.ts";
+
+const REFUSAL = { own: "yours", others: "those of others", retryAfter_s: 10 };
 
 /** Takes items for callers in order, records who received one, and returns items on demand. */
 function track(pool: FairPool<number>) {
@@ -23,7 +25,7 @@ function track(pool: FairPool<number>) {
 }
 
 test("one caller leaves an item to others and takes its turn after them", async (t) => {
-  const two = track(new FairPool([1, 2]));
+  const two = track(new FairPool([1, 2], REFUSAL));
   await two.take("ann", "ann", "ann");
   t.deepEqual(two.names(), ["ann"]);
   await two.take("bob");
@@ -36,17 +38,17 @@ test("one caller leaves an item to others and takes its turn after them", async 
 });
 
 test("work without a caller may take all items, and a pool of one serves every caller", async (t) => {
-  const two = track(new FairPool([1, 2]));
+  const two = track(new FairPool([1, 2], REFUSAL));
   await two.take(undefined, undefined);
   t.deepEqual(two.names(), ["nobody", "nobody"]);
-  const one = track(new FairPool([1]));
+  const one = track(new FairPool([1], REFUSAL));
   await one.take("ann", "ann", "bob");
   await one.give(0);
   t.deepEqual(one.names(), ["ann", "bob"]);
 });
 
 test("draining waits until all items are returned", async (t) => {
-  const pool = new FairPool([1, 2]);
+  const pool = new FairPool([1, 2], REFUSAL);
   const item = await pool.take("ann");
   const drained = pool.drain();
   pool.give(item, "ann");
@@ -63,7 +65,7 @@ test("a query runs for the person whose limits it counts against", async (t) => 
 });
 
 test("an error after waiting too long says whether the caller's own queries or others caused it", async (t) => {
-  const pool = new FairPool([1, 2]);
+  const pool = new FairPool([1, 2], REFUSAL);
   await pool.take("ann");
   const own = await t.throwsAsync(pool.take("ann", undefined, 1), { instanceOf: LoggiaError });
   t.is(own.code, "too_many_requests");

@@ -1,0 +1,45 @@
+import test from "ava";
+
+import { ClientGone } from "../../../src/errors.ts";
+import { HOST_CLOCK } from "../../../src/events/clock.ts";
+import { parseLogKey } from "../../../src/events/event.ts";
+import { firstIdAt } from "../../../src/events/id.ts";
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import type { ReadEvent } from "../../../src/ingest/protocols/protocol.ts";
+import { PENDING } from "../../../src/ingest/protocols/protocol.ts";
+import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { storeEvents } from "../../../src/ingest/protocols/store.ts";
+import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
+import { until } from "../../support/until.ts";
+
+const LARGE = 1024 * 1024;
+
+test("once its client has left, a large body is decoded no further, and the next one's turn comes", async (t) => {
+  let stored = 0;
+  const options = {
+    coalescer: { submitLines: () => Promise.resolve(firstIdAt((stored += 1))) },
+    idempotency: { post: () => Promise.reject(new Error("not asked for")) },
+    recent: new RecentIds(),
+    limits: DEFAULT_LIMITS,
+    clock: HOST_CLOCK,
+    memory: { turns: new FairTurns() },
+  };
+  const left = new AbortController();
+  const producer = { log: parseLogKey("a")!, owner: "ann", apiKey: "", tags: [], sent_bytes: 10_000, repeat: null };
+  let decoded = 0;
+  function* endless(): Generator<ReadEvent> {
+    for (;;) {
+      decoded += 1;
+      yield PENDING;
+    }
+  }
+  const accepted = () => ({ status: 200, type: null, body: "" });
+  const begin = (items: Iterable<ReadEvent>) => () => ({ items, accepted });
+  const first = storeEvents({ ...producer, gone: left.signal }, LARGE, begin(endless()), options);
+  const second = storeEvents(producer, LARGE, begin([{ fault: "none" }]), options);
+  await until(() => Promise.resolve(decoded > 0 || null), { what: "the first to be decoded" });
+  left.abort();
+  await t.throwsAsync(first, { instanceOf: ClientGone });
+  t.is((await second).stored.rejected, 1);
+  t.is(stored, 0);
+});
