@@ -39,17 +39,19 @@ export type Sender = {
   /** Id of the API key. */
   readonly apiKey: string;
   readonly key: string | null;
+  /** The API key itself, which error events must not hold. */
+  readonly secret: string;
 };
 
 /** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
-  { log, apiKey, key }: Sender,
+  { log, apiKey, key, secret }: Sender,
   form: BatchForm,
   given: BatchBody,
   { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
-  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays });
+  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays }, secret);
   const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;

@@ -11,6 +11,7 @@ import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
+import { isKeyField, KeyMask } from "./key-mask.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
 
 /** Form of events in JSON: one object per line, one array of objects, or one object. */
@@ -38,24 +39,30 @@ export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
  *
  * @throws LoggiaError `bad_body` if an array is not JSON, or there is no event; `body_too_large` if
  * there are too many events
+ * @param secret the API key of the request, which error events must not hold
  */
 export async function readBatch(
   form: BatchForm,
   given: BatchBody,
   limits: FieldLimits,
   range: CreatedRange,
+  secret = "",
 ): Promise<Batch> {
-  const reading = (): Promise<Batch> => read(form, given, limits, range);
+  const rules = { limits, range, mask: new KeyMask(secret) };
+  const reading = (): Promise<Batch> => read(form, given, rules);
   return given.body.length <= SMALL_BYTES ? await reading() : await inTurn(reading);
 }
 
-async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
+/** What events are checked by, and what hides keys in those that are invalid. */
+type Rules = { readonly limits: FieldLimits; readonly range: CreatedRange; readonly mask: KeyMask };
+
+async function read(form: BatchForm, given: BatchBody, rules: Rules): Promise<Batch> {
   const { body } = given;
   const start = body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   const text = body.subarray(start);
-  if (form === "object") return withErrorEvents([parseOne(text.toString("utf8"), limits, range)]);
+  if (form === "object") return withErrorEvents([parseOne(text.toString("utf8"), rules)]);
   const most = mostEvents(given);
-  const items = await (form === "array" ? readArray : readLines)(text, most, limits, range);
+  const items = await (form === "array" ? readArray : readLines)(text, most, rules);
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
   return withErrorEvents(items);
 }
@@ -65,34 +72,24 @@ function mostEvents({ body, sent_bytes }: BatchBody): number {
   return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, FREE_EVENTS + sent_bytes) : BATCH_MAX_EVENTS;
 }
 
-async function readArray(
-  body: Buffer,
-  most: number,
-  limits: FieldLimits,
-  range: CreatedRange,
-): Promise<readonly ReadItem[]> {
+async function readArray(body: Buffer, most: number, rules: Rules): Promise<readonly ReadItem[]> {
   const posted = parseArray(body.toString("utf8"));
   if (posted.length > most) throw tooMany(posted.length, most);
   const items: ReadItem[] = [];
   for (const one of posted) {
     if (items.length > 0 && items.length % STEP_EVENTS === 0) await new Promise(setImmediate);
-    items.push(readItem(one, limits, range));
+    items.push(readPosted(one, rules));
   }
   return items;
 }
 
 /** Reads one event per line. Blank lines are skipped. */
-async function readLines(
-  body: Buffer,
-  most: number,
-  limits: FieldLimits,
-  range: CreatedRange,
-): Promise<readonly ReadItem[]> {
+async function readLines(body: Buffer, most: number, rules: Rules): Promise<readonly ReadItem[]> {
   const items: ReadItem[] = [];
   const scanner = new LineScanner(body);
   for (let line = 1; scanner.hasNext; line++) {
     if (line % STEP_EVENTS === 0) await new Promise(setImmediate);
-    const item = readLine(scanner, limits, range);
+    const item = readLine(scanner, rules);
     if (item === null) continue;
     if (items.length === most) throw tooMany(nonBlankLines(body.toString("utf8")), most);
     items.push(item);
@@ -124,26 +121,50 @@ function parseArray(text: string): readonly unknown[] {
 }
 
 /** Reads a body that is one event. */
-function parseOne(text: string, limits: FieldLimits, range: CreatedRange): ReadItem {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
-    return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
-  }
-  return readItem(value, limits, range);
+function parseOne(text: string, rules: Rules): ReadItem {
+  const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
+  return parse(text, rules, (message) => `the body is not valid JSON: ${message}${hint}`);
 }
 
 /** Reads the next line; null if it is blank. */
-function readLine(scanner: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
+function readLine(scanner: LineScanner, rules: Rules): ReadItem | null {
+  const { limits, range } = rules;
   if (scanner.next()) {
-    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), limits, range);
+    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), rules);
     if (item.fault === null) return item;
   }
   // Faults come from parsing the whole line: all of them, in the order of the fields.
   const { text } = scanner;
-  return text.trim() === "" ? null : parseLine(text, limits, range);
+  return text.trim() === "" ? null : parse(text, rules, (message) => `the line is not valid JSON: ${message}`);
+}
+
+/** Reads an event. An invalid one is read again without its keys, as its faults quote it. */
+function parse(text: string, rules: Rules, faultOf: (message: string) => string): ReadItem {
+  const value = parsedOr(text);
+  const item = value instanceof SyntaxError ? bad([faultOf(value.message)], text) : readItem(value, rules);
+  if (item.fault === null) return item;
+  const masked = value instanceof SyntaxError ? rules.mask.hideUnparsed(text) : rules.mask.hide(text);
+  if (masked === text) return item;
+  const again = parsedOr(masked);
+  if (again instanceof SyntaxError) return bad([faultOf(again.message)], masked);
+  const other = readItem(again, rules);
+  return other.fault === null ? bad(["the event is invalid, and contains its API key"], masked) : other;
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error as SyntaxError;
+  }
+}
+
+/** Reads an event of an array, as {@link parse} does. */
+function readPosted(value: unknown, rules: Rules): ReadItem {
+  const item = readItem(value, rules);
+  if (item.fault === null) return item;
+  if (isWritable(value)) return parse(JSON.stringify(value), rules, (message) => message);
+  return bad([rules.mask.hide(item.fault)], rules.mask.hide(item.posted));
 }
 
 /** Returns the fields as `JSON.parse` would. */
@@ -215,20 +236,10 @@ function areTags(tags: LineFields["tags"], limit: number): boolean {
   return length <= limit;
 }
 
-function parseLine(line: string, limits: FieldLimits, range: CreatedRange): ReadItem {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (error) {
-    return bad([`the line is not valid JSON: ${(error as Error).message}`], line);
-  }
-  return readItem(value, limits, range);
-}
-
-function readItem(item: unknown, limits: FieldLimits, range: CreatedRange): ReadItem {
+function readItem(item: unknown, { limits, range }: Rules): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
-    const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
+    const posted = isWritable(item) ? JSON.stringify(item, withoutKeyFields) : "nested too deep";
     return bad([`the event is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
   }
   const fields = item as Record<string, unknown>;
@@ -272,21 +283,25 @@ function bad(faults: readonly string[], posted: string): ReadItem {
   return { line: null, fault: faults.join("; "), posted };
 }
 
-/** Returns an event as posted, as JSON, without its API key. */
+/** Returns an event as posted, as JSON, without key fields. */
 function describe(fields: Record<string, unknown>): string {
-  const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
   try {
-    return JSON.stringify(posted);
+    return JSON.stringify(fields, withoutKeyFields);
   } catch {
     // `JSON.parse` accepts values that are nested too deep for `JSON.stringify`.
-    const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
-    return JSON.stringify(Object.fromEntries(shown));
+    const shown = Object.entries(fields).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
+    return JSON.stringify(Object.fromEntries(shown), withoutKeyFields);
   }
 }
 
+function withoutKeyFields(name: string, value: unknown): unknown {
+  return isKeyField(name) ? undefined : value;
+}
+
+/** Returns whether a value can be written as JSON, also as a field. */
 function isWritable(value: unknown): boolean {
   try {
-    JSON.stringify(value);
+    JSON.stringify({ value }, withoutKeyFields);
     return true;
   } catch {
     return false;

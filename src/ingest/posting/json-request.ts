@@ -108,7 +108,7 @@ async function takeBody(
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: readForm(received.body, secret) };
     if (form === "array") release ??= enter();
-    const sender = { log, apiKey, key: idempotencyKey(request) };
+    const sender = { log, apiKey, key: idempotencyKey(request), secret };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
   } finally {
