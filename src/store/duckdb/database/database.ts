@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { currentCaller, callerGone, timeLeft_ms } from "../../../caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../errors.ts";
 import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
-import { isDiskFull, isFatal, isHalfWritten, isOutOfMemory, noRoomToSpill, tooLarge, tooSlow } from "./errors.ts";
+import { isFatal, isHalfWritten, isOutOfMemory, tooLarge, tooSlow } from "./errors.ts";
 import { closeFile, copyFile, openFile } from "./file.ts";
 import type { FileOptions, OpenFile } from "./file.ts";
 import { DiskRoom, hasRoom } from "./room.ts";
@@ -116,7 +116,6 @@ export class Database implements AsyncDisposable {
           if (isFatal(error)) await this.#requestReopen();
           continue;
         }
-        if (isDiskFull(error)) throw noRoomToSpill(error);
         if (!isOutOfMemory(error)) throw error;
         // Reads share one memory: only the earliest is blamed for exhausting it, others wait and
         // run again.

@@ -36,15 +36,9 @@ export function tooLarge(cause: unknown): LoggiaError {
   return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
 }
 
-/** Returns the error of a query whose intermediate results fit neither memory nor the full disk. */
-export function noRoomToSpill(cause: unknown): LoggiaError {
-  const message = "The query needs the disk for its intermediate results, and the disk is full: narrow it";
-  return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
-}
-
-/** Returns the error of a write that needs more room than the disk has. */
+/** Returns the error of work that needs more room than the disk has. */
 export function noRoom(cause: unknown): LoggiaError {
-  const message = "The embedded store could not store this: its disk is full";
+  const message = "The embedded store is unavailable: its disk is full";
   return new LoggiaError("store_unavailable", message, { cause, retryAfter_s: 5 });
 }
 
