@@ -141,12 +141,12 @@ function readLine(scanner: LineScanner, rules: Rules): ReadItem | null {
 /** Reads an event. An invalid one is read again without its keys, as its faults quote it. */
 function parse(text: string, rules: Rules, faultOf: (message: string) => string): ReadItem {
   const value = parsedOr(text);
-  const item = value instanceof SyntaxError ? bad([faultOf(value.message)], text) : readItem(value, rules);
+  const item = value instanceof Error ? bad([faultOf(value.message)], text) : readItem(value, rules);
   if (item.fault === null) return item;
-  const masked = value instanceof SyntaxError ? rules.mask.hideUnparsed(text) : rules.mask.hide(text);
+  const masked = value instanceof Error ? rules.mask.hideUnparsed(text) : rules.mask.hide(text);
   if (masked === text) return item;
   const again = parsedOr(masked);
-  if (again instanceof SyntaxError) return bad([faultOf(again.message)], masked);
+  if (again instanceof Error) return bad([faultOf(again.message)], masked);
   const other = readItem(again, rules);
   return other.fault === null ? bad(["the event is invalid, and contains its API key"], masked) : other;
 }
@@ -155,7 +155,7 @@ function parsedOr(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    return error as SyntaxError;
+    return error;
   }
 }
 
