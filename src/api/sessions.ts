@@ -90,7 +90,11 @@ async function signIn(context: Context, call: Call): Promise<Reply> {
   const isTls = browsers.isOverTls(call.request);
   for (const secret of readSessionCookies(call.request.headers, isTls)) {
     const old = await catalog.session(secret);
-    if (old !== null) await catalog.endSession(old.session.user, old.session.id);
+    if (old === null) continue;
+    // While the catalog cannot be written it has ended in this process; that is no reason to refuse.
+    await catalog.endSession(old.session.user, old.session.id).catch((error: unknown) => {
+      if (!(error instanceof LoggiaError) || error.code !== "store_unavailable") throw error;
+    });
   }
   const agent = call.request.headers["user-agent"] ?? "";
   const made = await catalog.createSession({ account, password: mark, address: call.address, agent });

@@ -147,6 +147,8 @@ export type Catalog = AsyncDisposable & {
    * @param name in any case
    */
   receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
+  /** Like {@link Catalog.receivingHook}, but reads those changes in any case. */
+  refreshedHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
   /** Like {@link Catalog.receivingHook}, from memory only: null may mean "not seen yet". */
   cachedHook(log: LogKey, name: string): ReceivingHook | null;
   /**

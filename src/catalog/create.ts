@@ -28,6 +28,8 @@ import { createWriter } from "./writer.ts";
  * @param options.poll_ms interval at which changes of other processes are read
  * @param options.limits limits per account
  * @param options.now trusted clock: times attempts and the end of sessions
+ * @param options.isAlone whether no other process serves sessions; then changes of sessions that
+ * cannot be stored are kept in memory (false)
  * @throws LoggiaError `store_unavailable` if the store cannot be read
  */
 export async function createCatalog(options: {
@@ -36,9 +38,10 @@ export async function createCatalog(options: {
   poll_ms?: number;
   limits?: AccountLimits;
   now?: () => number;
+  isAlone?: boolean;
 }): Promise<Catalog> {
   const { documents, log, poll_ms = CATALOG_POLL_MS, limits = DEFAULT_ACCOUNT_LIMITS } = options;
-  const { now = () => Date.now() } = options;
+  const { now = () => Date.now(), isAlone = false } = options;
   const snapshot = createSnapshot();
   const follower = await createFollower({ documents, snapshot, log, poll_ms });
   const { refresh, refreshThrottled } = follower;
@@ -48,7 +51,7 @@ export async function createCatalog(options: {
   const accounts = createAccounts({ snapshot, writer, refresh, hasher });
   const { passwordMark } = accounts;
   const startTicket = createStartTicket({ snapshot, writer, passwordMark, refreshThrottled, now });
-  const records = new SessionRecords({ snapshot, writer, passwordMark, now, log });
+  const records = new SessionRecords({ snapshot, writer, passwordMark, now, log, isAlone });
   const sessions = createSessions(records, { snapshot, refresh, refreshThrottled, now });
   return {
     ...accounts,
@@ -60,7 +63,7 @@ export async function createCatalog(options: {
     ...createHooks({ snapshot, writer, refresh, refreshThrottled }),
     ...startTicket,
     ...sessions,
-    ...createSessionTickets(records, { snapshot, refreshThrottled, now }),
+    ...createSessionTickets(records, { refreshThrottled, now }),
     async removeEndedSessions() {
       const removed = await sessions.removeEndedSessions();
       await startTicket.removeExpired();

@@ -11,7 +11,10 @@ import { generateHookSecret } from "./secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
-type Hooks = Pick<Catalog, "hooks" | "receivingHook" | "cachedHook" | "createHook" | "updateHook" | "deleteHook">;
+type Hooks = Pick<
+  Catalog,
+  "hooks" | "receivingHook" | "refreshedHook" | "cachedHook" | "createHook" | "updateHook" | "deleteHook"
+>;
 
 export function createHooks(parts: {
   snapshot: Snapshot;
@@ -42,6 +45,10 @@ export function createHooks(parts: {
       const known = find(log, name);
       if (known !== null || parseHookName(name) === null) return known;
       // Another process may have created it a moment ago.
+      await refreshThrottled();
+      return find(log, name);
+    },
+    async refreshedHook(log, name) {
       await refreshThrottled();
       return find(log, name);
     },

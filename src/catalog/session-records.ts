@@ -1,16 +1,22 @@
 import type { Logger } from "pino";
 
+import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { Account, Catalog, Session } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Entity, SessionEntity, SessionsEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { UnstoredSessions } from "./unstored-sessions.ts";
+import type { OwnedSession } from "./unstored-sessions.ts";
+import { createKeyedQueue } from "./writer.ts";
 import type { Writer } from "./writer.ts";
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_LIFE_MS = 7 * 86_400_000;
 /** Longest delay of the stored last use, in milliseconds, so that not every request writes it. */
 export const SEEN_STEP_MS = 300_000;
+/** Minimum time between attempts to store what could not be stored, in milliseconds. */
+const RETRY_MS = 5_000;
 /** A session that begins further in the future than this was created under a wrong clock. */
 const FUTURE_MS = 3_600_000;
 
@@ -21,6 +27,11 @@ export type SessionParts = {
   /** Trusted clock. */
   readonly now: () => number;
   readonly log: Logger;
+  /**
+   * Whether this process alone serves sessions. Then it keeps changes in memory that cannot be
+   * stored, so that people can sign in and read while the disk is full.
+   */
+  readonly isAlone: boolean;
 };
 
 export type AccountSession = { readonly account: Account; readonly session: Session };
@@ -38,6 +49,9 @@ export class SessionRecords {
   /** Last use seen by this process, by session, possibly not stored yet. */
   readonly #used = new Map<string, number>();
   readonly #storing = new Set<string>();
+  readonly #unstored = new UnstoredSessions();
+  readonly #inTurn = createKeyedQueue();
+  #retried_ms = -Infinity;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
@@ -69,28 +83,71 @@ export class SessionRecords {
   }
 
   find(user: UserId, id: string): SessionEntity | undefined {
-    return this.#parts.snapshot.sessionsOf(user).find((session) => session.id === id);
+    return this.sessionsOf(user).find((session) => session.id === id);
+  }
+
+  /** Returns the sessions of an account, also those that have ended. */
+  sessionsOf(user: UserId): readonly SessionEntity[] {
+    return this.#unstored.applyTo(user, this.#parts.snapshot.sessionsOf(user));
+  }
+
+  byHash(hash: string): OwnedSession | null {
+    const unstored = this.#unstored.find((session) => session.hash === hash);
+    return unstored ?? this.#current(this.#parts.snapshot.sessionByHash(hash));
+  }
+
+  byTicket(hash: string): OwnedSession | null {
+    const unstored = this.#unstored.find(({ tickets = [] }) => tickets.some((ticket) => ticket.hash === hash));
+    return unstored ?? this.#current(this.#parts.snapshot.sessionByTicket(hash));
+  }
+
+  #current(stored: OwnedSession | null): OwnedSession | null {
+    const session = stored === null ? undefined : this.find(stored.user, stored.session.id);
+    return session === undefined ? null : { user: stored!.user, session };
   }
 
   /**
    * Changes the sessions of an account, and drops expired ones. Sessions that ended by a password
    * change are kept, as this process may not know the newest password yet.
+   * @returns why the change could not be stored and holds in this process only; else null
    */
-  async write(user: UserId, change: Change): Promise<void> {
+  write(user: UserId, change: Change): Promise<LoggiaError | null> {
+    return this.#inTurn(user, () => this.#write(user, change));
+  }
+
+  async #write(user: UserId, change: Change): Promise<LoggiaError | null> {
+    const changed = (stored: readonly SessionEntity[]): readonly SessionEntity[] =>
+      change(this.#unstored.applyTo(user, stored).filter((session) => !this.hasLapsed(session)));
     const next = (current: Entity | null): SessionsEntity | null => {
       const before = current?.kind === "sessions" ? current.sessions : [];
-      const sessions = change(before.filter((session) => !this.hasLapsed(session)));
+      const sessions = changed(before);
       if (isSame(sessions, before)) return current as SessionsEntity | null;
       return sessions.length === 0 ? null : { kind: "sessions", user, sessions };
     };
-    await this.#parts.writer.write(idOf.sessions(user), next, { readsOthers: true });
+    try {
+      await this.#parts.writer.write(idOf.sessions(user), next, { readsOthers: true });
+      this.#unstored.drop(user);
+      return null;
+    } catch (error) {
+      if (!this.#parts.isAlone || !(error instanceof LoggiaError) || error.code !== "store_unavailable") throw error;
+      const stored = this.#parts.snapshot.sessionsOf(user);
+      this.#unstored.set(user, stored, changed(stored));
+      this.#parts.log.warn({ err: error }, "a session could not be stored; it is kept in memory");
+      return error;
+    }
+  }
+
+  /** Tries to store all changes that could not be stored before. */
+  async storeUnstored(): Promise<void> {
+    for (const user of this.#unstored.users) await this.write(user, (all) => all);
   }
 
   /** Records a use, and stores it if the stored one is older than `SEEN_STEP_MS`. */
   use({ id, user, seen }: Session): void {
     const now_ms = this.#parts.now();
     this.#used.set(id, now_ms);
-    if (now_ms - (this.find(user, id)?.seen ?? seen) >= SEEN_STEP_MS) void this.#store(user, id);
+    const isDue = now_ms - (this.find(user, id)?.seen ?? seen) >= SEEN_STEP_MS;
+    if (isDue || this.#unstored.has(user)) void this.#store(user, id);
   }
 
   /** Drops the recorded uses of all sessions but these. */
@@ -100,6 +157,11 @@ export class SessionRecords {
 
   async #store(user: UserId, id: string): Promise<void> {
     if (this.#storing.has(id)) return;
+    if (this.#unstored.has(user)) {
+      const now_ms = performance.now();
+      if (now_ms - this.#retried_ms < RETRY_MS) return;
+      this.#retried_ms = now_ms;
+    }
     this.#storing.add(id);
     try {
       await this.write(user, (all) => all.map((one) => (one.id === id ? { ...one, seen: this.#seenOf(one) } : one)));

@@ -16,11 +16,7 @@ export const MAX_TICKETS = 100;
  */
 export function createSessionTickets(
   records: SessionRecords,
-  {
-    snapshot,
-    refreshThrottled,
-    now,
-  }: Pick<SessionParts, "snapshot" | "now"> & { readonly refreshThrottled: () => Promise<void> },
+  { refreshThrottled, now }: Pick<SessionParts, "now"> & { readonly refreshThrottled: () => Promise<void> },
 ): Pick<Catalog, "createTicket" | "useTicket"> {
   /** A ticket that expires too far in the future was created before the clock was set back. */
   const isGood = ({ until }: TicketEntity): boolean => now() < until && until <= now() + 2 * TICKET_MS;
@@ -43,8 +39,8 @@ export function createSessionTickets(
     },
     async useTicket(secret, path, user) {
       const hash = hashSecret(secret);
-      if (snapshot.sessionByTicket(hash) === null) await refreshThrottled();
-      const found = snapshot.sessionByTicket(hash);
+      if (records.byTicket(hash) === null) await refreshThrottled();
+      const found = records.byTicket(hash);
       if (found === null || (user !== null && found.user !== user)) return null;
       const isThis = (ticket: TicketEntity): boolean => ticket.hash === hash && ticket.path === hashSecret(path);
       let used: AccountSession | null = null;

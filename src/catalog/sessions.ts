@@ -26,7 +26,7 @@ export function createSessions(
   const { snapshot, refresh, refreshThrottled, now } = parts;
 
   const find = (hash: string): AccountSession | null => {
-    const found = snapshot.sessionByHash(hash);
+    const found = records.byHash(hash);
     return found === null ? null : records.show(found.user, found.session);
   };
 
@@ -53,20 +53,23 @@ export function createSessions(
     hasSession: ({ id, user }) => records.show(user, records.find(user, id)) !== null,
     useSession: (session) => records.use(session),
     sessionsOf: (user) =>
-      snapshot
+      records
         .sessionsOf(user)
         .toSorted(byAge)
         .flatMap((session) => records.show(user, session)?.session ?? []),
     async endSession(user, id) {
       let isEnded = false;
-      await records.write(user, (all) => {
+      const unstored = await records.write(user, (all) => {
         isEnded = all.some((session) => session.id === id && !records.isOver(user, session));
         return all.filter((session) => session.id !== id);
       });
+      // A restart would bring the session back, so that this end must not be confirmed.
+      if (unstored !== null && snapshot.sessionsOf(user).some((session) => session.id === id)) throw unstored;
       return isEnded;
     },
     async removeEndedSessions() {
       await refresh();
+      await records.storeUnstored();
       let removed = 0;
       const left = new Set<string>();
       for (const { user, sessions } of snapshot.sessions()) {
@@ -74,7 +77,8 @@ export function createSessions(
         for (const { id } of kept) left.add(id);
         removed += sessions.length - kept.length;
         if (kept.length === sessions.length) continue;
-        await records.write(user, (all) => all.filter((session) => records.isBound(user, session)));
+        const unstored = await records.write(user, (all) => all.filter((session) => records.isBound(user, session)));
+        if (unstored !== null) throw unstored;
       }
       records.keepUses(left);
       return removed;

@@ -88,7 +88,7 @@ function send(documents: Documents, id: string, next: Body | null, entry: Snapsh
 }
 
 /** Queues work by id, so that conflicts only come from other processes. */
-function createKeyedQueue(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
+export function createKeyedQueue(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   const queues = new Map<string, { last: Promise<unknown>; length: number }>();
   return async (id, work) => {
     const queue = queues.get(id) ?? { last: Promise.resolve(), length: 0 };

@@ -101,16 +101,21 @@ export function addMachineCommands(program: Command): void {
     .action(async (email: string | undefined, { passwordStdin }: { passwordStdin?: true }) => {
       const password = passwordStdin === true ? await readPassword(process.stdin) : undefined;
       // Loaded on demand, as it needs the clients of the engines.
-      console.log(await (await import("./admin.ts")).reset({ email, password }, process.env));
+      const text = await (await import("./admin.ts")).reset({ email, password }, process.env);
+      console.log(printableLines(text));
     });
   admin
     .command("accept-hold <name>")
     .description("accept a hold of all running services on these engines, as holds accept does for one service")
-    .action(async (name: string) => console.log(await (await import("./admin.ts")).acceptHold(name, process.env)));
+    .action(async (name: string) => {
+      console.log(printableLines(await (await import("./admin.ts")).acceptHold(name, process.env)));
+    });
   program
     .command("restore <folder>")
     .description("restore a backup into LOGGIA_DATA, an empty folder that no service uses")
-    .action(async (folder: string) => console.log(await operate.restoreBackup(folder, process.env)));
+    .action(async (folder: string) => {
+      console.log(printableLines(await operate.restoreBackup(folder, process.env)));
+    });
 }
 
 /** Adds the commands for operators: dead letters, replays and backups of the running service. */

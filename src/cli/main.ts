@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
 import { addMachineCommands, addManagementCommands, addOperationCommands, addQueryCommands } from "./commands.ts";
-import { wholeFrom } from "./option-values.ts";
+import { collect, wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
@@ -51,6 +51,12 @@ program
   .option(
     "--state <folder>",
     "folder that stores how far files were read; none: do not store it (default: a folder for this command)",
+  )
+  .option(
+    "--links-to <folder>",
+    "folder that symbolic links in the named folders may lead to; may be repeated. Other links out of these are skipped",
+    collect,
+    [],
   )
   .option("--journal", "read systemd's journal with journalctl; arguments after -- are passed to it")
   .option("--docker [folder]", "read the files of Docker's json-file driver in this folder")

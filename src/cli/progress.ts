@@ -1,3 +1,5 @@
+import { printableLines } from "./terminal.ts";
+
 /**
  * Counts of a run. `unread`: files that could not be read completely. `isUnmatched`: no line
  * matched the pattern.
@@ -25,7 +27,7 @@ export function showProgress(counts: ShipCounts, stderr: NodeJS.WriteStream): Pr
     ? setInterval(() => stderr.write(`${erase}${line()}`), TERMINAL_MS)
     : setInterval(() => stderr.write(`loggia: ${line()}\n`), REPORT_MS);
   return {
-    note: (text) => stderr.write(`${erase}${text}\n`),
+    note: (text) => stderr.write(`${erase}${printableLines(text)}\n`),
     close: () => {
       clearInterval(timer);
       if (erase !== "") stderr.write(erase);

@@ -31,7 +31,7 @@ const RECONNECT_DELAY_MS = 1_000;
  * @throws CommandError if the service refuses
  */
 export async function tail(options: TailOptions, print: Print, signal: AbortSignal): Promise<void> {
-  const line = options.json ? (record: Fields) => JSON.stringify(withIsoTime(record)) : await lineOf(options);
+  const line = options.json ? jsonLine : await lineOf(options);
   let last: string | null = null;
   while (!signal.aborted) {
     try {
@@ -50,6 +50,11 @@ export async function tail(options: TailOptions, print: Print, signal: AbortSign
 function recordOf(event: string, data: string): Fields {
   const record = JSON.parse(data) as Fields;
   return event === "skipped" ? { skipped: record["count"] } : record;
+}
+
+/** In JSON, the escapes of {@link printable} are escapes of the same characters. */
+function jsonLine(record: Fields): string {
+  return printable(JSON.stringify(withIsoTime(record)));
 }
 
 function withIsoTime(record: Fields): Fields {

@@ -35,10 +35,10 @@ export async function untilEnded<T extends Job>(
     job = await read();
     if (!isUnderWay(job)) break;
     if (stderr.isTTY) {
-      stderr.write(`\r\u001b[K${show(job)}`);
+      stderr.write(`\r\u001b[K${printable(show(job))}`);
     } else if (performance.now() - reported_ms >= REPORT_MS) {
       reported_ms = performance.now();
-      stderr.write(`loggia: ${show(job)}\n`);
+      stderr.write(`loggia: ${printable(show(job))}\n`);
     }
   }
   process.off("SIGINT", leave);

@@ -47,7 +47,13 @@ export async function openEmbedded(
   // on the same thread.
   const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: yieldToRequests });
   const catalog = closing.use(
-    await createCatalog({ documents: catalogDocuments, log, limits: settings.accountLimits, now: clock.trusted }),
+    await createCatalog({
+      documents: catalogDocuments,
+      log,
+      limits: settings.accountLimits,
+      now: clock.trusted,
+      isAlone: true,
+    }),
   );
   const store = closing.use(
     await openDuckdbStore({

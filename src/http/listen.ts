@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 
 import { StartError } from "../errors.ts";
-import { limitSlowReaders, limitUnread, shedConnections } from "./limits/connections.ts";
+import { hasUnsent, limitSlowReaders, limitUnread, shedConnections } from "./limits/connections.ts";
 import type { SheddingLimits, EvictionReason } from "./limits/connections.ts";
 import { isAnswering, trackResponses } from "./fast-path/response-tracker.ts";
 import { answerMalformed } from "./malformed.ts";
@@ -18,7 +18,10 @@ export type ConnectionLimits = SheddingLimits & {
   readonly requestTimeout_ms: number;
   /** Longest time a connection may be idle between two requests. */
   readonly keepAlive_ms: number;
-  /** Longest silence on a connection that is not idle. Longer than any query may take. */
+  /**
+   * Longest silence on a connection while the client sends or reads. Not while a request that has
+   * arrived is handled: its client would repeat what may already be stored.
+   */
   readonly stalled_ms: number;
   /** How long requests in flight may continue when the listener closes. */
   readonly drain_ms: number;
@@ -64,6 +67,12 @@ export function limitConnections(
   server.requestTimeout = limits.requestTimeout_ms;
   server.keepAliveTimeout = limits.keepAlive_ms;
   server.timeout = limits.stalled_ms;
+  const isAnsweringOn = (socket: Socket): boolean => isBusy(socket) || isAnswering(socket);
+  // With a listener, Node leaves it to it to close the connection.
+  server.on("timeout", (socket: Socket) => {
+    if (isAnsweringOn(socket) && !hasUnsent(socket)) socket.setTimeout(limits.stalled_ms);
+    else socket.destroy();
+  });
   // An option of `createServer`, read when the server listens.
   const checked = server as Server & { connectionsCheckingInterval: number };
   checked.connectionsCheckingInterval = Math.min(CHECK_MS, checked.connectionsCheckingInterval);
@@ -77,7 +86,7 @@ export function limitConnections(
   // Code that replaces the server's own listeners has done so by then.
   server.once("listening", () => {
     trackResponses(server);
-    shedConnections(server, limits, (socket) => isBusy(socket) || isAnswering(socket), onEvicted);
+    shedConnections(server, limits, isAnsweringOn, onEvicted);
     // Emitted if a connection could not be accepted. Without a listener this would end the process.
     server.on("error", () => onEvicted("descriptors"));
     limitUnread(server, limits.unread_bytes, onEvicted);

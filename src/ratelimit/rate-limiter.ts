@@ -109,6 +109,14 @@ export type RateLimiter = {
   beforeKey(peer: Peer, secret: string, idOf: () => string | undefined): void;
   wrongKey(peer: Peer, secret: string): void;
   /**
+   * Whether the signature of a webhook may be compared with a secret that a person chose. Guesses at
+   * these have their own limit: that of keys would show to strangers which hooks exist.
+   * @param id of the hook
+   */
+  takesSignature(peer: Peer, signature: string, id: string): boolean;
+  wrongSignature(peer: Peer, signature: string): void;
+  rightSignature(peer: Peer, signature: string, id: string): void;
+  /**
    * Remembers a right key and counts the request.
    * @throws LoggiaError `too_many_requests` if this caller sends too many
    */
@@ -158,6 +166,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const addresses = bucketsOf(rates.address, 2 * rates.address);
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
   const guesses = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
+  const signatures = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
   const key = randomBytes(32);
   const fingerprint = (secret: string): string => createHmac("sha256", key).update(secret).digest("base64");
   const queries = createBudget({
@@ -237,6 +246,16 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       guesses.wrongKey(peer, secret, fingerprint(secret));
       wrong("key", peer.address);
     },
+    takesSignature(peer, signature, id) {
+      const takes = signatures.keyWait_s(peer, signature, () => id) === 0;
+      if (!takes) refused("failures");
+      return takes;
+    },
+    wrongSignature(peer, signature) {
+      signatures.wrongKey(peer, signature, fingerprint(signature));
+      wrong("key", peer.address);
+    },
+    rightSignature: (peer, signature, id) => signatures.rightKey(peer, signature, id),
     rightKey(peer, secret, id, caller) {
       guesses.rightKey(peer, secret, id);
       countCaller(caller);

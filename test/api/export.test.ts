@@ -263,10 +263,21 @@ test("an export that the store interrupts is aborted, not ended as if it were co
   await closed;
 });
 
+test("no part of a cell is a formula where semicolons or tabs separate cells", (t) => {
+  t.is(csvLine(["a;=1", "a; @x", "a;＝1;+b", "a\t=1"]), "a;'=1,a; '@x,a;'＝1;'+b,a\t'=1\r\n");
+  t.is(csvLine(['a;"=1"', "a\n=1", "a\r\n-x"]), `"a;""'=1""","a\n'=1","a\r\n'-x"\r\n`);
+  t.is(csvLine(["a;-5;b=1", "a; +4.25 ;c", "a;b-c"]), "a;-5;b=1,a; +4.25 ;c,a;b-c\r\n");
+  t.is(csvLine(["=1;=2", "-5;-6"]), "'=1;'=2,'-5;-6\r\n");
+  const start_ms = performance.now();
+  csvLine(["\n".repeat(100_000), `${"; ".repeat(50_000)}=`, "\n=".repeat(50_000), " ".repeat(100_000)]);
+  t.true(performance.now() - start_ms < 5_000);
+});
+
 test("cells that a spreadsheet would execute begin with an apostrophe, and numbers do not", (t) => {
   t.is(csvLine(["=1+1", "-5", "+4.25", "-5a", "@x", "-", "a=b"]), "'=1+1,-5,+4.25,'-5a,'@x,'-,a=b\r\n");
   const hidden = ["\t=1", "\r=1", " @x", "\ufeff+a", "\u00a0-a", "\u200b=1", "\0=1", "\n\t -x"];
   t.is(csvLine(hidden), hidden.map((cell) => (/[\r\n]/.test(cell) ? `"'${cell}"` : `'${cell}`)).join(",") + "\r\n");
   t.is(csvLine([" -5", "\ta", " a=b", "-5 ", " "]), " -5,\ta, a=b,-5 , \r\n");
+  t.is(csvLine(["＝1", "＋1", "－1", "＠x", "﹦1", " ＝1"]), "'＝1,'＋1,'－1,'＠x,'﹦1,' ＝1\r\n");
   t.is(csvLine(['say "hi"', "a,b", "two\nlines", ""]), '"say ""hi""","a,b","two\nlines",\r\n');
 });

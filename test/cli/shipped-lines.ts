@@ -13,6 +13,6 @@ export async function* fileLines(
   const unreadable = (_: string, error: Error): void => {
     throw error;
   };
-  const options = { isFollowed, framing, state, signal, unreadable, resumed: () => {} };
+  const options = { isFollowed, linksTo: [], framing, state, signal, unreadable, resumed: () => {} };
   for await (const { records } of readFiles(words, options)) yield* records.map(({ text }) => text);
 }

@@ -104,3 +104,13 @@ test("a tail without events yet misses none that is stored while it is disconnec
   t.is(lines.length, 2);
   t.regex(lines[0]!, /^\{"created":"20\d\d-[\dT:.-]+Z","text":"meanwhile"\}$/);
 });
+
+test("the JSON that is printed cannot control the terminal, and has the same value", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const text = "a\u009b2J \u007f\u0085 \u202ebackwards\u2066\u200f\u2028 \u001b]0;x\u0007 gr\u00f6\u00dfe";
+  await post(service, { text });
+  const { lines } = tailing(t, service.apiUrl, { query: "GET events", last: 10 });
+  await until(() => lines.length === 1, { what: "the event" });
+  t.notRegex(lines[0]!, /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
+  t.is((JSON.parse(lines[0]!) as { text: string }).text, text);
+});

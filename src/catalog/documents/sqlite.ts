@@ -34,6 +34,10 @@ const FORGET_STEP = 1000;
 /** Documents per read of `changes`. */
 const CHANGES_STEP = 100;
 
+/** SQLite's result code for a full disk, and how soon a caller may ask whether there is room. */
+const SQLITE_FULL = 13;
+const FULL_RETRY_S = 5;
+
 type Row = { id: string; version: number; body: string | null };
 
 /**
@@ -227,9 +231,11 @@ function numberOf(version: Version): number {
 }
 
 function unavailable(what: string, error: unknown): LoggiaError {
-  return new LoggiaError("store_unavailable", `${what} cannot be used: ${messageOf(error)}`, {
-    cause: error,
-  });
+  if ((error as { errcode?: number }).errcode === SQLITE_FULL) {
+    const message = `${what} could not store this: its disk is full`;
+    return new LoggiaError("store_unavailable", message, { cause: error, retryAfter_s: FULL_RETRY_S });
+  }
+  return new LoggiaError("store_unavailable", `${what} cannot be used: ${messageOf(error)}`, { cause: error });
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
-import { constants, createReadStream } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 
 import { type Format, formatOfFile, unpack } from "../archives.ts";
+import { type Fence, FenceError, openWithin } from "./fence.ts";
 
 /** Random access to the bytes of a file, decompressed if it is an archive. */
 export type ByteSource = AsyncDisposable & {
@@ -16,16 +16,19 @@ export type ByteSource = AsyncDisposable & {
   size(): Promise<number>;
 };
 
-/** Opens a file or a gzip or zstd archive. @throws ArchiveError for archives of other formats */
-export async function openBytes(path: string): Promise<ByteSource> {
-  const file = await open(path, constants.O_RDONLY);
+/**
+ * Opens a file or a gzip or zstd archive.
+ * @throws ArchiveError for archives of other formats; FenceError
+ */
+export async function openBytes(path: string, fence: Fence): Promise<ByteSource> {
+  const file = await openWithin(path, fence);
   try {
     const { dev, ino } = await file.stat({ bigint: true });
     const format: Format | null = await formatOfFile(file, path);
     const identity = { dev: String(dev), ino: String(ino) };
     if (format === null) return plainBytes(file, identity);
     await file.close();
-    return archiveBytes(path, identity);
+    return archiveBytes(path, fence, identity);
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
@@ -54,8 +57,17 @@ function plainBytes(file: FileHandle, identity: FileIdentity): ByteSource {
   };
 }
 
+/** Yields the bytes of an archive that was opened before. @throws FenceError if it was replaced */
+async function* unpacked(path: string, fence: Fence, { dev, ino }: FileIdentity): AsyncGenerator<Buffer> {
+  const file = await openWithin(path, fence);
+  const there = await file.stat({ bigint: true });
+  if (String(there.dev) === dev && String(there.ino) === ino) return yield* unpack(file.createReadStream(), path);
+  await file.close();
+  throw new FenceError("it was replaced while it was read");
+}
+
 /** Decompresses on demand and keeps the last window. Reading before it starts over. */
-function archiveBytes(path: string, identity: FileIdentity): ByteSource {
+function archiveBytes(path: string, fence: Fence, identity: FileIdentity): ByteSource {
   let chunks: AsyncIterator<Buffer> | null = null;
   let start = 0;
   let window: Buffer = Buffer.alloc(0);
@@ -63,7 +75,7 @@ function archiveBytes(path: string, identity: FileIdentity): ByteSource {
   let fault: Error | null = null;
   async function restart(): Promise<void> {
     await chunks?.return?.();
-    chunks = unpack(createReadStream(path), path)[Symbol.asyncIterator]();
+    chunks = unpacked(path, fence, identity);
     [start, window, isEnded, fault] = [0, Buffer.alloc(0), false, null];
   }
   return {

@@ -1,15 +1,18 @@
-import { glob, readdir, stat } from "node:fs/promises";
+import { glob, lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { refuseArchive } from "../archives.ts";
+import { checkWithin, FenceError } from "./fence.ts";
 import type { Framing } from "./framing.ts";
-import { RotatingFile, type RotatingFilePiece } from "./rotating-file.ts";
+import { RotatingFile, type RotatingFileOptions, type RotatingFilePiece } from "./rotating-file.ts";
 import { isRotationOf } from "./rotation.ts";
 import type { ShipState } from "./state.ts";
 
 export type FilesOptions = {
   readonly isFollowed: boolean;
+  /** Folders that links may lead to, beside those that are named. */
+  readonly linksTo: readonly string[];
   readonly framing: Framing;
   readonly state: ShipState;
   readonly signal: AbortSignal;
@@ -26,6 +29,8 @@ const PIECE_RECORDS = 250;
 const TURN_PIECES = 40;
 const POLL_MS = 250;
 const SCAN_MS = 1_000;
+/** Links out of their folder that are reported; further ones are skipped without a message. */
+const SHOWN_LINKS = 10;
 /** With more files than this, a file is closed after its turn and reopened for the next. */
 const MAX_OPEN = 200;
 
@@ -76,9 +81,10 @@ async function* turnOf(file: RotatingFile, most: number): AsyncGenerator<Rotatin
 function createScan(words: readonly string[], options: FilesOptions, files: Map<string, RotatingFile>) {
   let isFirst = true;
   const known = new Set<string>();
+  const refused = new Set<string>();
   const add = async (
     path: string,
-    kind: { isDiscovered: boolean; readsEarlierGenerations: boolean },
+    kind: Pick<RotatingFileOptions, "isDiscovered" | "readsEarlierGenerations" | "fence" | "isNamedLink">,
   ): Promise<RotatingFile | null> => {
     if (files.has(path)) return null;
     const file = new RotatingFile({ ...options, ...kind, path });
@@ -95,12 +101,30 @@ function createScan(words: readonly string[], options: FilesOptions, files: Map<
     known.add(word);
     try {
       if (options.isFollowed) await refuseArchive(word);
-      return await add(resolve(word), { isDiscovered: false, readsEarlierGenerations: false });
+      const isNamedLink = (await lstat(word)).isSymbolicLink();
+      const fence = [dirname(resolve(word)), ...options.linksTo];
+      return await add(resolve(word), { isDiscovered: false, readsEarlierGenerations: false, fence, isNamedLink });
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error)) throw error;
       report(word, error);
       return null;
     }
+  };
+  /** Whether a file that was found may be read; reports once why not. */
+  const isWithin = async (path: string, fence: readonly string[]): Promise<boolean> => {
+    try {
+      await checkWithin(path, fence);
+      return true;
+    } catch (error) {
+      if (error instanceof FenceError && !refused.has(path)) reportRefused(path, error);
+      return false;
+    }
+  };
+  const reportRefused = (path: string, error: FenceError): void => {
+    // Whoever creates links could otherwise fill the terminal and the memory.
+    if (refused.size >= SHOWN_LINKS) return;
+    refused.add(path);
+    options.unreadable(path, error);
   };
   const scan = {
     /** Whether new files may appear later. */
@@ -120,8 +144,11 @@ function createScan(words: readonly string[], options: FilesOptions, files: Map<
         const found = isFolder ? await filesUnder(word) : await filesLike(word);
         if (found.length === 0 && !options.isFollowed)
           report(word, new Error(isFolder ? "EISDIR: the folder contains no file" : "no file matches"));
+        const fence = [isFolder ? word : folderOfGlob(word), ...options.linksTo];
         for (const [path, readsEarlierGenerations] of withoutRotations(found)) {
-          resumed += (await add(path, { isDiscovered: true, readsEarlierGenerations })) === null ? 0 : 1;
+          if (files.has(path) || !(await isWithin(path, fence))) continue;
+          const kind = { isDiscovered: true, readsEarlierGenerations, fence, isNamedLink: false };
+          resumed += (await add(path, kind)) === null ? 0 : 1;
         }
       }
       if (isFirst && resumed > 0) options.resumed(resumed);
@@ -132,6 +159,11 @@ function createScan(words: readonly string[], options: FilesOptions, files: Map<
 }
 
 const GLOB = /[*?[{]/;
+
+/** Returns the folder in which a glob looks for files: the part before its first wildcard. */
+function folderOfGlob(pattern: string): string {
+  return resolve(dirname(`${pattern.slice(0, pattern.search(GLOB))}x`));
+}
 
 /** Lists the files in a folder and its subfolders, except hidden ones. */
 async function filesUnder(folder: string): Promise<string[]> {

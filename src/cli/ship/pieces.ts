@@ -18,6 +18,8 @@ export type SourceOptions = {
   readonly multilineStart?: string;
   /** Whether to read systemd's journal; the words are then arguments of journalctl. */
   readonly journal?: boolean;
+  /** Folders that symbolic links may lead to, beside those that are named. */
+  readonly linksTo?: readonly string[];
   /** Folder of Docker's containers; true for Docker's default. */
   readonly docker?: string | true;
 };
@@ -77,7 +79,8 @@ async function* filePieces(
   }
   if (files.length === 0) return;
   const containerOf = createContainers();
-  const read = { isFollowed: options.follow === true, framing, state, signal, unreadable, resumed };
+  const { follow: isFollowed = false, linksTo = [] } = options;
+  const read = { isFollowed, linksTo, framing, state, signal, unreadable, resumed };
   for await (const { records, position, path } of readFiles(files, read)) {
     const items: Item[] = [];
     for (const { text, docker } of records) {

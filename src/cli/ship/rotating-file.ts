@@ -1,5 +1,6 @@
 import { ArchiveError } from "../archives.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
+import { type Fence, FenceError } from "./fence.ts";
 import { frame, type Framing, LINE_MAX_BYTES, type TextRecord } from "./framing.ts";
 import { type FileMark, fingerprintOf, HEAD_BYTES, hasHead, matches, NO_FINGERPRINT, TAIL_BYTES } from "./mark.ts";
 import { earlierGenerations, type Generation, generationAt } from "./rotation.ts";
@@ -12,6 +13,10 @@ export type RotatingFileOptions = {
   readonly readsEarlierGenerations: boolean;
   /** Whether the path came from a folder or a glob; then it is dropped once the file is gone. */
   readonly isDiscovered: boolean;
+  /** Folders that the file and its generations must lie in: see {@link Fence}. */
+  readonly fence: readonly string[];
+  /** Whether the path is a link that the operator named, which may lead anywhere. */
+  readonly isNamedLink: boolean;
   readonly framing: Framing;
   readonly state: ShipState;
   /** Called if a file cannot be read, or not to its end. */
@@ -66,8 +71,9 @@ export class RotatingFile {
   readonly #options: RotatingFileOptions;
   #stored: Stored[];
   #current: Current | null = null;
-  /** Inodes that could not be read, so that each is reported once. */
+  /** Files that could not be read, by device and inode, so that each is reported once. */
   readonly #broken = new Set<string>();
+  #isFenceReported = false;
   isFinished = false;
 
   constructor(options: RotatingFileOptions) {
@@ -89,7 +95,7 @@ export class RotatingFile {
     this.#stored = this.#stored.filter(({ mark }) => mark.seen_ms >= before_ms);
     if (this.isKnown || this.#options.readsEarlierGenerations) return;
     for (const generation of await earlierGenerations(this.path)) {
-      await using source = await openBytes(generation.path).catch(() => null);
+      await using source = await openBytes(generation.path, this.#options.fence).catch(() => null);
       if (source === null) continue;
       const isDone = source.isArchive;
       const position = isDone ? 0 : await source.size();
@@ -114,7 +120,7 @@ export class RotatingFile {
         isOver = piece === "renewed" || (await this.#isOver(current));
       } catch (error) {
         if (!isFileError(error)) throw error;
-        this.#giveUp(current.path, current.source.ino, error);
+        this.#giveUp(current.path, current.source, error);
       }
       if (!isOver) return null;
       await this.close();
@@ -222,7 +228,7 @@ export class RotatingFile {
   async #openNext(): Promise<Current | null> {
     const earlier = await earlierGenerations(this.path);
     const latest = await generationAt(this.path);
-    const there = (latest === null ? earlier : [...earlier, latest]).filter(({ ino }) => !this.#broken.has(ino));
+    const there = (latest === null ? earlier : [...earlier, latest]).filter((one) => !this.#broken.has(keyOf(one)));
     const opened: { generation: Generation; source: ByteSource; stored: Stored | null }[] = [];
     let found: Current | null = null;
     try {
@@ -273,10 +279,14 @@ export class RotatingFile {
     return { id, mark, source, path, isLatest, bytes: Buffer.alloc(0), read_bytes: READ_BYTES, ...times };
   }
 
-  async #open({ path, ino }: Generation): Promise<ByteSource | null> {
+  #fenceOf(path: string): Fence {
+    return path === this.path && this.#options.isNamedLink ? null : this.#options.fence;
+  }
+
+  async #open({ path, dev, ino }: Generation): Promise<ByteSource | null> {
     let source: ByteSource | null = null;
     try {
-      source = await openBytes(path);
+      source = await openBytes(path, this.#fenceOf(path));
       // An archive may open and still be unreadable, so read a byte of it.
       await source.read(0, 1);
       const fault = source.fault();
@@ -284,17 +294,21 @@ export class RotatingFile {
       if (source.ino === ino) return source;
     } catch (error) {
       if (!isFileError(error)) throw error;
-      if (error.code !== "ENOENT") this.#giveUp(path, ino, error);
+      if (error.code !== "ENOENT") this.#giveUp(path, { dev, ino }, error);
     }
     // It was renamed since the folder was listed. The next call finds it.
     await source?.[Symbol.asyncDispose]();
     return null;
   }
 
-  #giveUp(path: string, ino: string, error: Error): void {
-    this.#options.unreadable(path, error);
-    this.#broken.add(ino);
-    if (path === this.path) this.isFinished = true;
+  #giveUp(path: string, file: Pick<FileMark, "dev" | "ino">, error: Error): void {
+    // Once, as a link may be changed over and over.
+    if (!(error instanceof FenceError) || !this.#isFenceReported) this.#options.unreadable(path, error);
+    this.#isFenceReported ||= error instanceof FenceError;
+    this.#broken.add(keyOf(file));
+    // A link in place of a followed file may be replaced by the file again.
+    const mayReturn = error instanceof FenceError && this.#options.isFollowed;
+    if (path === this.path && !mayReturn) this.isFinished = true;
   }
 
   #byInode({ dev, ino }: Generation): Stored | undefined {
@@ -328,6 +342,10 @@ export class RotatingFile {
   }
 }
 
+function keyOf({ dev, ino }: Pick<FileMark, "dev" | "ino">): string {
+  return `${dev} ${ino}`;
+}
+
 function newMark({ dev, ino }: Pick<FileMark, "dev" | "ino">): FileMark {
   const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, isWithin: false, isDone: false };
   return { dev, ino, position: 0, ...none, seen_ms: Date.now() };
@@ -348,5 +366,6 @@ async function hasMore({ source, mark }: Current): Promise<boolean> {
 type FileError = Error & { readonly code: string };
 
 function isFileError(error: unknown): error is FileError {
-  return error instanceof ArchiveError || (error instanceof Error && "code" in error && "syscall" in error);
+  if (error instanceof ArchiveError || error instanceof FenceError) return true;
+  return error instanceof Error && "code" in error && "syscall" in error;
 }

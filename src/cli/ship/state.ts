@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { chmodSync, closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -19,6 +19,7 @@ export type Position = { readonly source: string; readonly id: number; readonly 
 type MarkRow = { readonly id: number; readonly mark: string };
 type PendingRow = { readonly key: string; readonly zipped: number; readonly body: Uint8Array };
 
+const FILE_NAME = "positions.db";
 const LAYOUT = `
   CREATE TABLE IF NOT EXISTS target (name TEXT PRIMARY KEY) STRICT;
   CREATE TABLE IF NOT EXISTS marks (id INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, mark TEXT NOT NULL) STRICT;
@@ -55,10 +56,11 @@ export class ShipState implements Disposable {
       database.exec(LAYOUT);
       return new ShipState(database);
     }
-    const file = join(folder, "positions.db");
+    const file = join(folder, FILE_NAME);
     let database: DatabaseSync | null = null;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makePrivate(folder);
       database = new DatabaseSync(file);
       database.exec(
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
@@ -149,6 +151,33 @@ export class ShipState implements Disposable {
   [Symbol.dispose](): void {
     this.#database.close();
   }
+}
+
+/**
+ * Lets only this user read the state, which holds lines of files that others may not read. The
+ * folder too, if it holds nothing else.
+ * @throws CommandError if another user put the file there
+ */
+function makePrivate(folder: string): void {
+  const names = readdirSync(folder);
+  for (const name of new Set([FILE_NAME, ...names.filter(isOwnName)])) {
+    const file = join(folder, name);
+    const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+    try {
+      const { uid } = fstatSync(descriptor);
+      if (uid !== (process.geteuid?.() ?? uid)) {
+        throw new CommandError(`${file} belongs to another user; name another folder with --state`);
+      }
+      fchmodSync(descriptor, 0o600);
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+  if (names.every(isOwnName)) chmodSync(folder, 0o700);
+}
+
+function isOwnName(name: string): boolean {
+  return name === FILE_NAME || /^positions\.db-(?:wal|shm|journal)$/.test(name);
 }
 
 function stateFault(folder: string, error: unknown): CommandError {

@@ -114,6 +114,11 @@ function observe(socket: Socket, before: Observation): Observation {
   return sent_bytes === before.sent_bytes ? before : { sent_bytes, since_ms: performance.now() };
 }
 
+/** Returns whether output of a connection waits for its client to read. */
+export function hasUnsent(socket: Socket): boolean {
+  return socket.writableLength > 0 || (handleOf(socket)?.writeQueueSize ?? 0) > 0;
+}
+
 /**
  * Returns the descriptor of a socket, -1 if it is unknown, as on Windows. The system assigns the
  * lowest free number, so all lower ones are in use.

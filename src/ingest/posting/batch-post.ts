@@ -45,18 +45,20 @@ export type Sender = {
   readonly key: string | null;
   /** Fires when the client has disconnected. */
   readonly gone: AbortSignal | undefined;
+  /** The API key itself, which error events must not hold. */
+  readonly secret: string;
 };
 
 /** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
-  { log, owner, apiKey, key, gone }: Sender,
+  { log, owner, apiKey, key, secret, gone }: Sender,
   form: BatchForm,
   given: BatchBody,
   { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const turn: BatchTurn = (work) => memory.batchTurns.run(owner, work, { gone });
-  const read = (at: PostTimes) => readBatch(form, given, limits, { ...at, retentionDays }, turn);
+  const read = (at: PostTimes) => readBatch(form, given, { limits, range: { ...at, retentionDays }, secret }, turn);
   const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;

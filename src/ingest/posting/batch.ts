@@ -15,7 +15,8 @@ import { KEPT_BYTES, readOnly, readValue as readJsonValue } from "../protocols/l
 import { isPending } from "../protocols/protocol.ts";
 import type { Pending } from "../protocols/protocol.ts";
 import { runSteps } from "../protocols/steps.ts";
-import { bad, JSON_FIELDS, readItem } from "./json-event.ts";
+import { bad, isWritable, JSON_FIELDS, readItem } from "./json-event.ts";
+import { KeyMask } from "./key-mask.ts";
 import { readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
@@ -47,17 +48,24 @@ export type BatchBody = { readonly body: Buffer; readonly sent_bytes: number };
 export async function readBatch(
   form: BatchForm,
   given: BatchBody,
-  limits: FieldLimits,
-  range: CreatedRange,
+  rules: BatchRules,
   turn: BatchTurn = (work) => work(),
 ): Promise<Batch> {
-  const reading = (): Promise<Batch> => read(form, given, limits, range);
+  const reading = (): Promise<Batch> => read(form, given, rules);
   return given.body.length <= SMALL_BYTES ? await reading() : await turn(reading);
 }
 
-async function read(form: BatchForm, given: BatchBody, limits: FieldLimits, range: CreatedRange): Promise<Batch> {
+/** What the events of a batch are checked by. */
+export type BatchRules = {
+  readonly limits: FieldLimits;
+  readonly range: CreatedRange;
+  /** The API key of the request, which error events must not hold. */
+  readonly secret: string;
+};
+
+async function read(form: BatchForm, given: BatchBody, rules: BatchRules): Promise<Batch> {
   const text = withoutMark(given.body);
-  const reader = new BatchReader(text, mostEvents(given), limits, range);
+  const reader = new BatchReader(text, mostEvents(given), rules);
   if (form === "object") return await withErrorEvents([await reader.object()], reader.yielder);
   const items = await (form === "array" ? reader.array() : reader.lines());
   if (items.length === 0) throw new LoggiaError("bad_body", "The batch must hold at least one event");
@@ -78,12 +86,14 @@ class BatchReader {
   readonly #most: number;
   readonly #limits: FieldLimits;
   readonly #range: CreatedRange;
+  readonly #mask: KeyMask;
 
-  constructor(body: Buffer, most: number, limits: FieldLimits, range: CreatedRange) {
+  constructor(body: Buffer, most: number, { limits, range, secret }: BatchRules) {
     this.#body = body;
     this.#most = most;
     this.#limits = limits;
     this.#range = range;
+    this.#mask = new KeyMask(secret);
   }
 
   /** Reads a body that is one event. */
@@ -124,7 +134,7 @@ class BatchReader {
 
   *#elements(): Generator<ReadItem | Pending> {
     if (this.#body.length <= AT_ONCE_BYTES) {
-      for (const one of parseArray(this.#body.toString("utf8"))) yield readItem(one, this.#limits, this.#range);
+      for (const one of parseArray(this.#body.toString("utf8"))) yield this.#posted(one);
       return;
     }
     const scanner = new JsonScanner(this.#body);
@@ -138,20 +148,44 @@ class BatchReader {
   }
 
   #parseOne(text: string): ReadItem {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
-      return bad([`the body is not valid JSON: ${(error as Error).message}${hint}`], text);
-    }
+    const hint = text.trim().includes("\n") ? "; one event per line needs the Content-Type application/x-ndjson" : "";
+    return this.#parsed(text, (message) => `the body is not valid JSON: ${message}${hint}`);
+  }
+
+  /** Reads an event. An invalid one is read again without its keys, as its faults quote it. */
+  #parsed(text: string, faultOf: (message: string) => string): ReadItem {
+    const value = parsedOr(text);
+    const item = value instanceof Error ? bad([faultOf(value.message)], text) : this.#read(value);
+    if (item.fault === null) return item;
+    const masked = value instanceof Error ? this.#mask.hideUnparsed(text) : this.#mask.hide(text);
+    if (masked === text) return item;
+    const again = parsedOr(masked);
+    if (again instanceof Error) return bad([faultOf(again.message)], masked);
+    const other = this.#read(again);
+    return other.fault === null ? bad(["the event is invalid, and contains its API key"], masked) : other;
+  }
+
+  /** Reads an event of an array, as {@link #parsed} does. */
+  #posted(value: unknown): ReadItem {
+    const item = this.#read(value);
+    if (item.fault === null) return item;
+    return isWritable(value) ? this.#parsed(JSON.stringify(value), (message) => message) : this.#masked(item);
+  }
+
+  #read(value: unknown): ReadItem {
     return readItem(value, this.#limits, this.#range);
+  }
+
+  /** Hides the key in a fault, and in what was posted. */
+  #masked(item: ReadItem): ReadItem {
+    if (item.fault === null) return item;
+    return bad([this.#mask.hide(item.fault)], this.#mask.hideUnparsed(item.posted));
   }
 
   /** Reads a value that begins and ends with these bytes, whatever its length. */
   *#item(bytes: Buffer): Steps<ReadItem> {
     const { value, isCut } = yield* readOnly(bytes, JSON.parse);
-    if (!isCut || bytes[0] !== OPEN) return readItem(value, this.#limits, this.#range);
+    if (!isCut || bytes[0] !== OPEN) return this.#masked(this.#read(value));
     // Other members may have any length, as they are ignored.
     const scanner = new JsonScanner(bytes);
     const { starts } = yield* scanner.membersOf(0, JSON_FIELDS);
@@ -162,7 +196,7 @@ class BatchReader {
       fields[name] = read.value;
       if (read.isCut) cut.add(name);
     }
-    return readItem(fields, this.#limits, this.#range, cut);
+    return this.#masked(readItem(fields, this.#limits, this.#range, cut));
   }
 
   /** Reads an event that is too long to be parsed at once. */
@@ -171,7 +205,7 @@ class BatchReader {
       return yield* this.#item(bytes.subarray(new JsonScanner(bytes).skipBlank(0)));
     } catch (error) {
       if (!(error instanceof LoggiaError)) throw error;
-      return bad([`${what} is not valid JSON: ${error.message}`], bytes.toString("utf8", 0, KEPT_BYTES));
+      return this.#masked(bad([`${what} is not valid JSON: ${error.message}`], bytes.toString("utf8", 0, KEPT_BYTES)));
     }
   }
 
@@ -188,7 +222,7 @@ class BatchReader {
   async #parsedLine(bytes: Buffer): Promise<ReadItem | null> {
     const line = await runSteps(lineOfBytes(bytes), this.yielder);
     if (line === "") return null;
-    if (typeof line === "string") return parseLine(line, this.#limits, this.#range);
+    if (typeof line === "string") return this.#parsed(line, (message) => `the line is not valid JSON: ${message}`);
     return await runSteps(this.#long(line, "the line"), this.yielder);
   }
 
@@ -291,12 +325,10 @@ function areTags(tags: LineFields["tags"], limit: number): boolean {
   return length <= limit;
 }
 
-function parseLine(line: string, limits: FieldLimits, range: CreatedRange): ReadItem {
-  let value: unknown;
+function parsedOr(text: string): unknown {
   try {
-    value = JSON.parse(line);
+    return JSON.parse(text);
   } catch (error) {
-    return bad([`the line is not valid JSON: ${(error as Error).message}`], line);
+    return error;
   }
-  return readItem(value, limits, range);
 }

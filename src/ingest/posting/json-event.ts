@@ -5,6 +5,7 @@ import { readAttributes } from "./attributes.ts";
 import type { ReadItem } from "./batch-faults.ts";
 import { readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
+import { isKeyField } from "./key-mask.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
 
 /** Fields of an event in JSON. */
@@ -37,7 +38,7 @@ export function readItem(
 ): ReadItem {
   if (typeof item !== "object" || item === null || Array.isArray(item)) {
     const hint = isArrayOfObjects(item) ? "; an array of events needs the Content-Type application/json" : "";
-    const posted = isWritable(item) ? JSON.stringify(item) : "nested too deep";
+    const posted = isWritable(item) ? JSON.stringify(item, withoutKeyFields) : "nested too deep";
     return bad([`the event is ${nameOf(item)}, a JSON object is expected${hint}`], posted);
   }
   const fields = item as Record<string, unknown>;
@@ -83,21 +84,25 @@ export function bad(faults: readonly string[], posted: string): ReadItem {
   return { line: null, fault: faults.join("; "), posted };
 }
 
-/** Returns an event as posted, as JSON, without its API key. */
+/** Returns an event as posted, as JSON, without key fields. */
 function describe(fields: Record<string, unknown>): string {
-  const posted = Object.hasOwn(fields, "apikey") ? { ...fields, apikey: undefined } : fields;
   try {
-    return JSON.stringify(posted);
+    return JSON.stringify(fields, withoutKeyFields);
   } catch {
     // `JSON.parse` accepts values that are nested too deep for `JSON.stringify`.
-    const shown = Object.entries(posted).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
-    return JSON.stringify(Object.fromEntries(shown));
+    const shown = Object.entries(fields).map(([name, value]) => [name, isWritable(value) ? value : "nested too deep"]);
+    return JSON.stringify(Object.fromEntries(shown), withoutKeyFields);
   }
 }
 
-function isWritable(value: unknown): boolean {
+function withoutKeyFields(name: string, value: unknown): unknown {
+  return isKeyField(name) ? undefined : value;
+}
+
+/** Returns whether a value can be written as JSON, also as a field. */
+export function isWritable(value: unknown): boolean {
   try {
-    JSON.stringify(value);
+    JSON.stringify({ value }, withoutKeyFields);
     return true;
   } catch {
     return false;

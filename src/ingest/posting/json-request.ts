@@ -108,7 +108,7 @@ async function takeBody(
     share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: formFields(received.body, secret) };
-    const sender = { log, owner, apiKey, key: idempotencyKey(request), gone };
+    const sender = { log, owner, apiKey, key: idempotencyKey(request), secret, gone };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
   } finally {

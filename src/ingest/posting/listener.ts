@@ -41,7 +41,15 @@ import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { postTimesBy } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
-import { describeForm, errorEvent, EVENT_FIELDS, hasEventField, validateEvent } from "./validated-event.ts";
+import { KeyMask } from "./key-mask.ts";
+import {
+  describeForm,
+  errorEvent,
+  EVENT_FIELDS,
+  hasEventField,
+  validateEvent,
+  withoutKeys,
+} from "./validated-event.ts";
 import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
 import { jsonFormOf, jsonTypeOf, readForm, takeJson } from "./json-request.ts";
 import type { Idempotency } from "../idempotency.ts";
@@ -293,11 +301,17 @@ function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): 
 /** Stores the event, or an error event that describes its faults. */
 async function post(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
-  const { log } = await authorize(path, fields.get("apikey") ?? "", peer, options);
+  const secret = fields.get("apikey") ?? "";
+  const { log } = await authorize(path, secret, peer, options);
   const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
-  const faults = looksLikeForm(fields) ? read.faults : [...read.faults, ACCEPTED_TYPES];
-  await coalescer.submit(log, errorEvent("event", faults, describeForm(fields)));
+  const mask = new KeyMask(secret);
+  const shown = withoutKeys(fields, mask);
+  // Faults quote what was posted, and may cut a key within it.
+  const masked = validateEvent(shown, limits, () => createdRangeOf(log, options));
+  const found = masked.kind === "bad" ? masked.faults : read.faults.map((fault) => mask.hide(fault));
+  const faults = looksLikeForm(fields) ? found : [...found, ACCEPTED_TYPES];
+  await coalescer.submit(log, errorEvent("event", faults, describeForm(shown)));
   throw new LoggiaError("bad_event", `Bad event: ${faults.join("; ")}. An error event was stored in its place`);
 }
 
@@ -314,12 +328,14 @@ function looksLikeForm(fields: URLSearchParams): boolean {
 /** Stores what was posted about a user, or an error event. Returns the user as posted. */
 async function postUser(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
-  const { log } = await authorize(path, fields.get("apikey") ?? "", peer, options);
+  const secret = fields.get("apikey") ?? "";
+  const { log } = await authorize(path, secret, peer, options);
   const read = validateVisit(fields, limits);
   if (read.kind === "valid") {
     await coalescer.submitVisit(log, read.valid);
     return read.valid.user;
   }
-  await coalescer.submit(log, errorEvent("user", read.faults, describeForm(fields)));
+  const shown = withoutKeys(fields, new KeyMask(secret));
+  await coalescer.submit(log, errorEvent("user", read.faults, describeForm(shown)));
   throw new LoggiaError("bad_user", `Bad user: ${read.faults.join("; ")}. An error event was stored in its place`);
 }

@@ -10,6 +10,8 @@ import type { FormFields } from "./attributes.ts";
 import { readFormCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { quote } from "../../events/quote.ts";
+import { isKeyField } from "./key-mask.ts";
+import type { KeyMask } from "./key-mask.ts";
 
 /** A validated event, before acceptance. */
 export type ValidatedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
@@ -22,6 +24,8 @@ export type EventValidation =
 /** Fields of a post by name, each with its first value. */
 export type Fields = { get(name: string): string | null | undefined };
 
+/** Names of form fields; other text, such as JSON, has other characters where a name would be. */
+const FIELD_NAME = /^[\w.@ -]*$/;
 const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 /** Fields of the form. */
@@ -94,17 +98,22 @@ export function errorEvent(what: "event" | "user", faults: readonly string[], po
   };
 }
 
-/** Returns a posted form as JSON of any length, without the API key. */
+/** Returns a posted form as JSON of any length. Take its keys away first: {@link withoutKeys}. */
 export function describeForm(posted: Iterable<readonly [string, string]>): string {
-  const values = Map.groupBy(
-    [...posted].filter(([name]) => name !== "apikey"),
-    ([name]) => wellFormed(name),
-  );
+  const values = Map.groupBy(posted, ([name]) => wellFormed(name));
   const fields = [...values].map(([name, pairs]) => {
     const [first, ...repeated] = pairs.map(([, value]) => wellFormed(value));
     return [name, repeated.length === 0 ? first : [first, ...repeated]];
   });
   return JSON.stringify(Object.fromEntries(fields));
+}
+
+/** Returns a posted form without its key fields, and with the key of the request masked elsewhere. */
+export function withoutKeys(posted: Iterable<readonly [string, string]>, mask: KeyMask): URLSearchParams {
+  const fields = [...posted].filter(([name]) => !isKeyField(name));
+  const isForm = fields.every(([name]) => FIELD_NAME.test(name));
+  const hide = (text: string): string => (isForm ? mask.hide(text) : mask.hideUnparsed(text));
+  return new URLSearchParams(fields.map(([name, value]) => [hide(name), hide(value)]));
 }
 
 export function splitTags(text: string): readonly string[] {

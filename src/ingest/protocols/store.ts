@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ClientGone, LoggiaError } from "../../errors.ts";
+import { ClientGone, LateAppend, LoggiaError } from "../../errors.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
@@ -27,7 +27,23 @@ export type StoreOptions = {
   readonly limits: FieldLimits;
   readonly clock: PostClock;
   readonly memory: { readonly turns: FairTurns };
+  /** Default: {@link STORE_TIMES} */
+  readonly times?: StoreTimes;
 };
+
+/** Bounds of the time that storing a request takes. */
+export type StoreTimes = {
+  /** Time until the first append, after which the request is refused and nothing of it stored. */
+  readonly first_ms: number;
+  /** Time after which no further append begins. */
+  readonly all_ms: number;
+};
+
+/**
+ * The first is about as long as producers wait for an answer. A request of which a part is stored
+ * gets far more time: if the rest were refused, its producer would store that part twice.
+ */
+const STORE_TIMES: StoreTimes = Object.freeze({ first_ms: 30_000, all_ms: 300_000 });
 
 /** Producer of the events of a request. */
 export type Producer = {
@@ -64,7 +80,8 @@ const RETRY_AFTER_S = 2;
 /**
  * Stores the events of a body. Resolves once all of them are durable. A body of several appends is
  * decoded twice, first to check that all of it can be read. So a body that is malformed, or refused
- * because the queue is full, leaves no events in the log.
+ * because the queue is full, leaves no events in the log. If a later append fails, the error says
+ * how many events are stored.
  * @param begin starts to decode the body
  * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`,
  * `bus_unavailable`; ClientGone
@@ -75,12 +92,18 @@ export async function storeEvents(
   begin: () => Reading,
   options: StoreOptions,
 ): Promise<{ readonly reading: Reading; readonly stored: Stored }> {
+  const start_ms = performance.now();
+  const { first_ms, all_ms } = options.times ?? STORE_TIMES;
+  const isLate = (most_ms: number): boolean =>
+    producer.awaitsOutcome !== true && performance.now() - start_ms > most_ms;
   const { owner, gone } = producer;
   const turn = <T>(work: () => Promise<T>, limits: TurnOptions): Promise<T> =>
     size_bytes > SMALL_BYTES ? options.memory.turns.run(owner, work, limits) : work();
   let hasStored = false;
   const isUnwanted = (): boolean => !hasStored && gone?.aborted === true;
   const read = async () => {
+    // Other large bodies had their turn first.
+    if (isLate(first_ms)) throw tooSlow();
     const reading = begin();
     const items = whileWanted(reading.items, isUnwanted);
     const chunks = new Chunks({ ...reading, items }, producer, options);
@@ -89,17 +112,23 @@ export async function storeEvents(
     return { reading, chunks, first };
   };
   const { reading, chunks, first } = await turn(read, { gone });
+  if (isLate(first_ms)) throw tooSlow();
   hasStored = true;
   const appended: AppendedIds[] = [];
-  let append = appendChunk(producer, first, appended, options);
-  while (!chunks.isDone) {
-    // Awaited below. Until then a rejection must not count as unhandled.
-    append.catch(() => {});
-    const chunk = await turn(() => chunks.next(), { wait_ms: Infinity });
+  try {
+    let append = appendChunk(producer, first, appended, options);
+    while (!chunks.isDone) {
+      // Awaited below. Until then a rejection must not count as unhandled.
+      append.catch(() => {});
+      const chunk = await turn(() => chunks.next(), { wait_ms: Infinity });
+      await append;
+      if (isLate(all_ms)) throw tooSlow();
+      append = appendChunk(producer, chunk, appended, options);
+    }
     await append;
-    append = appendChunk(producer, chunk, appended, options);
+  } catch (error) {
+    throw appended.length === 0 ? error : storedInPart(error, appended);
   }
-  await append;
   const { accepted, rejected, fault, cut } = chunks;
   return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(appended) } };
 }
@@ -274,6 +303,22 @@ async function appendOnce(
   if (names.length < lines.length) return await coalescer.submitLines(log, lines, undefined, { awaitsOutcome });
   const hash = nameOfAll(names);
   return (await idempotency.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
+}
+
+function tooSlow(): LoggiaError {
+  const message = "The request could not be stored in time, as others are being stored; try again shortly";
+  return new LoggiaError("overloaded", message, { retryAfter_s: RETRY_AFTER_S });
+}
+
+/** Returns the error of a request of which some events are stored. */
+function storedInPart(error: unknown, appended: readonly AppendedIds[]): unknown {
+  if (!(error instanceof LoggiaError)) return error;
+  const count = appended.reduce((sum, { count }) => sum + count, 0);
+  const rest = error instanceof LateAppend ? "some of the next may be" : "the rest is not";
+  const message = `${error.message}. The first ${count} events of the request are stored, ${rest}; `;
+  const remedy = "send the rest alone, or with an Idempotency-Key the whole request";
+  const { code, retryAfter_s } = error;
+  return new LoggiaError(code, message + remedy, { cause: error, ...(retryAfter_s !== null && { retryAfter_s }) });
 }
 
 function underWay(): LoggiaError {

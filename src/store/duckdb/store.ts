@@ -17,7 +17,7 @@ import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./write/chunks.ts";
 import { Database } from "./database/database.ts";
 import type { Effect } from "./database/database.ts";
-import { startError } from "./database/errors.ts";
+import { isDiskFull, noRoom, startError } from "./database/errors.ts";
 import { ColumnStatistics } from "./column-statistics.ts";
 import { LogNumbers } from "./logs.ts";
 import { AnnotatedLogs } from "./annotated-logs.ts";
@@ -319,5 +319,6 @@ class Writer {
 /** The message may be shown to callers; the cause, with files and statements, is only logged. */
 function rethrow(error: unknown): never {
   if (error instanceof LoggiaError) throw error;
+  if (isDiskFull(error)) throw noRoom(error);
   throw new LoggiaError("store_unavailable", "The embedded store is unavailable", { cause: error });
 }

@@ -102,6 +102,7 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
     assert.ok(program.isRunning, `the process ended:\n${program.tail()}`);
     await untilReadiness(postUrl!, 503, ["bus"]);
     await untilReadiness(reader.url, 200, ["bus"]);
+    await askToReadAndSignIn(reader);
     await end();
     back_ms.push(await measureRecovery_ms(load.nextAccepted(), "there was room again"));
     await scene.fresh();
@@ -121,6 +122,20 @@ async function starve(chaos: Chaos, scene: Scene, { start, end }: Starvation): P
     said: message,
     "back after": seconds(Math.max(...back_ms)),
   };
+}
+
+/** Asserts that lists, queries and signing in work without free space. */
+async function askToReadAndSignIn({ url, authorization }: Scene["readers"][0]): Promise<void> {
+  const headers = { Authorization: authorization };
+  for (const path of ["events?pagesize=1", "query?query=GET+events+GROUPBY+source", "export?format=csv"]) {
+    const { status, text } = await send({ url: `${url}/1/logs/first/${path}`, headers });
+    assert.equal(status, 200, `${path} on a full disk: ${text.slice(0, 500)}`);
+  }
+  const [email, password] = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
+  const body = JSON.stringify({ email, password });
+  const type = { "Content-Type": "application/json" };
+  const { status, text } = await send({ url: `${url}/1/session`, method: "POST", headers: type, body });
+  assert.equal(status, 201, `signing in on a full disk: ${text}`);
 }
 
 function messageOf({ lastMessage }: Load): string {

@@ -174,11 +174,13 @@ const FORM = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
  * Starts a listener with a limit of ten connections that answers on `release`, with or without the
  * fast path.
  */
-async function startHeld(t: ExecutionContext, isFast: boolean) {
+async function startHeld(t: ExecutionContext, isFast: boolean, { silence_ms = 60_000 } = {}) {
   const held: (() => void)[] = [];
   const evictions: EvictionReason[] = [];
   const server = createServer((request, response) => {
     request.resume();
+    // Only now, as a slow machine may take longer until the request arrives.
+    request.socket.setTimeout(silence_ms);
     held.push(() => response.end("x"));
   });
   const isBusy = isFast
@@ -196,13 +198,25 @@ async function startHeld(t: ExecutionContext, isFast: boolean) {
     : () => false;
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...LONG_TIMEOUTS, connections: 10 };
   limitConnections(server, limits, (reason) => void evictions.push(reason), isBusy);
+  let timeouts = 0;
+  server.on("timeout", () => (timeouts += 1));
   const { port } = await listenOn(server, { host: "127.0.0.1", port: 0 }, { name: "the test", setting: "TEST" });
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { port, held, evictions, release: () => held.forEach((answer) => answer()) };
+  return { port, held, evictions, timeouts: () => timeouts, release: () => held.forEach((answer) => answer()) };
 }
+
+test("a request that is being handled is answered, however long that takes", async (t) => {
+  const { port, timeouts, release } = await startHeld(t, false, { silence_ms: 50 });
+  const socket = await open(port);
+  socket.write(`${FORM}x`);
+  const answer = readResponse(socket, { until: /200/ });
+  await until(() => timeouts() > 0, { what: "silence beyond the limit" });
+  release();
+  t.regex((await answer).text, /^HTTP\/1\.1 200 /);
+});
 
 for (const isFast of [true, false]) {
   const way = isFast ? "the fast path" : "node:http";

@@ -85,7 +85,11 @@ test("attributes nested too deeply for the call stack make a bad event and nothi
     ["array", `[${events.join(",")}]`],
   ] as const satisfies readonly (readonly [BatchForm, string])[]) {
     const bytes = Buffer.from(body);
-    const batch = await readBatch(form, { body: bytes, sent_bytes: bytes.length }, DEFAULT_LIMITS, RANGE);
+    const batch = await readBatch(
+      form,
+      { body: bytes, sent_bytes: bytes.length },
+      { limits: DEFAULT_LIMITS, range: RANGE, secret: "" },
+    );
     t.like(batch, { accepted: 1, rejected: 3 });
     t.regex(batch.items[0]!.fault!, /attributes are too many or too long to be read/);
   }

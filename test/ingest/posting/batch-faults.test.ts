@@ -14,7 +14,11 @@ const FIRST = "6b01546226800000168a1671";
 async function batchOf(lines: readonly string[], sent_bytes?: number) {
   const body = Buffer.from(lines.join("\n"));
   const range = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
-  return await readBatch("lines", { body, sent_bytes: sent_bytes ?? body.length }, DEFAULT_LIMITS, range);
+  return await readBatch(
+    "lines",
+    { body, sent_bytes: sent_bytes ?? body.length },
+    { limits: DEFAULT_LIMITS, range: range, secret: "" },
+  );
 }
 
 type Fields = { text: string; tags: string[]; data?: string };
@@ -76,7 +80,7 @@ test("a compressed array has the same limit of events", async (t) => {
   const range = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
   const read = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
-    return readBatch("array", { body, sent_bytes: 48 }, DEFAULT_LIMITS, range);
+    return readBatch("array", { body, sent_bytes: 48 }, { limits: DEFAULT_LIMITS, range: range, secret: "" });
   };
   await t.throwsAsync(() => read(149), { message: /at most 148 events.*it holds 149/ });
   t.is((await read(148)).accepted, 148);

@@ -14,7 +14,7 @@ const { id } = createIdSource()();
 
 /** Reads a body of lines; returns the fault of each line, and the events that the pipeline gets. */
 async function outcomes(body: string) {
-  const { items } = await readBatch("lines", plain(body), DEFAULT_LIMITS, RANGE);
+  const { items } = await readBatch("lines", plain(body), { limits: DEFAULT_LIMITS, range: RANGE, secret: "" });
   const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));
@@ -151,20 +151,27 @@ test("a byte order mark is not part of the first line", async (t) => {
 });
 
 test("blank lines in a body do not change its events", async (t) => {
-  const alone = await readBatch("lines", plain(usual({ user: "ann" })), DEFAULT_LIMITS, RANGE);
-  const beside = await readBatch(
-    "lines",
-    plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`),
-    DEFAULT_LIMITS,
-    RANGE,
-  );
+  const alone = await readBatch("lines", plain(usual({ user: "ann" })), {
+    limits: DEFAULT_LIMITS,
+    range: RANGE,
+    secret: "",
+  });
+  const beside = await readBatch("lines", plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`), {
+    limits: DEFAULT_LIMITS,
+    range: RANGE,
+    secret: "",
+  });
   t.deepEqual(beside, alone);
 });
 
 test("reading lines yields to other work, also for blank lines", async (t) => {
   for (const line of [usual({}), ""]) {
     const turns = await turnsDuring(async () => {
-      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), DEFAULT_LIMITS, RANGE);
+      await readBatch("lines", plain(`${`${line}\n`.repeat(4_900)}${usual({})}`), {
+        limits: DEFAULT_LIMITS,
+        range: RANGE,
+        secret: "",
+      });
     });
     t.true(turns >= 15, `${turns} turns`);
   }

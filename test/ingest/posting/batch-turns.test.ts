@@ -15,7 +15,9 @@ test("a small batch is read at once, large ones one after the other, yielding to
     return { body, sent_bytes: body.length };
   };
   const read = (name: string, count: number) =>
-    readBatch("array", bodyOf(count), DEFAULT_LIMITS, RANGE, (work) => turns.run("ann", work)).then(({ accepted }) => {
+    readBatch("array", bodyOf(count), { limits: DEFAULT_LIMITS, range: RANGE, secret: "" }, (work) =>
+      turns.run("ann", work),
+    ).then(({ accepted }) => {
       ended.push(name);
       return accepted;
     });

@@ -137,9 +137,9 @@ test.serial("guesses at a chosen secret are limited; a generated one cannot be g
   t.is(await status("chosen", chosen), 200, "those were no guesses");
   const statuses: number[] = [];
   for (let i = 0; i < 8; i++) statuses.push(await status("chosen", `guess ${i}`));
-  t.deepEqual(statuses.slice(0, 5), [401, 401, 401, 401, 401]);
-  t.is(statuses.at(-1), 429);
-  t.is(await status("chosen", chosen), 429, "a right one as a wrong one");
+  t.deepEqual(new Set(statuses), new Set([401]), "another status would tell that the hook exists");
+  t.is(await status("chosen", chosen), 401, "a right one as a wrong one");
+  t.is((await send(service, hookPath("json"), "{}", { headers: { ...JSON_TYPE, apikey: KEY } })).status, 200);
   t.is(await status("github", drawn), 200, "the drawn one waits for nobody");
 });
 

@@ -16,8 +16,9 @@ import type { Peer } from "../../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { IngestMemory } from "../../ingest-memory.ts";
 import { authorizeByKey } from "../authorize.ts";
+import { hasSignature, verifierOf } from "./decoy.ts";
 import type { KnownSenders } from "./known-senders.ts";
-import { isSigned, signatureOf } from "./signatures.ts";
+import { isSigned, signatureOf, type Signed } from "./signatures.ts";
 
 /** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
 const UNVERIFIED_MAX_BYTES = 25 * 1024 * 1024;
@@ -47,55 +48,81 @@ export type Admitted = {
   readonly received: { readonly sent: Buffer; readonly share: BodyShare } | null;
 };
 
+/** A request to a hook. `key`: its API key; "" if there is none. */
+type HookRequest = { readonly name: string; readonly logOfPath: string | null; readonly key: string };
+
 /**
  * Admits a request to a hook: by its signature if the hook has a secret, otherwise by an API key.
- * The error does not reveal whether the log and the hook exist.
- * @param key the request's API key; "" if there is none
+ * Neither the error nor what happens before it reveals whether the log and the hook exist, or how
+ * the hook is set up: a request with a signature is read and verified in any case.
  * @throws LoggiaError `unauthorized`, `forbidden`, `hook_not_found`, `too_many_requests`
  */
 export async function admitHook(
   request: IncomingMessage,
-  { name, logOfPath, key }: { readonly name: string; readonly logOfPath: string | null; readonly key: string },
+  given: HookRequest,
+  peer: Peer,
+  options: AdmitOptions,
+): Promise<Admitted> {
+  const { name, logOfPath, key } = given;
+  const log = logOfPath === null ? null : parseLogKey(logOfPath);
+  if (log === null || !hasSignature(request.headers)) return await admitByKey(request, given, peer, options);
+  let refusal: unknown = null;
+  if (key !== "" && options.catalog.cachedHook(log, name)?.secret === undefined) {
+    try {
+      return await admitByKey(request, given, peer, options);
+    } catch (error) {
+      refusal = error;
+    }
+  }
+  // A wrong key counts as one, also beside the wrong signature of a hook that exists.
+  const checkKey = async (): Promise<void> => {
+    if (key !== "" && refusal === null) await authorizeByKey(key, logOfPath, peer, options);
+  };
+  const admitted = await admitSigned(request, { log, name }, peer, options).catch(async (error: unknown) => {
+    await checkKey().catch(() => {});
+    throw error;
+  });
+  if (admitted !== null) return admitted;
+  await checkKey();
+  throw refusal ?? unsigned();
+}
+
+async function admitByKey(
+  request: IncomingMessage,
+  { name, logOfPath, key }: HookRequest,
   peer: Peer,
   options: AdmitOptions,
 ): Promise<Admitted> {
   const { catalog } = options;
-  // If a key suffices without a hook, do not wait for one that was possibly just created.
-  const find = async (log: LogKey): Promise<ReceivingHook | null> =>
-    key !== "" && READY_HOOKS.has(name) ? catalog.cachedHook(log, name) : await catalog.receivingHook(log, name);
-  const log = logOfPath === null ? null : parseLogKey(logOfPath);
-  if (log !== null) {
-    const hook = await find(log);
-    if (hook?.secret !== undefined) return await admitSigned(request, { log, hook }, peer, options);
-  }
   if (key === "") throw unsigned();
   const grant = await authorizeByKey(key, logOfPath, peer, options);
-  const hook = await find(grant.log);
-  if (hook?.secret !== undefined) return await admitSigned(request, { log: grant.log, hook }, peer, options);
+  // If a key suffices without a hook, do not wait for one that was possibly just created.
+  const hook = READY_HOOKS.has(name)
+    ? catalog.cachedHook(grant.log, name)
+    : await catalog.receivingHook(grant.log, name);
+  if (hook?.secret !== undefined) {
+    const isSent = hasSignature(request.headers);
+    const admitted = isSent ? await admitSigned(request, { log: grant.log, name }, peer, options) : null;
+    if (admitted === null) throw unsigned();
+    return admitted;
+  }
   if (hook === null && !READY_HOOKS.has(name)) throw hookNotFound(grant.log, name);
   return { log: grant.log, id: grant.id, hook, received: null };
 }
 
+/** Reads and verifies a request with a signature; null if it is wrong, or there is no such hook. */
 async function admitSigned(
   request: IncomingMessage,
-  { log, hook }: { readonly log: LogKey; readonly hook: ReceivingHook },
+  { log, name }: { readonly log: LogKey; readonly name: string },
   peer: Peer,
-  { catalog, limiter, clock = HOST_CLOCK, memory, knownSenders }: AdmitOptions,
-): Promise<Admitted> {
-  const { name, signature, secret = "" } = hook;
-  const { headers } = request;
-  const id = `hook ${name}`;
-  const given = signatureOf(signature, headers);
-  if (given === "") throw unsigned();
-  const isGuessable = secret.length < UNGUESSABLE_CHARACTERS;
-  const guessed = `${log} ${id}`;
-  const guess = `${guessed} ${given}`;
-  if (isGuessable) limiter.beforeKey(peer, guess, () => guessed);
-  const owner = quotaOwnerOf(catalog, log);
+  options: AdmitOptions,
+): Promise<Admitted | null> {
+  const { catalog, memory, knownSenders } = options;
+  const known = catalog.cachedHook(log, name);
   const network = memoryNetworkOf(peer.address);
-  const isKnown = knownSenders.has(guessed, network);
-  const share = isKnown ? memory.proven.enter(owner) : memory.unverified.enter(network);
-  let isAdmitted = false;
+  const isKnown = known?.secret !== undefined && knownSenders.has(`${log} ${idOfHook(known)}`, network);
+  const share = isKnown ? memory.proven.enter(quotaOwnerOf(catalog, log)) : memory.unverified.enter(network);
+  let admitted: Admitted | null = null;
   try {
     const sent = await receiveSent(request, {
       limit_bytes: UNVERIFIED_MAX_BYTES,
@@ -103,18 +130,48 @@ async function admitSigned(
       share,
       ...(!isKnown && { least_bytes_s: LEAST_BYTES_S }),
     });
-    if (!isSigned(signature, secret, { body: sent, headers }, clock.now())) {
-      if (isGuessable) limiter.wrongKey(peer, guess);
-      throw unsigned();
-    }
-    if (isGuessable) limiter.rightKey(peer, guess, guessed, owner);
-    else limiter.countCaller(owner);
-    knownSenders.add(guessed, network);
-    isAdmitted = true;
-    return { log, id, hook, received: { sent, share } };
+    const signed = { body: sent, headers: request.headers };
+    const admit = (hook: ReceivingHook | null): Admitted | null =>
+      isRight(hook, log, signed, peer, options) ? { log, id: idOfHook(hook!), hook, received: { sent, share } } : null;
+    admitted = admit(known);
+    if (admitted !== null) return admitted;
+    // Another process may have created or changed it a moment ago.
+    const newest = await catalog.refreshedHook(log, name);
+    if (newest !== known) admitted = admit(newest);
+    return admitted;
   } finally {
-    if (!isAdmitted) share.release();
+    if (admitted === null) share.release();
   }
+}
+
+/** Returns whether a request is signed by the hook. Counts wrong signatures of a chosen secret. */
+function isRight(
+  hook: ReceivingHook | null,
+  log: LogKey,
+  signed: Signed,
+  peer: Peer,
+  { catalog, limiter, clock = HOST_CLOCK, knownSenders }: AdmitOptions,
+): boolean {
+  const { signature, secret, isDecoy } = verifierOf(hook, signed.headers);
+  const isValid = isSigned(signature, secret, signed, clock.now());
+  if (hook === null || isDecoy) return false;
+  const id = `${log} ${idOfHook(hook)}`;
+  if (secret.length < UNGUESSABLE_CHARACTERS) {
+    const guess = `${id} ${signatureOf(signature, signed.headers)}`;
+    // Beyond the limit a right one is refused as a wrong one is, and in the same words.
+    if (!limiter.takesSignature(peer, guess, id)) return false;
+    if (!isValid) limiter.wrongSignature(peer, guess);
+    else limiter.rightSignature(peer, guess, id);
+  }
+  if (isValid) {
+    limiter.countCaller(quotaOwnerOf(catalog, log));
+    knownSenders.add(id, memoryNetworkOf(peer.address));
+  }
+  return isValid;
+}
+
+function idOfHook({ name }: ReceivingHook): string {
+  return `hook ${name}`;
 }
 
 /** Returns the same error for all faults, so that it reveals neither logs nor hooks. */

@@ -1,15 +1,17 @@
-import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Logger } from "pino";
 
 import { currentCaller, callerGone, timeLeft_ms } from "../../../caller-context.ts";
-import { ClientGone } from "../../../errors.ts";
+import { ClientGone, LoggiaError } from "../../../errors.ts";
 import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
-import { isFatal, isHalfWritten, isOutOfMemory, isWithoutTransaction, tooLarge, tooSlow } from "./errors.ts";
+import { isFatal, isHalfWritten, isOutOfMemory, tooLarge, tooSlow } from "./errors.ts";
 import { closeFile, copyFile, openFile } from "./file.ts";
 import type { FileOptions, OpenFile } from "./file.ts";
+import { DiskRoom, hasRoom } from "./room.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
+import { transaction, withoutTransaction } from "./transaction.ts";
 
 keepByteOrderMarks();
 
@@ -22,6 +24,9 @@ const IDLE_MS = 1_000;
 const MIN_CHECKPOINT_BYTES = 4_000_000;
 
 const INTERRUPT_AGAIN_MS = 20;
+
+/** How often a read is run again after the file was reopened under it. */
+const MAX_READ_REPEATS = 10;
 
 /** Longest time that reads wait for the next write after the file was reopened. */
 const REOPEN_PAUSE_MS = 2_000;
@@ -70,6 +75,9 @@ export class Database implements AsyncDisposable {
   #readCount = 0;
   /** The running reads, by number. */
   readonly #running = new Map<number, RunningRead>();
+  readonly #room = new DiskRoom();
+  /** The requested reopening, which reads wait for. */
+  #reopening: Promise<void> | null = null;
   #closed = false;
 
   private constructor(options: DatabaseOptions, open: OpenFile) {
@@ -94,11 +102,20 @@ export class Database implements AsyncDisposable {
    * client left
    */
   async read<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    for (;;) {
+    for (let repeats = 0; ;) {
       const number = (this.#readCount += 1);
+      const { timesFull } = this.#room;
       try {
         return await this.#read(work, number);
       } catch (error) {
+        if (error instanceof LoggiaError) throw error;
+        // A failed write has taken the file away from this read, which is not to blame for a full disk.
+        const isLost = isFatal(error) || this.#room.timesFull !== timesFull;
+        if (isLost && repeats < MAX_READ_REPEATS && timeLeft_ms() > 0) {
+          repeats += 1;
+          if (isFatal(error)) await this.#requestReopen();
+          continue;
+        }
         if (!isOutOfMemory(error)) throw error;
         // Reads share one memory: only the earliest is blamed for exhausting it, others wait and
         // run again.
@@ -131,7 +148,6 @@ export class Database implements AsyncDisposable {
       return await work(connection);
     } catch (error) {
       isFailed = true;
-      if (isFatal(error)) this.#requestReopen();
       if (!isInterrupted) throw error;
       throw gone?.aborted === true ? new ClientGone() : tooSlow(readTimeout_ms, error);
     } finally {
@@ -154,8 +170,9 @@ export class Database implements AsyncDisposable {
       if (this.#closed) throw new Error(`The store ${this.file} is closed`);
       const open = this.#open;
       if (open === null) {
-        this.#requestReopen();
-        throw new Error(`The store ${this.file} failed and is being reopened`);
+        await this.#requestReopen();
+        if (this.#open === null) throw new Error(`The store ${this.file} failed and could not be reopened`);
+        continue;
       }
       const longest_ms = caller === undefined ? Infinity : Math.min(READER_WAIT_MS, timeLeft_ms());
       const connection = await open.readers.take(caller, gone, longest_ms);
@@ -203,7 +220,11 @@ export class Database implements AsyncDisposable {
       this.#pendingMutations += 1;
       void turn.catch(() => undefined).finally(() => (this.#pendingMutations -= 1));
     }
-    this.#checkpointWhenIdle();
+    // After a failed write, as on a full disk, a checkpoint would fail too.
+    void turn.then(
+      () => this.#checkpointWhenIdle(),
+      () => undefined,
+    );
     return turn;
   }
 
@@ -245,22 +266,26 @@ export class Database implements AsyncDisposable {
    */
   async #checkpointLog(): Promise<void> {
     if (this.#open === null) return;
-    const { path, writer } = this.#open;
+    const { path } = this.#open;
     const log = await stat(`${path}.wal`).catch(() => null);
-    if (log === null || log.size < MIN_CHECKPOINT_BYTES) return;
+    if (log === null || log.size < MIN_CHECKPOINT_BYTES || !(await hasRoom(path, log.size))) return;
     if (this.#running.size > 0) {
       this.#checkpointWhenIdle();
       return;
     }
     const resume = this.#pauseReads();
-    await this.#checkpoint(path, writer);
+    await this.#checkpoint(this.#open);
     resume();
   }
 
-  async #checkpoint(path: string, writer: DuckDBConnection): Promise<void> {
-    await writer.run("checkpoint").catch((error: unknown) => {
-      this.#options.log.debug({ err: error, file: path }, "the write-ahead log could not be checkpointed now");
-    });
+  /** Checkpoints the log, unless running reads prevent it. A fatal failure reopens the file. */
+  async #checkpoint(open: OpenFile): Promise<void> {
+    try {
+      await open.writer.run("checkpoint");
+    } catch (error) {
+      this.#options.log.debug({ err: error, file: open.path }, "the write-ahead log could not be checkpointed now");
+      if (isFatal(error)) await this.#reopen(open, error);
+    }
   }
 
   /**
@@ -275,9 +300,9 @@ export class Database implements AsyncDisposable {
 
   async #copyTo(file: string): Promise<string[]> {
     this.#open ??= await openFile(this.#options);
-    const { path, writer } = this.#open;
-    // Running reads may prevent the checkpoint; the log is then copied as well.
-    await writer.run("checkpoint").catch(() => undefined);
+    const { path } = this.#open;
+    // What a checkpoint could not move into the file is in the log, which is copied as well.
+    await this.#checkpoint(this.#open);
     const copied: string[] = [];
     for (const ending of ["", ".wal"]) {
       if (!existsSync(path + ending)) continue;
@@ -288,6 +313,14 @@ export class Database implements AsyncDisposable {
   }
 
   async #write<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    const { path } = (this.#open ??= await openFile(this.#options));
+    await this.#room.check(path);
+    const result = await this.#attempt(work);
+    this.#room.succeeded();
+    return result;
+  }
+
+  async #attempt<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     const open = (this.#open ??= await openFile(this.#options));
     const resume = this.#resumeReads;
     try {
@@ -303,11 +336,12 @@ export class Database implements AsyncDisposable {
 
   /**
    * Reopens the file at once, as readers are waiting. What is only in memory is dropped and read
-   * again from the log. Running queries are interrupted. New ones wait until the next write has
-   * ended, or they might again exhaust the memory that it lacked.
+   * again from the log. Running queries are interrupted and run again. If a write lacked memory, new
+   * queries wait until the next one has ended, as they might exhaust the memory again.
    */
   async #reopen(broken: OpenFile, cause: unknown): Promise<void> {
     const { file, log, reopenPause_ms = REOPEN_PAUSE_MS } = this.#options;
+    this.#room.failed(cause);
     log.error({ err: cause, file }, "the store failed permanently and is being reopened");
     this.#open = null;
     const resume = this.#pauseReads();
@@ -317,6 +351,7 @@ export class Database implements AsyncDisposable {
     try {
       await closeFile(broken);
       this.#open = await openFile(this.#options);
+      if (this.#room.isFull) return resume();
       // Keeps the process running, as reads wait for it.
       const longest = setTimeout(resume, reopenPause_ms);
       this.#resumeReads = () => {
@@ -331,9 +366,12 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** Queues an empty write, which fails as the reader did and so reopens the file. */
-  #requestReopen(): void {
-    this.write(() => Promise.resolve()).catch(() => undefined);
+  /** Queues an empty write, which fails as the reader did and so reopens the file. Never rejects. */
+  #requestReopen(): Promise<void> {
+    this.#reopening ??= this.#inTurn(() => this.#attempt(() => Promise.resolve()))
+      .catch(() => undefined)
+      .finally(() => (this.#reopening = null));
+    return this.#reopening;
   }
 
   /** Waits for all running work, then checkpoints the log into the file. */
@@ -354,40 +392,4 @@ export class Database implements AsyncDisposable {
       await closeFile(this.#open);
     }
   }
-}
-
-/**
- * Returns a connection outside of any transaction, after an error. If the rollback fails for lack
- * of memory, it is a new connection, and closing the old one ends the transaction. If there can be
- * no new one, as the instance failed or was closed, the file is about to be reopened. Never throws.
- */
-async function withoutTransaction(connection: DuckDBConnection, instance: DuckDBInstance): Promise<DuckDBConnection> {
-  try {
-    await connection.run("rollback");
-  } catch (error) {
-    if (isWithoutTransaction(error) || isFatal(error)) return connection;
-    const other = await instance.connect().catch(() => null);
-    if (other === null) return connection;
-    connection.closeSync();
-    return other;
-  }
-  return connection;
-}
-
-/** Runs `work` in one transaction, which is rolled back if it throws. */
-export async function transaction<T>(
-  connection: DuckDBConnection,
-  work: (connection: DuckDBConnection) => Promise<T>,
-): Promise<T> {
-  await connection.run("begin");
-  let result: T;
-  try {
-    result = await work(connection);
-    await connection.run("commit");
-  } catch (error) {
-    // A failed commit has already ended the transaction, so the error of this rollback is ignored.
-    await connection.run("rollback").catch(() => undefined);
-    throw error;
-  }
-  return result;
 }

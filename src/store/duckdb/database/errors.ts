@@ -36,6 +36,19 @@ export function tooLarge(cause: unknown): LoggiaError {
   return new LoggiaError("overloaded", message, { cause, retryAfter_s: 60 });
 }
 
+/** Returns the error of work that needs more room than the disk has. */
+export function noRoom(cause: unknown): LoggiaError {
+  const message = "The embedded store is unavailable: its disk is full";
+  return new LoggiaError("store_unavailable", message, { cause, retryAfter_s: 5 });
+}
+
+/** Returns whether the disk, or the largest size that a file may have, was exhausted. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && DISK_FULL.test(error.message);
+}
+
+const DISK_FULL = /no space left on device|file too large|disk quota exceeded/i;
+
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Out of Memory Error");
 }

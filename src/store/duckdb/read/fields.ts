@@ -9,7 +9,7 @@ import { queryRows } from "./run-statement.ts";
 import { entriesOf } from "../compile/attribute.ts";
 import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
 import type { ListedField } from "../compile/fields.ts";
-import { transaction } from "../database/database.ts";
+import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
 
 type Value = FieldSummary["values"][number];

@@ -15,7 +15,7 @@ import {
   compileUnsorted,
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
-import { transaction } from "../database/database.ts";
+import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics, QuerySchema, EventExtent } from "../column-statistics.ts";
 import { toRow } from "./read.ts";
 import type { CachedTimes } from "./list-times-cache.ts";

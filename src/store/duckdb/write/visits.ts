@@ -11,7 +11,7 @@ import type { Row } from "../read/run-statement.ts";
 import { Binder } from "../compile/binder.ts";
 import type { Statement } from "../compile/binder.ts";
 import { quoted } from "../compile/compile.ts";
-import { transaction } from "../database/database.ts";
+import { transaction } from "../database/transaction.ts";
 import { toRe2 } from "../compile/regexp.ts";
 import { encodeId, foldedUnlessAscii } from "../database/schema.ts";
 import { distinct, storedIds } from "./write.ts";

@@ -6,7 +6,8 @@ import { pino } from "pino";
 
 import { runForCaller } from "../../../../src/caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
-import { Database, transaction } from "../../../../src/store/duckdb/database/database.ts";
+import { Database } from "../../../../src/store/duckdb/database/database.ts";
+import { transaction } from "../../../../src/store/duckdb/database/transaction.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 
 // Queries of minutes run one after the other: each occupies one of the few threads of libuv's pool,
@@ -130,6 +131,53 @@ for (const reason of [
     t.deepEqual(rows.getRows(), [["kept"], ["written"]]);
   });
 }
+
+const NO_SPACE = "TransactionContext Error: Failed to commit: Could not write file: No space left on device";
+
+test.serial(
+  "a query that runs when a write finds the disk full is answered, and so are new ones at once",
+  async (t) => {
+    const log = pino({ level: "silent" });
+    const file = join(temporaryFolder(t), "events.duckdb");
+    const options = { file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000, reopenPause_ms: 600_000 };
+    await using database = await Database.open(options);
+    await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
+    const started = Promise.withResolvers<void>();
+    let attempts = 0;
+    const running = database.read(async (connection) => {
+      attempts += 1;
+      started.resolve();
+      // Takes minutes.
+      if (attempts === 1) await connection.run("select sum(a.range * b.range) from range(1000000) a, range(1000000) b");
+      return (await connection.runAndReadAll("select value from marks")).getRows();
+    });
+    await started.promise;
+    await t.throwsAsync(
+      database.write(async (connection) => {
+        await connection.run("insert into marks values ('second', 'not written')");
+        throw new Error(NO_SPACE);
+      }),
+      { message: NO_SPACE },
+    );
+    t.deepEqual(await running, [["kept"]]);
+    t.is(attempts, 2);
+    const later = await database.read((connection) => connection.runAndReadAll("select value from marks"));
+    t.deepEqual(later.getRows(), [["kept"]], "although nothing is written");
+  },
+);
+
+test("a read that finds the database invalidated, as after a failed checkpoint, is run again", async (t) => {
+  const log = pino({ level: "silent" });
+  const file = join(temporaryFolder(t), "events.duckdb");
+  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  let attempts = 0;
+  const found = await database.read(async (connection) => {
+    attempts += 1;
+    if (attempts === 1) throw new Error("FATAL Error: Failed: database has been invalidated");
+    return (await connection.runAndReadAll("select 1")).getRows();
+  });
+  t.deepEqual(found, [[1]]);
+});
 
 test("queries wait for the write after one that ran out of memory, and for no other", async (t) => {
   const log = pino({ level: "silent" });
