@@ -60,6 +60,20 @@ export function attributeHint(name: string, names: readonly string[]): string {
   return `No event has ${attribute(name)}${question}`;
 }
 
+/** Returns the hints about attributes and values that a list of fields leaves out. */
+export function fieldsHints(leftOut: { readonly unlisted: number; readonly withoutValues: number }): string[] {
+  const { unlisted, withoutValues } = leftOut;
+  const remedy = "Give a longer prefix or a shorter time.";
+  const hints: string[] = [];
+  if (unlisted > 0) {
+    hints.push(`The most frequent attributes are listed; about ${unlisted} more are not. ${remedy}`);
+  }
+  if (withoutValues > 0) {
+    hints.push(`${withoutValues} fields are listed without their values, too many or too long in all. ${remedy}`);
+  }
+  return hints;
+}
+
 /** Returns the header with hints, if there are any. */
 export function hintHeaders(hints: readonly string[]): Readonly<Record<string, string>> {
   let value = "";

@@ -68,8 +68,9 @@ test("ten thousand attributes of one log take no columns from it or from other l
     const often = await store.group(groupPlan(odd, { by: [{ kind: "field", field: "@often" }], aggregates: [COUNT] }));
     t.deepEqual(often, [{ keys: ["x"], values: [10_000] }]);
     const names = await store.attributeNames(odd);
-    t.is(names.length, 10_001);
-    const fields = await store.fields({ log: odd, from: null, to: null, prefix: "@name77", values: 1 });
+    t.is(names.length, 10_000);
+    t.true(names.includes("often"));
+    const { fields } = await store.fields({ log: odd, from: null, to: null, prefix: "@name77", values: 1 });
     t.is(fields.length, 111);
   }
   const columns = await rowsOf(file, COLUMNS);
