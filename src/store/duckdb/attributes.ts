@@ -86,7 +86,7 @@ export class AttributeColumns {
   /** Number of rows known to be committed. */
   #committed = 0;
   readonly #countedEvents: number;
-  /** Logs with counts; the one that has had them longest is first. */
+  /** Logs with counts. */
   readonly #counting = new Set<LogAttributes>();
   /** Number of names counted in all logs. */
   #counted = 0;
@@ -157,13 +157,14 @@ export class AttributeColumns {
       if (before !== undefined) continue;
       this.#counting.add(own);
       this.#counted += 1;
-      if (this.#counted > MAX_COUNTED_IN_ALL) this.#forgetOldest();
+      if (this.#counted > MAX_COUNTED_IN_ALL) this.#forgetMost();
     }
   }
 
-  #forgetOldest(): void {
-    const [oldest] = this.#counting;
-    if (oldest !== undefined) this.#forget(oldest);
+  /** Starts the counts of the log with the most names over, so that it does not hinder others. */
+  #forgetMost(): void {
+    const [most] = [...this.#counting].sort((a, b) => b.counts.size - a.counts.size);
+    if (most !== undefined) this.#forget(most);
   }
 
   /** Starts the counts of a log over. */

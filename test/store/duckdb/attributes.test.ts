@@ -3,6 +3,7 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
+import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { DuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { AttributeField, Condition } from "../../../src/query/plan.ts";
@@ -113,4 +114,23 @@ test("an attribute that becomes frequent gets a column, and earlier values are s
   t.deepEqual(await rowsOf(file, "select count(*) > 0 and count(*) < 500 from events where others is not null"), [
     [true],
   ]);
+});
+
+test("an attribute gets a column, however many names other logs have meanwhile", (t) => {
+  const columns = new AttributeColumns(1024);
+  const [calm, late] = [1, JSON.stringify({ late: 1 })];
+  const spread = (log: number, attributes: string, count: number): void => {
+    columns.spread(Array.from({ length: count }, () => ({ log, attributes })));
+  };
+  spread(calm, "{}", 1024);
+  for (let round = 0; round < 8; round++) {
+    for (let log = 2; log < 22; log++) {
+      const names = Array.from({ length: 1_000 }, (_, i) => [`n${round}-${i}`, 1] as const);
+      spread(log, JSON.stringify(Object.fromEntries(names)), 1);
+    }
+    spread(calm, late, 30);
+  }
+  t.deepEqual(columns.namesOf(calm), []);
+  spread(calm, late, 20);
+  t.deepEqual(columns.namesOf(calm), ["late"]);
 });
