@@ -27,8 +27,8 @@ export function eventContextRoute(context: Context): Route {
     const { where } = planFilters(call.query, { from: { kind: "events" }, logs: [key] });
     const event = id === null ? null : await store.find({ kind: "events" }, key, id);
     if (event === null) throw eventNotFound(call);
-    const hints = await hintsBeforeResults(context, { logs: [key], where });
     await call.memory.take((before + 1 + after) * EVENT_BYTES);
+    const hints = await hintsBeforeResults(context, { logs: [key], where }, call.memory);
     const earlier = await neighbours(context, event, { where, direction: "desc", take: before });
     const later = await neighbours(context, event, { where, direction: "asc", take: after });
     const rows = [...earlier.toReversed(), event, ...later];

@@ -5,10 +5,12 @@ import type { Route } from "../http/route.ts";
 import { writeLong } from "../http/streamed-list.ts";
 import type { LongList } from "../http/streamed-list.ts";
 import { readRange } from "../query/filters.ts";
+import { fieldsHints } from "../query/hints.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { FieldSummary } from "../store/store.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
+import { withHints } from "./hints.ts";
 import { estimateFieldsSize, sizeOfFields } from "./response-sizes.ts";
 
 const VALUES = { default: 10, limit: 100 };
@@ -23,9 +25,10 @@ export function fieldRoutes(context: Context): Route[] {
       const { query, memory, format, request } = call;
       const question = { log, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
       await memory.take(estimateFieldsSize(question));
-      const fields = await store.fields(question);
+      const { fields, ...leftOut } = await store.fields(question);
       memory.resize(sizeOfFields(fields, format));
-      return { status: 200, body: await writeLong(format, showFields(fields), () => !request.socket.destroyed) };
+      const body = await writeLong(format, showFields(fields), () => !request.socket.destroyed);
+      return withHints({ status: 200, body }, fieldsHints(leftOut));
     }),
   ];
 }

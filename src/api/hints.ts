@@ -5,6 +5,7 @@ import type { Condition, ListPlan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import type { AttributeHints } from "./attribute-hints.ts";
 import { OPERATIONS } from "./openapi/document.ts";
+import type { ResponseMemory } from "./response-memory.ts";
 
 /** Response header for hints. */
 const HEADER = "X-Loggia-Hint";
@@ -29,7 +30,7 @@ export function withHints(reply: Reply, hints: readonly string[]): Reply {
 
 /** Returns hints for a query without results: classes that no event and no class filter has. */
 export async function classHints(
-  { catalog, store }: { readonly catalog: Pick<Catalog, "classFilters">; readonly store: Pick<Store, "list"> },
+  { catalog, store }: { readonly catalog: Pick<Catalog, "classFilters">; readonly store: Pick<Store, "rows"> },
   { logs, where }: Pick<ListPlan, "logs" | "where">,
 ): Promise<string[]> {
   const asked = [...new Set(classesIn(where))].slice(0, MOST_CLASSES);
@@ -38,18 +39,22 @@ export async function classHints(
   const hints: string[] = [];
   for (const name of asked) {
     if (filters.includes(name)) continue;
-    const { rows } = await store.list(eventOfClass(logs, name));
+    const rows = await store.rows(eventOfClass(logs, name));
     if (rows.length === 0) hints.push(classHint(name, filters.slice(0, MOST_FILTERS)));
   }
   return hints;
 }
 
-/** Returns hints for a streamed response, before its results are known. */
+/**
+ * Returns hints for a streamed response, before its results are known.
+ * @param memory has been taken for the response
+ */
 export async function hintsBeforeResults(
   context: Parameters<typeof classHints>[0] & { readonly attributes: Pick<AttributeHints, "hints"> },
   plan: Pick<ListPlan, "logs" | "where"> & Partial<Pick<ListPlan, "columns">>,
+  memory: Pick<ResponseMemory, "during">,
 ): Promise<string[]> {
-  const [attributes, classes] = await Promise.all([context.attributes.hints(plan), classHints(context, plan)]);
+  const [attributes, classes] = await Promise.all([context.attributes.hints(plan, memory), classHints(context, plan)]);
   return [...attributes, ...classes];
 }
 

@@ -38,7 +38,7 @@ export async function runList(
   const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
   const { countUpTo, headers } = readTotal(query, plan);
   await memory.take(plan.take * EVENT_BYTES);
-  const hinting = context.attributes.hints(plan);
+  const hinting = context.attributes.hints(plan, memory);
   const page = await context.store.list(plan, { countUpTo });
   const { rows, total, annotations = await context.store.annotations(rows.map(({ id }) => id)) } = page;
   memory.resize(sizeOfEvents(rows, annotations, { format, attributes: shape.attributes }));

@@ -47,7 +47,7 @@ export function queryRoutes(context: Context): Route[] {
 async function runGroups(context: Context, question: PlannedGroups, call: ApiCall): Promise<Reply> {
   const { request, format, memory } = call;
   await memory.take(estimateGroupsSize(question));
-  const hinting = context.attributes.hints(question.plan);
+  const hinting = context.attributes.hints(question.plan, memory);
   const found = await answerGroups(context.store, question);
   memory.resize(sizeOfGroups(found, format));
   const groups = showGroups(found, question);

@@ -12,6 +12,9 @@ export class ResponseMemory {
   readonly #quotaOwner: string;
   readonly #gone: AbortSignal | undefined;
   #taken: Reservation | null = null;
+  #size_bytes = 0;
+  /** What is taken besides the response itself. */
+  #during_bytes = 0;
   readonly #others: Pick<Reservation, "release">[] = [];
 
   /** @param gone aborts when the client disconnects */
@@ -24,6 +27,7 @@ export class ResponseMemory {
   /** Takes memory. Must be called once. @throws LoggiaError `too_many_requests`, `overloaded` */
   async take(size_bytes: number): Promise<void> {
     this.#taken = await this.#limiter.reserveResponse(this.#quotaOwner, size_bytes, this.#gone);
+    this.#size_bytes = size_bytes;
   }
 
   /**
@@ -41,7 +45,23 @@ export class ResponseMemory {
    * not fit
    */
   resize(size_bytes: number): void {
-    this.#taken?.resize(size_bytes);
+    this.#taken?.resize(size_bytes + this.#during_bytes);
+    this.#size_bytes = size_bytes;
+  }
+
+  /**
+   * Takes further memory, without waiting, while `work` runs. Must follow {@link take}.
+   * @throws LoggiaError `too_many_requests`, `overloaded` if it does not fit
+   */
+  async during<T>(size_bytes: number, work: () => Promise<T>): Promise<T> {
+    this.#taken?.resize(this.#size_bytes + this.#during_bytes + size_bytes);
+    this.#during_bytes += size_bytes;
+    try {
+      return await work();
+    } finally {
+      this.#during_bytes -= size_bytes;
+      this.#taken?.resize(this.#size_bytes + this.#during_bytes);
+    }
   }
 
   /** Releases another resource together with the response. */

@@ -3,6 +3,7 @@ import type { EventId } from "../events/id.ts";
 import type { Format } from "../http/formats.ts";
 import type { PlannedGroups } from "../query/planned-query.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
+import { MAX_LISTED_ATTRIBUTES, MAX_LISTED_VALUES, MAX_LISTED_VALUES_LENGTH } from "../store/store.ts";
 import type { FieldSummary, FieldsQuery, Group, Annotations } from "../store/store.ts";
 
 /** Copies of the output in memory: XML is built as a tree first, JSONP is escaped again. */
@@ -14,8 +15,6 @@ export const USER_BYTES = 4 * 1024;
 export const DEAD_LETTER_BYTES = 16 * 1024;
 /** XML has an element for each attribute. */
 const ATTRIBUTES_COPIES = 8;
-/** More field names than most logs have; values are usually short. */
-const USUAL_FIELDS = 200;
 const FIELD_BYTES = 200;
 const FIELD_VALUE_BYTES = 100;
 const FILTER_BYTES = 1_000;
@@ -28,9 +27,12 @@ const COLUMN_BYTES = 60;
 /** More days or hours than most logs keep. */
 const USUAL_PERIODS = 10_000;
 
-/** Estimates the size of fields and attributes before they are known. */
+/** Returns the greatest size of fields and attributes, without their output. */
 export function estimateFieldsSize({ values }: Pick<FieldsQuery, "values">): number {
-  return USUAL_FIELDS * (FIELD_BYTES + values * FIELD_VALUE_BYTES);
+  const names_bytes = MAX_LISTED_ATTRIBUTES * FIELD_BYTES;
+  if (values === 0) return names_bytes;
+  const count = Math.min(values * MAX_LISTED_ATTRIBUTES, MAX_LISTED_VALUES);
+  return names_bytes + count * FIELD_VALUE_BYTES + MAX_LISTED_VALUES_LENGTH;
 }
 
 /** Returns the size of fields and attributes, including their output. */

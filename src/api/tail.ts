@@ -60,7 +60,7 @@ export function tailRoute(context: Context): Route {
     const tail = new Tail(context, call, { log: key, where });
     await call.memory.take(PAGE * EVENT_BYTES);
     call.memory.releaseWith(await open.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
-    const hints = await hintsBeforeResults(context, { logs: [key], where, columns });
+    const hints = await hintsBeforeResults(context, { logs: [key], where, columns }, call.memory);
     const body = streamed(context, tail, { format, start });
     // Keeps nginx from buffering.
     return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);

@@ -9,6 +9,8 @@ export type EngineObserver = {
   append(records: number, duration_s: number, ok: boolean): void;
   write(what: Write, outcomes: readonly WriteOutcome[], duration_s: number): void;
   query(kind: QueryKind, duration_s: number, ok: boolean): void;
+  /** Called for each list of fields with the number of attributes that it leaves out. */
+  unlisted(attributes: number): void;
 };
 
 /** Wraps a store so that the durations of writes and reads are observed. */
@@ -43,6 +45,11 @@ export function measureStore(store: Store, observe: EngineObserver): Store {
     list: timed("list", (plan, options) => store.list(plan, options)),
     rows: timed("list", (plan) => store.rows(plan)),
     group: timed("group", (plan) => store.group(plan)),
+    fields: async (query) => {
+      const answer = await store.fields(query);
+      observe.unlisted(answer.unlisted);
+      return answer;
+    },
     users: timed("users", (plan) => store.users(plan)),
     find: timed("find", (from, log, id) => store.find(from, log, id)),
     data: timed("data", (log, id) => store.data(log, id)),

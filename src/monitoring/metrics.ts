@@ -223,6 +223,9 @@ function engineMetrics(registry: Registry): EngineObserver {
     buckets: SECONDS,
     registers,
   });
+  let unlisted = 0;
+  const help = "Attribute names that the last list of a log's fields left out, beyond the most frequent ones";
+  readGauge(registry, "loggia_attributes_unlisted", help, () => unlisted);
   return {
     append(records, duration_s, ok) {
       append.observe({ ok: String(ok) }, duration_s);
@@ -236,6 +239,7 @@ function engineMetrics(registry: Registry): EngineObserver {
       for (const kind of KINDS) outcomes.add(`${what} ${kind}`, counts[kind]);
     },
     query: (kind, duration_s, ok) => query.observe({ kind, ok: String(ok) }, duration_s),
+    unlisted: (attributes) => void (unlisted = attributes),
   };
 }
 

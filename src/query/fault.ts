@@ -58,7 +58,7 @@ export function nearest(word: string, candidates: readonly string[], edits: numb
   let fewest = edits + 1;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - written.length) > edits) continue;
-    const distance = editDistance(written, candidate.toLowerCase());
+    const distance = editDistance(written, candidate.toLowerCase(), edits);
     // If no letter is left, it is a different word.
     const isOther = distance > 0 && distance >= Math.max(written.length, candidate.length);
     if (distance < fewest && !isOther) [found, fewest] = [candidate, distance];
@@ -99,19 +99,44 @@ function pointAt(source: string, column: number): string {
   return `${head}${shown}${tail}\n${" ".repeat(head.length + column - 1 - cut)}^`;
 }
 
-/** Counts inserted, deleted, replaced and transposed letters (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const swapped =
-        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? beforeLast[j - 2]! + 1 : Infinity;
-      row.push(Math.min(replaced, last[j]! + 1, row[j - 1]! + 1, swapped));
+/**
+ * Counts inserted, deleted, replaced and transposed letters (optimal string alignment), up to
+ * `most`: the time is proportional to the length of the texts. Returns more than `most` for more.
+ */
+function editDistance(a: string, b: string, most: number): number {
+  const far = most + 1;
+  if (Math.abs(a.length - b.length) > most) return far;
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  // Row i of the table has cells for columns i - most to i + most; all others are too far away. A
+  // cell too far away stands at either end.
+  const width = 2 * most + 3;
+  let beforeLast = new Uint8Array(width).fill(far);
+  let last = new Uint8Array(width).fill(far);
+  let row = new Uint8Array(width).fill(far);
+  for (let k = 0; k <= most; k++) last[far + k] = k;
+  let leastOfLast = 0;
+  for (let i = start + 1; i <= a.length; i++) {
+    let least = far;
+    for (let k = 1; k < width - 1; k++) {
+      const j = i - far + k;
+      let cell = far;
+      if (j === start) cell = i - start;
+      else if (j > start && j <= b.length) {
+        const isEqual = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+        cell = isEqual ? last[k]! : last[k]! + 1;
+        if (row[k - 1]! + 1 < cell) cell = row[k - 1]! + 1;
+        if (last[k + 1]! + 1 < cell) cell = last[k + 1]! + 1;
+        const mayBeSwapped = !isEqual && i > start + 1 && j > start + 1 && beforeLast[k]! + 1 < cell;
+        if (mayBeSwapped && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cell = beforeLast[k]! + 1;
+      }
+      if (cell > far) cell = far;
+      row[k] = cell;
+      if (cell < least) least = cell;
     }
-    [beforeLast, last] = [last, row];
+    if (least === far && leastOfLast === far) return far;
+    leastOfLast = least;
+    [beforeLast, last, row] = [last, row, beforeLast];
   }
-  return last[b.length]!;
+  return last[b.length - a.length + far]!;
 }

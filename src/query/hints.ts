@@ -12,7 +12,8 @@ const IGNORED: ReadonlySet<string> = new Set(["_"]);
  */
 const MOST_LOOKED_AT = 20;
 const HEADER_MAX_CHARACTERS = 1_000;
-const EDITS = 2;
+/** Most edits between a name and the one that is suggested instead. */
+export const HINT_EDITS = 2;
 /** Prefix of parameters that name an attribute. Routes that accept them list it as known. */
 export const ATTRIBUTE_PREFIX = "attr.";
 /** Misspelled prefixes: `attrs.n`, `atr.n`, `attribute.n`, `@n`. */
@@ -32,7 +33,7 @@ export function parameterHints(query: URLSearchParams, known: readonly string[])
     if (known.includes(name) || COMMON.some((common) => common === name) || IGNORED.has(name)) continue;
     unknown += 1;
     if (unknown > MOST_LOOKED_AT) break;
-    const meant = attributeMeant(name, known) ?? nearest(name, [...named, ...COMMON], EDITS);
+    const meant = attributeMeant(name, known) ?? nearest(name, [...named, ...COMMON], HINT_EDITS);
     if (meant !== null) hints.push(`Unknown parameter ${safe(name)}. Did you mean ${meant}?`);
   }
   return hints;
@@ -42,22 +43,36 @@ export function parameterHints(query: URLSearchParams, known: readonly string[])
 function attributeMeant(written: string, known: readonly string[]): string | null {
   const [, prefix = ATTRIBUTE_WORDS[0], name] = NEARLY_ATTRIBUTE.exec(written) ?? [];
   if (name === undefined || !known.includes(ATTRIBUTE_PREFIX)) return null;
-  return nearest(prefix, ATTRIBUTE_WORDS, EDITS) === null ? null : `${ATTRIBUTE_PREFIX}${safe(name)}`;
+  return nearest(prefix, ATTRIBUTE_WORDS, HINT_EDITS) === null ? null : `${ATTRIBUTE_PREFIX}${safe(name)}`;
 }
 
 /** Returns the hint about a class that the log does not have. */
 export function classHint(name: string, classes: readonly string[]): string {
-  const meant = nearest(name, classes, EDITS);
+  const meant = nearest(name, classes, HINT_EDITS);
   const question = meant === null ? "" : ` Did you mean ${safe(meant)}?`;
   return `No event and no class filter has the class ${safe(name)}.${question}`;
 }
 
-/** Returns the hint about an attribute that no event has. @param names attributes of the log */
-export function attributeHint(name: string, names: readonly string[]): string {
+/** Returns the hint about an attribute that no event has. @param similar one that events have */
+export function attributeHint(name: string, similar: string | null): string {
   const isField = EVENT_FIELDS.some((field) => field === name);
-  const meant = isField ? name : nearest(name, names, EDITS);
+  const meant = isField ? name : similar;
   const question = meant === null ? "." : `; did you mean ${isField ? name : attribute(meant)}?`;
   return `No event has ${attribute(name)}${question}`;
+}
+
+/** Returns the hints about attributes and values that a list of fields leaves out. */
+export function fieldsHints(leftOut: { readonly unlisted: number; readonly withoutValues: number }): string[] {
+  const { unlisted, withoutValues } = leftOut;
+  const remedy = "Give a longer prefix or a shorter time.";
+  const hints: string[] = [];
+  if (unlisted > 0) {
+    hints.push(`The most frequent attributes are listed; about ${unlisted} more are not. ${remedy}`);
+  }
+  if (withoutValues > 0) {
+    hints.push(`${withoutValues} fields are listed without their values, too many or too long in all. ${remedy}`);
+  }
+  return hints;
 }
 
 /** Returns the header with hints, if there are any. */

@@ -63,14 +63,16 @@ export type Store = AsyncDisposable & {
    */
   users(plan: UsersPlan): Promise<UsersPage>;
   /**
-   * Returns the fields and attributes of a log's events, exact over the range. Fields precede, in
-   * the order of {@link LISTED_FIELDS}; attributes follow by code point of their names.
-   * Fields that no event of the range has are omitted.
+   * Returns the fields of a log's events and their most frequent attributes, at most
+   * {@link MAX_LISTED_ATTRIBUTES}, exact over the range. Fields precede, in the order of
+   * {@link LISTED_FIELDS}; attributes follow by code point of their names. Fields that no event of
+   * the range has are omitted. A log may have any number of attributes: the store counts them in
+   * its own bounded memory and returns no more than these.
    */
-  fields(query: FieldsQuery): Promise<readonly FieldSummary[]>;
+  fields(query: FieldsQuery): Promise<FieldsAnswer>;
   /**
-   * Returns the names of a log's attributes, without `@`. Names that only removed events had may be
-   * included. The call accompanies queries and must be far cheaper than {@link Store.fields}.
+   * Returns the names of a log's most frequent attributes, without `@`, at most
+   * {@link MAX_LISTED_ATTRIBUTES}. Names that only removed events had may be included.
    */
   attributeNames(log: LogKey): Promise<readonly string[]>;
   /** Returns one record of one log, or null. */
@@ -329,6 +331,12 @@ export const LISTED_FIELDS = [
   "pattern",
 ] as const satisfies readonly (EventField | "pattern")[];
 
+/** Most attributes of a log that are listed, unless a store is opened with another number. */
+export const MAX_LISTED_ATTRIBUTES = 10_000;
+/** Most values that one answer lists, and most characters in them, over all fields. */
+export const MAX_LISTED_VALUES = 100_000;
+export const MAX_LISTED_VALUES_LENGTH = 4_000_000;
+
 export type FieldsQuery = {
   readonly log: LogKey;
   /**
@@ -340,6 +348,20 @@ export type FieldsQuery = {
   readonly prefix: string;
   /** Maximum number of values listed for each field or attribute. */
   readonly values: number;
+};
+
+export type FieldsAnswer = {
+  readonly fields: readonly FieldSummary[];
+  /**
+   * Number of attributes that match the query and are not listed, since others are more frequent.
+   * Approximate on some stores.
+   */
+  readonly unlisted: number;
+  /**
+   * Number of listed fields and attributes that lack values, since all values would exceed
+   * {@link MAX_LISTED_VALUES} or {@link MAX_LISTED_VALUES_LENGTH}, or differ in too many events.
+   */
+  readonly withoutValues: number;
 };
 
 /** A field or attribute and its most frequent values. */

@@ -1,28 +1,50 @@
 import test from "ava";
 
 import { AttributeHints } from "../../src/api/attribute-hints.ts";
-import type { LogKey } from "../../src/events/event.ts";
+import type { AttributeHintOptions } from "../../src/api/attribute-hints.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import type { EventRow, LogKey } from "../../src/events/event.ts";
 import { planFilters } from "../../src/query/filters.ts";
+import type { ListPlan } from "../../src/query/plan.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { fixedZone } from "../../src/query/zone.ts";
+import { event, row } from "../contract/store-fixture.ts";
+import { holdOfBest_ms } from "../support/turns.ts";
 
 const SHOP = "shop" as LogKey;
 const zone = fixedZone(0);
 
-/** Returns the known attributes of these logs, and counts how often a log's names were read. */
-function attributeHints(logs: Readonly<Record<string, readonly string[]>>) {
-  const counter = { reads: 0 };
-  const known = new AttributeHints({
-    attributeNames: async (log) => {
-      counter.reads += 1;
-      return logs[log] ?? [];
+const memory = { during: <T>(_: number, work: () => Promise<T>) => work() };
+
+type Reads = { names: number; events: number };
+
+/** A store of logs that have these attributes; counts how often names and events were read. */
+function storeOf(logs: Readonly<Record<string, readonly string[]>>, reads: Reads) {
+  return {
+    attributeNames: async (log: LogKey): Promise<readonly string[]> => {
+      reads.names += 1;
+      return (logs[log] ?? []).slice(0, LISTED);
     },
-  });
+    rows: async ({ logs: asked, where }: ListPlan): Promise<readonly EventRow[]> => {
+      reads.events += 1;
+      const name = where.kind === "not" && where.condition.kind === "absent" ? where.condition.field.slice(1) : null;
+      return asked.filter((log) => logs[log]?.includes(name!)).map((log) => row(event(log)));
+    },
+  };
+}
+
+/** Most names that the store lists. */
+const LISTED = 10_000;
+
+/** Returns the hints about these logs. */
+function attributeHints(logs: Readonly<Record<string, readonly string[]>>, options: AttributeHintOptions = {}) {
+  const reads: Reads = { names: 0, events: 0 };
+  const known = new AttributeHints(storeOf(logs, reads), options);
   const ask = (query: string, keys = [SHOP]) => {
     const question = planQuery(query, { logs: keys, now_ms: 0, zone });
-    return known.hints(question.kind === "groups" ? question.plan : question);
+    return known.hints(question.kind === "groups" ? question.plan : question, memory);
   };
-  return { known, ask, counter };
+  return { known, ask, reads };
 }
 
 test("an attribute that no event has is reported anywhere in a query, with the likely spelling", async (t) => {
@@ -45,7 +67,7 @@ test("an attribute that no event has is reported anywhere in a query, with the l
     from: { kind: "events" },
     logs: [SHOP],
   });
-  t.deepEqual(await attributeHints({ shop: ["http.status"] }).known.hints(filters), [hint]);
+  t.deepEqual(await attributeHints({ shop: ["http.status"] }).known.hints(filters, memory), [hint]);
 });
 
 test("names are case-sensitive; fields are not attributes; a name without a similar one gets no suggestion", async (t) => {
@@ -65,27 +87,91 @@ test("names are case-sensitive; fields are not attributes; a name without a simi
 
 test("known names cost no further read of the store, unknown ones are looked up each time", async (t) => {
   const names: string[] = ["took"];
-  const { ask, counter } = attributeHints({ shop: names, attic: ["other"] });
+  const { ask, reads } = attributeHints({ shop: names, attic: ["other"] });
   for (let i = 0; i < 3; i++) t.deepEqual(await ask("GET events WHERE @took > 1"), []);
-  t.is(counter.reads, 1);
+  t.deepEqual(reads, { names: 0, events: 1 });
   t.deepEqual(await ask("GET events WHERE text = '@what'"), []);
-  t.is(counter.reads, 1);
+  t.deepEqual(reads, { names: 0, events: 1 });
   t.is((await ask("GET events WHERE @new = 1")).length, 1);
   names.push("new");
   t.deepEqual(await ask("GET events WHERE @new = 1"), []);
-  t.is(counter.reads, 3);
+  t.deepEqual(reads, { names: 1, events: 3 });
   t.deepEqual(await ask("GET events WHERE @other = 1", [SHOP, "attic" as LogKey]), []);
 });
 
-test("a query is answered even if the store cannot list the names", async (t) => {
-  const known = new AttributeHints({ attributeNames: () => Promise.reject(new Error("away")) });
-  const question = planQuery("GET events WHERE @a = 1", { logs: [SHOP], now_ms: 0, zone });
-  t.deepEqual(question.kind === "list" ? await known.hints(question) : null, []);
+test("a name that events have is not reported, though the store does not list it", async (t) => {
+  const { ask, reads } = attributeHints({ shop: [...numbered(LISTED), "rare"] });
+  t.deepEqual(await ask("GET events WHERE @rare = 1"), []);
+  t.is(reads.names, 0);
+  t.deepEqual(await ask("GET events WHERE @rarer = 1"), ["No event has @rarer."]);
 });
 
-test("the number of logs whose names are cached is limited", async (t) => {
-  const many = Array.from({ length: 60_000 }, (_, i) => `name${i}`);
-  const { ask, counter } = attributeHints({ a: many, b: many, c: many, d: many });
-  for (const log of ["a", "b", "c", "d", "d", "a"]) await ask("GET events WHERE @name5 = 1", [log as LogKey]);
-  t.is(counter.reads, 5);
+test("names that took long to read are used for long, others are read anew", async (t) => {
+  let now_ms = 0;
+  let took_ms = 100;
+  const reads: Reads = { names: 0, events: 0 };
+  const store = storeOf({ shop: ["took"] }, reads);
+  const attributeNames = async (log: LogKey): Promise<readonly string[]> => {
+    now_ms += took_ms;
+    const names = await store.attributeNames(log);
+    if (took_ms > 1_000) throw new Error("slow");
+    return names;
+  };
+  const known = new AttributeHints({ ...store, attributeNames }, { now: () => now_ms });
+  const question = planFilters(new URLSearchParams({ "attr.tok": "1" }), { from: { kind: "events" }, logs: [SHOP] });
+  const asked = async (after_ms: number): Promise<string> => {
+    now_ms += after_ms;
+    return `${reads.names} ${(await known.hints(question, memory)).join()}`;
+  };
+  const hint = "No event has @tok; did you mean @took?";
+  t.is(await asked(0), `0 ${hint}`.replace("0", "0"));
+  t.is(await asked(4_900), `1 ${hint}`);
+  t.is(reads.names, 1);
+  took_ms = 30_000;
+  await asked(200);
+  t.is(reads.names, 2);
+  // A read that failed is not repeated by each query.
+  t.is(await asked(1_000_000), "2 No event has @tok.");
+  t.is(reads.names, 2);
 });
+
+test("a query is answered even if the store cannot list the names or takes long", async (t) => {
+  const question = planFilters(new URLSearchParams({ "attr.a": "1" }), { from: { kind: "events" }, logs: [SHOP] });
+  const store = storeOf({}, { names: 0, events: 0 });
+  const rows = () => Promise.reject(new Error("away"));
+  t.deepEqual(await new AttributeHints({ ...store, rows }).hints(question, memory), []);
+  const never = () => new Promise<never>(() => {});
+  t.deepEqual(await new AttributeHints({ ...store, rows: never }, { wait_ms: 1 }).hints(question, memory), []);
+});
+
+test("names are read only while memory is taken for them", async (t) => {
+  const { known, reads } = attributeHints({ shop: ["took"] });
+  const question = planFilters(new URLSearchParams({ "attr.tok": "1" }), { from: { kind: "events" }, logs: [SHOP] });
+  const full = { during: () => Promise.reject(new LoggiaError("overloaded", "full")) };
+  t.deepEqual(await known.hints(question, full), ["No event has @tok."]);
+  t.is(reads.names, 0);
+  const taken: number[] = [];
+  const noting = { during: <T>(size_bytes: number, work: () => Promise<T>) => (taken.push(size_bytes), work()) };
+  t.deepEqual(await known.hints(question, noting), ["No event has @tok; did you mean @took?"]);
+  t.true(taken.length === 1 && taken[0]! >= LISTED * 200, String(taken));
+});
+
+test("the names of logs that were read long ago are dropped", async (t) => {
+  const long = numbered(LISTED).map((name) => name.padStart(100, "x"));
+  const { ask, reads } = attributeHints({ a: long, b: long, c: long }, { now: () => (clock += 1_000) });
+  let clock = 0;
+  for (const log of ["a", "b", "b", "c", "c", "a"]) await ask("GET events WHERE @nam = 1", [log as LogKey]);
+  t.is(reads.names, 4);
+});
+
+test("ten thousand long names are compared in short steps", async (t) => {
+  const start = "a".repeat(190);
+  const { ask } = attributeHints({ shop: numbered(LISTED).map((name) => `${start}${name}`.padEnd(200, "b")) });
+  const query = `GET events WHERE @${start}bbbbbbbbbb = 1`;
+  t.is((await ask(query)).length, 1);
+  t.true((await holdOfBest_ms(25, () => ask(query))) < 25);
+});
+
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `n${i}`);
+}

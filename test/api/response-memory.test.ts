@@ -3,12 +3,13 @@ import { pino } from "pino";
 
 import { authenticated } from "../../src/api/context.ts";
 import type { Context } from "../../src/api/context.ts";
+import { ResponseMemory } from "../../src/api/response-memory.ts";
 import { sizeOfEvents, sizeOfGroups } from "../../src/api/response-sizes.ts";
 import { showEvents } from "../../src/api/event-view.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
-import { createRateLimiter } from "../../src/ratelimit/rate-limiter.ts";
+import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import { render } from "../../src/http/formats.ts";
 import type { Format } from "../../src/http/formats.ts";
@@ -136,3 +137,26 @@ for (const method of ["GET", "POST"] as const) {
     t.is(limiter.answers.running, 0);
   });
 }
+
+test("memory for work besides a response is taken while it runs, and work that does not fit is refused", async (t) => {
+  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, answers_mb: 2 } });
+  const memory = new ResponseMemory(limiter, "ann");
+  await memory.take(1_000);
+  const running = Promise.withResolvers<void>();
+  const work = memory.during(500_000, () => running.promise);
+  t.is(limiter.answers.running, 501_000);
+  memory.resize(2_000);
+  t.is(limiter.answers.running, 502_000);
+  const other = new ResponseMemory(limiter, "ann");
+  await other.take(1_000);
+  await t.throwsAsync(
+    other.during(600_000, () => Promise.resolve(t.fail())),
+    { code: "too_many_requests" },
+  );
+  running.resolve();
+  await work;
+  t.is(limiter.answers.running, 3_000);
+  memory.release();
+  other.release();
+  t.is(limiter.answers.running, 0);
+});

@@ -14,7 +14,7 @@ const duckdb: StoreAdapter = {
   name: "DuckDB",
   keepsPositions: true,
   differentialRounds: 12,
-  open: async (t) => {
+  open: async (t, listedAttributes) => {
     const folder = temporaryFolder(t);
     const store = await openDuckdbStore({
       file: `${folder}/events.duckdb`,
@@ -29,6 +29,7 @@ const duckdb: StoreAdapter = {
       blockRows: 8,
       // Computes groups by time from sums.
       summedEvents: 0,
+      listedAttributes,
     });
     t.teardown(() => store[Symbol.asyncDispose]());
     return store;
@@ -39,14 +40,14 @@ const duckdb: StoreAdapter = {
 function elasticsearch(): StoreAdapter {
   const client = elasticsearchClient();
   const namespace = uniqueName("test");
-  const opening = once(() =>
-    openElasticsearchStore({ client, namespace, log: silent, queryTimeout_ms: QUERY_TIMEOUT_MS }),
-  );
+  const openStore = (listedAttributes?: number) =>
+    openElasticsearchStore({ client, namespace, log: silent, queryTimeout_ms: QUERY_TIMEOUT_MS, listedAttributes });
+  const opening = once(openStore);
   return {
     name: "Elasticsearch",
     keepsPositions: false,
     differentialRounds: 4,
-    open: opening,
+    open: (_, listedAttributes) => (listedAttributes === undefined ? opening() : openStore(listedAttributes)),
     cleanUp: async () => {
       const indices = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
       if (indices.length > 0) await client.indices.delete({ index: indices });

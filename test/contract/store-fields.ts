@@ -4,8 +4,8 @@ import { inspect, isDeepStrictEqual } from "node:util";
 
 import { storedEvents } from "../reference/arbitrary.ts";
 import { evaluateFields } from "../reference/fields.ts";
-import type { FieldSummary, FieldsQuery } from "../../src/store/store.ts";
-import { event, MORNING, newLog, write } from "./store-fixture.ts";
+import type { FieldSummary, FieldsQuery, Store } from "../../src/store/store.ts";
+import { event, listPlan, MORNING, newLog, write } from "./store-fixture.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 
 const ASKED = { from: null, to: null, prefix: "", values: 10 } as const;
@@ -16,6 +16,7 @@ export function fieldsContract(adapter: StoreAdapter): void {
   countingContract(adapter);
   kindContract(adapter);
   namesContract(adapter);
+  boundContract(adapter);
   differentialContract(adapter);
 }
 
@@ -35,7 +36,7 @@ function countingContract({ name, open }: StoreAdapter): void {
       count,
       values: values.map(([value, number]) => ({ value, count: number })),
     });
-    t.deepEqual(await store.fields({ ...ASKED, log }), [
+    t.deepEqual(await fieldsOf(store, { ...ASKED, log }), [
       facts("created", "time", 3),
       facts("text", "text", 3),
       facts("tags", "text", 2, ["y", 2], ["x", 1]),
@@ -48,12 +49,12 @@ function countingContract({ name, open }: StoreAdapter): void {
       facts("@t", "text", 2, ["b", 2], ["a", 1]),
     ]);
     const range = { from: MORNING + 1, to: MORNING + 2 };
-    t.deepEqual(await store.fields({ ...ASKED, ...range, log, prefix: "@", values: 1 }), [
+    t.deepEqual(await fieldsOf(store, { ...ASKED, ...range, log, prefix: "@", values: 1 }), [
       facts("@s", "number", 1, ["500", 1]),
       facts("@t", "text", 1, ["b", 1]),
     ]);
-    t.deepEqual(await store.fields({ ...ASKED, log, prefix: "s", values: 0 }), [facts("source", "text", 3)]);
-    t.deepEqual(await store.fields({ ...ASKED, log: newLog() }), []);
+    t.deepEqual(await fieldsOf(store, { ...ASKED, log, prefix: "s", values: 0 }), [facts("source", "text", 3)]);
+    t.deepEqual(await fieldsOf(store, { ...ASKED, log: newLog() }), []);
   });
 }
 
@@ -65,7 +66,7 @@ function kindContract({ name, open }: StoreAdapter): void {
       event(log, { attributes: '{"a":1,"b":true,"c":"x","d":1,"e":true,"f":"","g":"1e3"}' }),
       event(log, { attributes: '{"a":["007",".5"],"b":"false","c":"y","d":"x","e":1,"f":"","g":1e+21}' }),
     ]);
-    const fields = await store.fields({ ...ASKED, log, prefix: "@" });
+    const fields = await fieldsOf(store, { ...ASKED, log, prefix: "@" });
     t.deepEqual(
       fields.map((field) => `${field.name} ${field.kind}`),
       ["@a number", "@b boolean", "@c text", "@d mixed", "@e mixed", "@f text", "@g mixed"],
@@ -83,9 +84,71 @@ function namesContract({ name, open }: StoreAdapter): void {
     }
     const found = new Set(await store.attributeNames(log));
     for (const attribute of names) t.true(found.has(attribute), attribute);
-    t.is((await store.fields({ ...ASKED, log, prefix: "@" })).length, names.length);
+    t.is((await fieldsOf(store, { ...ASKED, log, prefix: "@" })).length, names.length);
     t.deepEqual(await store.attributeNames(newLog()), []);
   });
+}
+
+function boundContract({ name, open }: StoreAdapter): void {
+  test(`${name}: lists the most frequent attributes, counts the others, and finds them by name`, async (t) => {
+    const store = await open(t, 3);
+    const log = newLog();
+    const names = ["rare", "odd", "once", "only", "also", "common", "often", "usual"];
+    for (const [i] of names.entries()) {
+      const attributes = Object.fromEntries(names.slice(i).map((attribute) => [attribute, [i, `V${i}`]]));
+      await write(t, store, [event(log, { attributes: JSON.stringify(attributes), text: `event ${i}` })]);
+    }
+    const asked = { ...ASKED, log, prefix: "@", values: 1 };
+    const { fields, unlisted, withoutValues } = await store.fields(asked);
+    t.deepEqual(
+      fields.map((field) => [field.name, field.kind, field.count, field.values]),
+      [
+        ["@common", "mixed", 6, [{ value: "0", count: 1 }]],
+        ["@often", "mixed", 7, [{ value: "0", count: 1 }]],
+        ["@usual", "mixed", 8, [{ value: "0", count: 1 }]],
+      ],
+    );
+    t.is(unlisted, 5);
+    t.is(withoutValues, 0);
+    t.is((await store.fields({ ...asked, prefix: "" })).unlisted, 5);
+    t.deepEqual(new Set(await store.attributeNames(log)), new Set(["usual", "often", "common"]));
+
+    // A prefix is applied first, so that it leads to each name.
+    const byPrefix = await store.fields({ ...asked, prefix: "@o" });
+    t.deepEqual([byPrefix.fields.map((field) => field.name), byPrefix.unlisted], [["@often", "@once", "@only"], 1]);
+    const isPresent = { kind: "not", condition: { kind: "absent", field: "@rare" } } as const;
+    const found = await store.list(listPlan(log, { where: isPresent }));
+    t.deepEqual(
+      found.rows.map(({ text, attributes }) => [text, JSON.parse(attributes!).rare]),
+      [["event 0", [0, "V0"]]],
+    );
+  });
+
+  test(`${name}: as many attributes are listed as may be, each with its values, none left out`, async (t) => {
+    const store = await open(t, 40);
+    const log = newLog();
+    const attributes = (i: number): string =>
+      JSON.stringify(Object.fromEntries(Array.from({ length: 40 }, (_, k) => [`${k % 2 === 0 ? "ä" : "a"}${k}`, i])));
+    await write(
+      t,
+      store,
+      Array.from({ length: 3 }, (_, i) => event(log, { attributes: attributes(i % 2) })),
+    );
+    const { fields, unlisted, withoutValues } = await store.fields({ ...ASKED, log, prefix: "@" });
+    t.is(fields.length, 40);
+    const values = [
+      { value: "0", count: 2 },
+      { value: "1", count: 1 },
+    ];
+    for (const field of fields) t.deepEqual([field.count, field.values], [3, values], field.name);
+    t.deepEqual([unlisted, withoutValues], [0, 0]);
+  });
+}
+
+async function fieldsOf(store: Store, query: FieldsQuery): Promise<readonly FieldSummary[]> {
+  const { fields, unlisted, withoutValues } = await store.fields(query);
+  if (unlisted > 0 || withoutValues > 0) throw new Error(`${unlisted} unlisted, ${withoutValues} without values`);
+  return fields;
 }
 
 function differentialContract({ name, open }: StoreAdapter): void {
@@ -107,7 +170,7 @@ function differentialContract({ name, open }: StoreAdapter): void {
         12,
       );
       for (const question of questions) {
-        const answer = await store.fields(question);
+        const answer = await fieldsOf(store, question);
         const expected = evaluateFields(events, question);
         if (!isDeepStrictEqual(answer, expected)) return t.fail(differenceOf(question, answer, expected));
       }

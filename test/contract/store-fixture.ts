@@ -14,8 +14,11 @@ import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
 import { USUAL, day } from "../support/groups.ts";
 
-/** Opens a store under test. Tests may share an engine, so each uses logs and users of its own. */
-export type OpenStore = (t: ExecutionContext) => Promise<Store>;
+/**
+ * Opens a store under test. Tests may share an engine, so each uses logs and users of its own.
+ * @param listedAttributes most attributes that it lists of a log
+ */
+export type OpenStore = (t: ExecutionContext, listedAttributes?: number) => Promise<Store>;
 
 /** An adapter of the store port and how the suite runs it. */
 export type StoreAdapter = {

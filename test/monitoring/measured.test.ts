@@ -29,15 +29,16 @@ function recording(store: Store, calls: Record<string, unknown[]>): Store {
 
 test("a measured store forwards every call and counts it", async (t) => {
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }) });
+  await using store = await openDuckdbStore({ file, log: pino({ level: "silent" }), listedAttributes: 2 });
   const log = newLog();
-  await writeEvents(store, [event(log), event(log), event(log)]);
+  await writeEvents(store, [event(log), event(log), event(log, { attributes: '{"a":1,"b":2,"c":3}' })]);
   const calls: Record<string, unknown[]> = {};
   const asked: string[] = [];
   const observer: EngineObserver = {
     append: () => {},
     write: () => {},
     query: (kind, _, ok) => asked.push(`${kind} ${ok}`),
+    unlisted: (attributes) => asked.push(`${attributes} unlisted`),
   };
   const measured = measureStore(recording(store, calls), observer);
   const plan = listPlan(log);
@@ -48,6 +49,8 @@ test("a measured store forwards every call and counts it", async (t) => {
   await measured.find({ kind: "events" }, log, ID);
   await measured.data(log, ID);
   await measured.annotations([ID]);
+  const query = { log, from: null, to: null, prefix: "@", values: 0 };
+  t.is((await measured.fields(query)).unlisted, 1);
   t.deepEqual(calls, {
     list: [plan, { countUpTo: 2 }],
     rows: [plan],
@@ -55,6 +58,7 @@ test("a measured store forwards every call and counts it", async (t) => {
     find: [{ kind: "events" }, log, ID],
     data: [log, ID],
     annotations: [[ID]],
+    fields: [query],
   });
-  t.deepEqual(asked, ["list true", "list true", "group true", "find true", "data true", "marks true"]);
+  t.deepEqual(asked, ["list true", "list true", "group true", "find true", "data true", "marks true", "1 unlisted"]);
 });

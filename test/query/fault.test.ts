@@ -1,6 +1,7 @@
 import test from "ava";
+import * as fc from "fast-check";
 
-import { didYouMean } from "../../src/query/fault.ts";
+import { didYouMean, nearest } from "../../src/query/fault.ts";
 import { assertFaults, faultOf } from "./faults.ts";
 import type { MarkedFault } from "./faults.ts";
 
@@ -371,4 +372,37 @@ test("a suggestion differs by a typing error, and is never the word itself", (t)
   t.is(didYouMean("order", ["SORT"]), null);
   t.is(didYouMean("x", ["id"]), null);
   t.is(didYouMean("", ["id"]), null);
+});
+
+/** Counts edits as {@link nearest} does, in plain code. */
+function editsBetween(a: string, b: string): number {
+  const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (_, j) => i || j));
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = table[i - 1]![j - 1]! + Number(a[i - 1] !== b[j - 1]);
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwapped ? table[i - 2]![j - 2]! + 1 : Infinity;
+      table[i]![j] = Math.min(replaced, swapped, table[i - 1]![j]! + 1, table[i]![j - 1]! + 1);
+    }
+  }
+  return table[a.length]![b.length]!;
+}
+
+test("the nearest name is the first with the fewest edits, for any names", (t) => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
+  const names = fc.array(word, { maxLength: 4 });
+  fc.assert(
+    fc.property(word, names, fc.constantFrom(1, 2), (written, candidates, edits) => {
+      const near = candidates.filter((candidate) => {
+        const distance = editsBetween(written, candidate);
+        return distance <= edits && (distance === 0 || distance < Math.max(written.length, candidate.length));
+      });
+      const fewest = Math.min(...near.map((candidate) => editsBetween(written, candidate)));
+      return (
+        nearest(written, candidates, edits) === (near.find((one) => editsBetween(written, one) === fewest) ?? null)
+      );
+    }),
+    { numRuns: 2_000 },
+  );
+  t.pass();
 });

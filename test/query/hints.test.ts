@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { classHint, hintHeaders, parameterHints } from "../../src/query/hints.ts";
+import { classHint, fieldsHints, hintHeaders, parameterHints } from "../../src/query/hints.ts";
 
 const hints = (query: string) => parameterHints(new URLSearchParams(query), ["tags", "text", "tz"]);
 
@@ -51,4 +51,13 @@ test("the header is short plain ASCII for any parameters", (t) => {
   const long = hintHeaders(Array.from({ length: 500 }, (_, i) => classHint(`${i}`.repeat(500), [])));
   t.true(long["X-Loggia-Hint"]!.length <= 1_000);
   t.deepEqual(hintHeaders([]), {});
+});
+
+test("a list of fields says what it leaves out", (t) => {
+  t.deepEqual(fieldsHints({ unlisted: 0, withoutValues: 0 }), []);
+  t.deepEqual(hintHeaders(fieldsHints({ unlisted: 12, withoutValues: 3 })), {
+    "X-Loggia-Hint":
+      "The most frequent attributes are listed; about 12 more are not. Give a longer prefix or a shorter time. " +
+      "3 fields are listed without their values, too many or too long in all. Give a longer prefix or a shorter time.",
+  });
 });

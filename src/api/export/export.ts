@@ -40,8 +40,8 @@ export function exportRoute(context: Context): Route {
     const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
     const plan = question.kind === "groups" ? question.plan : question;
-    const hints = plan.kind === "users" ? [] : await hintsBeforeResults(context, plan);
     const body = await streamOf(context, call, { question, format, trailer });
+    const hints = plan.kind === "users" ? [] : await hintsBeforeResults(context, plan, call.memory);
     const headers = { "Content-Disposition": `attachment; filename="${key}.${format}"` };
     return withHints({ status: 200, body, headers }, hints);
   };

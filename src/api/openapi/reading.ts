@@ -276,7 +276,13 @@ export const READING: Readonly<Record<string, Operation>> = {
     summary: "List the fields and attributes of a log's events, with their most frequent values",
     callers: "people and keys",
     query: FieldsQuery,
-    answers: { 200: { what: "The event fields in their fixed order, then attributes", schema: answers.FieldList } },
+    answers: {
+      200: {
+        what: "The event fields in their fixed order, then the most frequent attributes by name, 10,000 at most",
+        schema: answers.FieldList,
+        headers: ["X-Loggia-Hint"],
+      },
+    },
     errors: ["log_not_found"],
   },
   "GET /1/logs/:log/export": {

@@ -43,10 +43,9 @@ type PlaceRow = { readonly log_number: number; readonly name: string | null; rea
 
 /** Most columns for attributes. Each costs time in every event that is written. */
 const MAX_COLUMNS = 128;
-/** Most names counted at once in a log. */
+/** Most names counted at once in a log, and in all logs. */
 const MAX_COUNTED = 4096;
-/** Most names kept for a log. */
-const MAX_NAMES = 50_000;
+const MAX_COUNTED_IN_ALL = 65_536;
 /** An attribute gets a column if at least one in this many events of its log has it. */
 const SHARE = 16;
 /** Most columns that a log gets before enough of its events have been counted. */
@@ -59,7 +58,6 @@ type LogAttributes = {
   readonly taken: Set<number>;
   /** Attributes with a column that also have values in none; null: attributes without a column. */
   readonly withOthers: Set<string | null>;
-  readonly otherNames: Set<string>;
   /** By kind and name, how many of the `events` counted so far had a value that lacks a column. */
   readonly counts: Map<string, number>;
   events: number;
@@ -88,6 +86,10 @@ export class AttributeColumns {
   /** Number of rows known to be committed. */
   #committed = 0;
   readonly #countedEvents: number;
+  /** Logs with counts. */
+  readonly #counting = new Set<LogAttributes>();
+  /** Number of names counted in all logs. */
+  #counted = 0;
 
   /** @param countedEvents events of a log after which the counts of attributes start over */
   constructor(countedEvents: number) {
@@ -129,11 +131,6 @@ export class AttributeColumns {
     return (this.#logs.get(log)?.withOthers.size ?? 0) > 0;
   }
 
-  /** Returns the attributes with values in no column that this process wrote to a log. */
-  otherNamesOf(log: number): ReadonlySet<string> {
-    return this.#of(log).otherNames;
-  }
-
   /** Assigns columns to frequent attributes and returns where the values of each event go. */
   spread(posted: readonly (Posted | null)[]): (AttributeCells | null)[] {
     const parsed = posted.map((event) =>
@@ -155,8 +152,27 @@ export class AttributeColumns {
       if (cell === null || typeof own.locations.get(name)?.[kindOf(cell)] === "number") continue;
       const key = `${kindOf(cell)} ${name}`;
       const before = own.counts.get(key);
-      if (before !== undefined || own.counts.size < MAX_COUNTED) own.counts.set(key, (before ?? 0) + 1);
+      if (before === undefined && own.counts.size >= MAX_COUNTED) continue;
+      own.counts.set(key, (before ?? 0) + 1);
+      if (before !== undefined) continue;
+      this.#counting.add(own);
+      this.#counted += 1;
+      if (this.#counted > MAX_COUNTED_IN_ALL) this.#forgetMost();
     }
+  }
+
+  /** Starts the counts of the log with the most names over, so that it does not hinder others. */
+  #forgetMost(): void {
+    const [most] = [...this.#counting].sort((a, b) => b.counts.size - a.counts.size);
+    if (most !== undefined) this.#forget(most);
+  }
+
+  /** Starts the counts of a log over. */
+  #forget(own: LogAttributes): void {
+    this.#counting.delete(own);
+    this.#counted -= own.counts.size;
+    own.counts.clear();
+    own.events = 0;
   }
 
   #location(log: number, values: readonly NamedValues[]): AttributeCells {
@@ -171,7 +187,6 @@ export class AttributeColumns {
         continue;
       }
       this.#noteOthers(log, own, location === undefined ? null : name);
-      if (own.otherNames.size < MAX_NAMES) own.otherNames.add(name);
       others.push(...all.map((one) => otherOf(name, one)));
     }
     return { values, cells, others: others.length === 0 ? null : JSON.stringify(others) };
@@ -182,7 +197,6 @@ export class AttributeColumns {
       locations: new Map(),
       taken: new Set(),
       withOthers: new Set(),
-      otherNames: new Set(),
       counts: new Map(),
       events: 0,
       isNew: true,
@@ -203,6 +217,7 @@ export class AttributeColumns {
         const column = this.#freeColumn(own, kind);
         if (column === null) continue;
         own.counts.delete(key);
+        this.#counted -= 1;
         const isFirst = !own.locations.has(name);
         this.#note({ log_number: log, name, column_number: column });
         // Earlier events may have values of this attribute in no column.
@@ -210,8 +225,7 @@ export class AttributeColumns {
       }
     }
     if (own.events < this.#countedEvents) return;
-    own.counts.clear();
-    own.events = 0;
+    this.#forget(own);
     own.isNew = false;
   }
 

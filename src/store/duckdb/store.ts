@@ -8,6 +8,7 @@ import type { LogKey, StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
+import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { AttributeColumns } from "./attributes.ts";
 import { BlockBuilder } from "./blocks/block-builder.ts";
@@ -21,7 +22,7 @@ import { isDiskFull, noRoom, startError } from "./database/errors.ts";
 import { ColumnStatistics } from "./column-statistics.ts";
 import { LogNumbers } from "./logs.ts";
 import { AnnotatedLogs } from "./annotated-logs.ts";
-import { AttributeNames, listFields } from "./read/fields.ts";
+import { attributeNames, listFields } from "./read/fields.ts";
 import { DuckdbEvents } from "./write/prepared.ts";
 import { group } from "./read/group.ts";
 import * as list from "./read/list.ts";
@@ -63,6 +64,8 @@ export type DuckdbOptions = {
   readonly blockRows?: number;
   /** Stores with more events than this keep sums by time in memory. 100,000 by default. */
   readonly summedEvents?: number;
+  /** Most attributes that are listed of a log. {@link MAX_LISTED_ATTRIBUTES} by default. */
+  readonly listedAttributes?: number | undefined;
   /** Blocks stored in one table of filters. 128 by default. */
   readonly tableBlocks?: number;
 };
@@ -87,7 +90,7 @@ export type DuckdbStore = Store & {
 export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbStore> {
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const { readTimeout_ms = 30_000, countedEvents = 1024, summedEvents = 100_000 } = options;
-  const { blockRows = 8192, tableBlocks } = options;
+  const { blockRows = 8192, tableBlocks, listedAttributes = MAX_LISTED_ATTRIBUTES } = options;
   const { spillLimit_mb, filterLimit_mb } = options;
   await using opening = new AsyncDisposableStack();
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
@@ -97,7 +100,6 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks });
   opening.use(statistics.blocks);
   const builder = opening.use(new BlockBuilder(database, statistics.blocks, log));
-  const names = new AttributeNames(statistics);
   const writer = new Writer(database, statistics);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const annotate: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
@@ -116,8 +118,9 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     rows: (plan) => reading((connection) => list.rows(connection, plan, statistics)),
     group: (plan) => reading((connection) => group(connection, plan, statistics)),
     users: (plan) => reading((connection) => users(connection, plan)),
-    fields: (question) => reading((connection) => listFields(connection, question, statistics)),
-    attributeNames: (key) => reading((connection) => names.of(connection, key)),
+    fields: (question) => reading((connection) => listFields(connection, question, statistics, listedAttributes)),
+    attributeNames: (key) =>
+      reading((connection) => attributeNames(connection, key, { statistics, most: listedAttributes })),
     find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     annotations: async (ids) =>

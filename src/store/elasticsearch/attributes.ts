@@ -73,10 +73,16 @@ export function columnOf(kind: ColumnKind, key: string): string {
   return `${ATTRIBUTES}.${kind}.${key}`;
 }
 
-export type ValueKind = "text" | "number" | "boolean";
+const VALUE_KINDS = ["text", "number", "boolean"] as const;
+export type ValueKind = (typeof VALUE_KINDS)[number];
 
 function kindTerm(key: string, kind: ValueKind): string {
   return `${key}${TEXT}${kind}`;
+}
+
+/** Returns all terms of `kinds` that an attribute may have. */
+export function kindTermsOf(key: string): string[] {
+  return VALUE_KINDS.map((kind) => kindTerm(key, kind));
 }
 
 /** Splits a term of `kinds`. */

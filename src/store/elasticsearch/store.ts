@@ -11,6 +11,7 @@ import {
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
+import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
@@ -59,6 +60,8 @@ export type ElasticsearchStoreOptions = IndexOptions & {
   readonly ownerOf?: (log: LogKey) => string;
   /** Timeout of a query, for all its requests together. 30 s by default. */
   readonly queryTimeout_ms?: number;
+  /** Most attributes that are listed of a log. {@link MAX_LISTED_ATTRIBUTES} by default. */
+  readonly listedAttributes?: number | undefined;
 };
 
 const QUERY_TIMEOUT_MS = 30_000;
@@ -72,7 +75,7 @@ const QUERY_TIMEOUT_MS = 30_000;
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
   const { client, namespace, log, beforeRemoval = async () => {}, ownerOf = (key) => key } = options;
-  const { queryTimeout_ms = QUERY_TIMEOUT_MS } = options;
+  const { queryTimeout_ms = QUERY_TIMEOUT_MS, listedAttributes = MAX_LISTED_ATTRIBUTES } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
@@ -114,8 +117,8 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     rows: (plan) => runQuery(() => rows(client, names, plan)),
     group: (plan) => runQuery(() => group(client, names, plan, hints)),
     users: (plan) => runQuery(() => users(client, names, plan)),
-    fields: (query) => runQuery(() => fields(client, names, query)),
-    attributeNames: (key) => runQuery(() => attributeNames(client, names, key)),
+    fields: (query) => runQuery(() => fields(client, names, query, listedAttributes)),
+    attributeNames: (key) => runQuery(() => attributeNames(client, names, key, listedAttributes)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
     annotations: (ids) => translated(() => annotations(client, names, ids)),

@@ -50,9 +50,11 @@ serially("attributes: ten thousand names in one log do not fail and leave column
       aggregates: [COUNT, { kind: "sum", of: name }, { kind: "distinct", field: name }, { kind: "last", field: name }],
     });
   }
-  t.is((await store.attributeNames(wild)).length, 10_001);
+  const known = await store.attributeNames(wild);
+  t.is(known.length, 10_000);
+  t.true(known.includes("common"));
   const asked = { log: wild, from: null, to: null, prefix: "@name 99", values: 2 };
-  t.deepEqual(await store.fields(asked), evaluateFields(events, asked));
+  t.deepEqual((await store.fields(asked)).fields, evaluateFields(events, asked));
   await agreeOnGroups(t, store, calmEvents, {
     by: [{ kind: "field", field: "@calm.kind" }],
     aggregates: [COUNT, { kind: "avg", of: "@calm.took" }, { kind: "percentile", of: "@calm.took", percent: 95 }],
@@ -127,7 +129,7 @@ serially("attributes: queries on attributes without room in an index are answere
     });
   }
   const asked = { log, from: null, to: null, prefix: "@", values: 3 };
-  t.deepEqual(await store.fields(asked), evaluateFields(all, asked));
+  t.deepEqual((await store.fields(asked)).fields, evaluateFields(all, asked));
 });
 
 /** Creates an index of events as layout 2 did. */
@@ -213,7 +215,7 @@ serially("attributes: an index of an earlier release is read correctly, accepts 
       aggregates: [COUNT, { kind: "first", field: "pattern" }, { kind: "distinct", field: "pattern" }],
     });
     const asked = { log, from: null, to: null, prefix: "", values: 5 };
-    t.deepEqual(await store.fields(asked), evaluateFields(events, asked));
+    t.deepEqual((await store.fields(asked)).fields, evaluateFields(events, asked));
   };
   await check();
   const { signal } = new AbortController();

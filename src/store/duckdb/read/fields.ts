@@ -2,12 +2,25 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { LogKey } from "../../../events/event.ts";
 import { compareCodePoints } from "../../../events/text.ts";
+import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField } from "../../../query/plan.ts";
-import { LISTED_FIELDS } from "../../store.ts";
-import type { FieldSummary, FieldsQuery } from "../../store.ts";
-import { queryRows } from "./run-statement.ts";
-import { entriesOf } from "../compile/attribute.ts";
-import { compileCounts, compileOthers, compileTop, compileTopOthers, hasValues } from "../compile/fields.ts";
+import { sortYielding } from "../../../scheduling/yielding.ts";
+import { LISTED_FIELDS, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
+import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
+import { queryRows, runStatement } from "./run-statement.ts";
+import type { Row } from "./run-statement.ts";
+import type { Statement } from "../compile/binder.ts";
+import {
+  compileCounts,
+  compileListed,
+  compileListedValues,
+  compileOtherNames,
+  compileTop,
+  compileTopListed,
+  DROP_LISTED,
+  hasValues,
+  SELECT_LISTED,
+} from "../compile/fields.ts";
 import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
@@ -23,97 +36,150 @@ type AttributeSummary = {
   hasColumns: boolean;
 };
 
-/** Implements `Store.fields`. */
+/** Implements `Store.fields`. @param most most attributes listed */
 export async function listFields(
   connection: DuckDBConnection,
   question: FieldsQuery,
   statistics: ColumnStatistics,
-): Promise<FieldSummary[]> {
-  return statistics.runQuery(connection, (schema) => transaction(connection, () => list(connection, question, schema)));
+  most: number,
+): Promise<FieldsAnswer> {
+  return statistics.runQuery(connection, (schema) =>
+    transaction(connection, () => new FieldsReader(connection, question, schema, most).read()),
+  );
 }
 
-async function list(connection: DuckDBConnection, question: FieldsQuery, schema: QuerySchema): Promise<FieldSummary[]> {
-  const { prefix, log } = question;
-  const number = schema.logs.get(log);
-  if (number === undefined) return [];
-  const fields = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
-  const inColumns = schema.attributes
-    .namesOf(number)
-    .map((name): AttributeField => `@${name}`)
-    .filter((name) => name.startsWith(prefix));
-  const [counts = []] = await queryRows(connection, compileCounts(question, fields, inColumns, schema));
-  const numbers = counts.map(Number);
+/** Reads the fields and attributes of a log's events, in one transaction. */
+class FieldsReader {
+  readonly #connection: DuckDBConnection;
+  readonly #question: FieldsQuery;
+  readonly #schema: QuerySchema;
+  readonly #most: number;
+  /** How many characters further values may have. */
+  #room = MAX_LISTED_VALUES_LENGTH;
+
+  constructor(connection: DuckDBConnection, question: FieldsQuery, schema: QuerySchema, most: number) {
+    this.#connection = connection;
+    this.#question = question;
+    this.#schema = schema;
+    this.#most = most;
+  }
+
+  async read(): Promise<FieldsAnswer> {
+    const { prefix, log } = this.#question;
+    const number = this.#schema.logs.get(log);
+    if (number === undefined) return { fields: [], unlisted: 0, withoutValues: 0 };
+    const named = LISTED_FIELDS.filter((field) => field.startsWith(prefix));
+    const inColumns = this.#schema.attributes
+      .namesOf(number)
+      .map((name): AttributeField => `@${name}`)
+      .filter((name) => name.startsWith(prefix));
+    const [counts = []] = await this.#rows(compileCounts(this.#question, named, inColumns, this.#schema));
+    const numbers = counts.map(Number);
+    const found = summariesOf(inColumns, numbers.slice(named.length));
+    const mayHaveOthers = this.#schema.attributes.hasOthers(number) && (prefix === "" || prefix.startsWith("@"));
+    const columned = found.size;
+    const withoutColumns = mayHaveOthers ? await this.#addOthers([...found.keys()], found) : 0;
+    const frequent = await sortYielding([...found], ([a, one], [b, other]) => {
+      return other.count - one.count || compareCodePoints(a, b);
+    });
+    const attributes = frequent.slice(0, this.#most);
+    const fields: FieldSummary[] = [];
+    for (const [i, name] of named.entries()) {
+      const count = numbers[i]!;
+      if (count > 0) fields.push({ name, kind: kindOf(name), count, values: await this.#top(name) });
+    }
+    const values = await this.#valuesOf(attributes, mayHaveOthers);
+    if (mayHaveOthers) for (const statement of DROP_LISTED) await this.#connection.run(statement);
+    const sorted = await sortYielding(attributes, ([a], [b]) => compareCodePoints(a, b));
+    for (const [name, { count, ...kinds }] of sorted) {
+      fields.push({ name, kind: kindOfValues(kinds), count, values: values.get(name) ?? [] });
+    }
+    const isWithout = ({ name, values }: FieldSummary): boolean =>
+      values.length === 0 && (name.startsWith("@") || hasValues(name as ListedField));
+    return {
+      fields,
+      unlisted: withoutColumns + columned - attributes.length,
+      withoutValues: this.#question.values === 0 ? 0 : fields.filter(isWithout).length,
+    };
+  }
+
+  #rows(statement: Statement): Promise<Row[]> {
+    return queryRows(this.#connection, statement);
+  }
+
+  /** Adds the values outside of columns. @returns how many attributes have no column */
+  async #addOthers(
+    inColumns: readonly AttributeField[],
+    found: Map<AttributeField, AttributeSummary>,
+  ): Promise<number> {
+    const [question, schema] = [this.#question, this.#schema];
+    await runStatement(this.#connection, compileListed({ question, inColumns, most: this.#most }, schema));
+    await runStatement(this.#connection, compileListedValues(question, schema));
+    let withoutColumns = 0;
+    for (const [name, count, number, boolean, text, names] of await this.#rows(SELECT_LISTED)) {
+      const before = found.get(`@${name as string}`);
+      found.set(`@${name as string}`, {
+        count: (before?.count ?? 0) + Number(count),
+        hasNumbers: before?.hasNumbers === true || number === true,
+        hasBooleans: before?.hasBooleans === true || boolean === true,
+        hasTexts: before?.hasTexts === true || text === true,
+        hasColumns: before?.hasColumns ?? false,
+      });
+      withoutColumns = Number(names);
+    }
+    return withoutColumns;
+  }
+
+  async #valuesOf(
+    attributes: readonly (readonly [AttributeField, AttributeSummary])[],
+    mayHaveOthers: boolean,
+  ): Promise<Map<string, Value[]>> {
+    const values = new Map<string, Value[]>();
+    if (this.#question.values === 0) return values;
+    for (const [name, { hasColumns }] of attributes) if (hasColumns) values.set(name, await this.#top(name));
+    if (!mayHaveOthers) return values;
+    const statement = compileTopListed(this.#question, Math.max(0, this.#room));
+    for (const [name, value, count] of await this.#rows(statement)) {
+      const field = `@${name as string}`;
+      const top = values.get(field) ?? [];
+      values.set(field, top);
+      top.push({ value: value as string, count: Number(count) });
+    }
+    return values;
+  }
+
+  /** Returns the most frequent values; none if the field has no values or there is no room. */
+  async #top(field: ListedField | AttributeField): Promise<Value[]> {
+    if (this.#question.values === 0 || this.#room <= 0 || !(isAttribute(field) || hasValues(field))) return [];
+    const { statement, key } = compileTop(this.#question, field, this.#schema);
+    const rows = await this.#rows(statement);
+    const values = rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
+    this.#room -= values.reduce((sum, { value }) => sum + value.length, 0);
+    return values;
+  }
+}
+
+/**
+ * Returns the attributes that have values in columns.
+ * @param numbers three for each attribute, see {@link compileCounts}
+ */
+function summariesOf(
+  inColumns: readonly AttributeField[],
+  numbers: readonly number[],
+): Map<AttributeField, AttributeSummary> {
   const found = new Map<AttributeField, AttributeSummary>();
   for (const [i, name] of inColumns.entries()) {
-    const [ofNumbers = 0, booleans = 0, texts = 0] = numbers.slice(fields.length + 3 * i);
+    const [ofNumbers = 0, booleans = 0, texts = 0] = numbers.slice(3 * i);
+    if (ofNumbers + texts === 0) continue;
     found.set(name, {
       count: ofNumbers + texts,
       hasNumbers: ofNumbers > 0,
       hasBooleans: booleans > 0,
       hasTexts: texts > booleans,
-      hasColumns: ofNumbers + texts > 0,
+      hasColumns: true,
     });
   }
-  const areOthers = schema.attributes.hasOthers(number) && !(prefix !== "" && !prefix.startsWith("@"));
-  if (areOthers) await addOthers(connection, question, schema, found);
-  const topOthers = areOthers ? await readTopOthers(connection, question, schema) : new Map<string, Value[]>();
-  const listed: FieldSummary[] = [];
-  for (const [i, name] of fields.entries()) {
-    const count = numbers[i]!;
-    const values = count > 0 && hasValues(name) ? await readTop(connection, question, name, schema) : [];
-    if (count > 0) listed.push({ name, kind: kindOf(name), count, values });
-  }
-  for (const [name, { count, hasColumns, ...kinds }] of [...found].sort(([a], [b]) => compareCodePoints(a, b))) {
-    if (count === 0) continue;
-    const values = hasColumns ? await readTop(connection, question, name, schema) : (topOthers.get(name) ?? []);
-    listed.push({ name, kind: kindOfValues(kinds), count, values });
-  }
-  return listed;
-}
-
-async function addOthers(
-  connection: DuckDBConnection,
-  question: FieldsQuery,
-  schema: QuerySchema,
-  found: Map<AttributeField, AttributeSummary>,
-): Promise<void> {
-  for (const [name, count, numbers, booleans, texts] of await queryRows(connection, compileOthers(question, schema))) {
-    const before = found.get(`@${name as string}`);
-    found.set(`@${name as string}`, {
-      count: (before?.count ?? 0) + Number(count),
-      hasNumbers: before?.hasNumbers === true || numbers === true,
-      hasBooleans: before?.hasBooleans === true || booleans === true,
-      hasTexts: before?.hasTexts === true || texts === true,
-      hasColumns: before?.hasColumns ?? false,
-    });
-  }
-}
-
-async function readTopOthers(
-  connection: DuckDBConnection,
-  question: FieldsQuery,
-  schema: QuerySchema,
-): Promise<Map<string, Value[]>> {
-  const top = new Map<string, Value[]>();
-  if (question.values === 0) return top;
-  for (const [name, value, count] of await queryRows(connection, compileTopOthers(question, schema))) {
-    const values = top.get(`@${name as string}`) ?? [];
-    top.set(`@${name as string}`, values);
-    values.push({ value: value as string, count: Number(count) });
-  }
-  return top;
-}
-
-async function readTop(
-  connection: DuckDBConnection,
-  question: FieldsQuery,
-  field: Parameters<typeof compileTop>[1],
-  schema: QuerySchema,
-): Promise<Value[]> {
-  if (question.values === 0) return [];
-  const { statement, key } = compileTop(question, field, schema);
-  const rows = await queryRows(connection, statement);
-  return rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
+  return found;
 }
 
 function kindOf(field: ListedField): FieldSummary["kind"] {
@@ -131,33 +197,23 @@ function kindOfValues({
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }
 
-/** Names of the attributes of logs. Events of earlier processes are scanned once for each log. */
-export class AttributeNames {
-  readonly #statistics: ColumnStatistics;
-  readonly #earlier = new Map<number, Promise<readonly string[]>>();
-
-  constructor(statistics: ColumnStatistics) {
-    this.#statistics = statistics;
-  }
-
-  async of(connection: DuckDBConnection, key: LogKey): Promise<string[]> {
-    const { logs, attributes } = this.#statistics;
-    const log = logs.get(key);
-    if (log === undefined) return [];
-    const looking = this.#earlier.get(log) ?? readOtherNames(connection, log);
-    this.#earlier.set(log, looking);
-    try {
-      const earlier = await looking;
-      return [...new Set([...attributes.namesOf(log), ...attributes.otherNamesOf(log), ...earlier])];
-    } catch (error) {
-      this.#earlier.delete(log);
-      throw error;
+/** Implements `Store.attributeNames`. @param most most names */
+export async function attributeNames(
+  connection: DuckDBConnection,
+  log: LogKey,
+  { statistics, most }: { readonly statistics: ColumnStatistics; readonly most: number },
+): Promise<string[]> {
+  return statistics.runQuery(connection, async (schema) => {
+    const number = schema.logs.get(log);
+    if (number === undefined) return [];
+    // An attribute has a column since it is, or was, frequent.
+    const names = new Set(schema.attributes.namesOf(number));
+    if (schema.attributes.hasOthers(number)) {
+      const question = { log, from: null, to: null, prefix: "", values: 0 };
+      for (const [name] of await queryRows(connection, compileOtherNames(question, most, schema))) {
+        names.add(name as string);
+      }
     }
-  }
-}
-
-async function readOtherNames(connection: DuckDBConnection, log: number): Promise<string[]> {
-  const sql = `select distinct one.n from (select unnest(${entriesOf("others")}) as one from events
-    where log_number = $1::uinteger and others is not null)`;
-  return ((await connection.runAndReadAll(sql, [log])).getRows() as [string][]).map(([name]) => name);
+    return [...names].slice(0, most);
+  });
 }

@@ -31,6 +31,7 @@ export type Searcher = (request: Request) => Promise<estypes.SearchResponse<unkn
 /** The fields of aggregations that are read. */
 export type Aggregate = {
   readonly value?: number | null;
+  readonly count?: number;
   readonly doc_count?: number;
   readonly sum_other_doc_count?: number;
   readonly doc_count_error_upper_bound?: number;
@@ -160,6 +161,8 @@ export type ScanOptions = {
   readonly query: Query;
   readonly sort: Sort;
   readonly batch: number;
+  /** Returns the size of the next batch; by default all have the same. */
+  readonly nextBatch?: (hits: readonly Hit[]) => number;
   readonly source: estypes.SearchSourceConfig;
   /** Whether hits include the version of their document. */
   readonly versions?: boolean;
@@ -167,7 +170,8 @@ export type ScanOptions = {
 
 /** Yields all hits of a query in order, in batches. Requires the searcher of a snapshot. */
 export async function* scan(search: Searcher, options: ScanOptions): AsyncGenerator<readonly Hit[]> {
-  const { query, sort, batch, source, versions = false } = options;
+  const { query, sort, nextBatch, source, versions = false } = options;
+  let { batch } = options;
   let after: estypes.SortResults | undefined;
   for (;;) {
     const { hits } = await search({
@@ -182,6 +186,7 @@ export async function* scan(search: Searcher, options: ScanOptions): AsyncGenera
     if (hits.length > 0) yield hits;
     after = hits.at(-1)?.sort;
     if (hits.length < batch || after === undefined) return;
+    batch = nextBatch?.(hits) ?? batch;
   }
 }
 
