@@ -1,4 +1,4 @@
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 /** Text that spreadsheets run as a formula, also after spaces and invisible characters. */
 const FORMULA = /^[\s\p{Cc}\p{Cf}]*[=+\-@]/u;
 const QUOTED = /[",\r\n]/;
