@@ -147,16 +147,18 @@ test.after.always(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Sends a request and discards the answer. */
+/** Sends a request, discards the answer and fails if the service didn't look at what is asked. */
 async function send(method: string, target: string, body = ""): Promise<void> {
   const socket = await open(service.api!.port);
   const length = body === "" ? "" : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
   const head = `Host: 127.0.0.1\r\nAuthorization: ${AUTHORIZATION}\r\nConnection: close\r\n${length}`;
   socket.write(`${method} ${target} HTTP/1.1\r\n${head}\r\n${body}`);
   const timer = setTimeout(() => socket.destroy(), READ_MS);
-  socket.resume();
+  let status = "";
+  socket.once("data", (chunk) => (status = chunk.toString("latin1", 9, 12)));
   await once(socket, "close");
   clearTimeout(timer);
+  if (status === "401" || status === "429") throw new Error(`${method} ${target.slice(0, 200)} is answered ${status}`);
 }
 
 /** Routes that would end the tests themselves: they stop, copy or replace what the others need. */
