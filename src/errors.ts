@@ -100,7 +100,7 @@ export class StartError extends Error {
   }
 }
 
-const UNTRUSTED = /self-signed certificate|unable to (?:get|verify)[a-z ]* certificate/;
+const UNTRUSTED = /self-signed certificate|unable to (?:get|verify)[a-z ]{0,40} certificate/;
 const OTHER_NAMES = /does not match certificate's altnames/;
 
 /**

@@ -198,7 +198,7 @@ async function checkKey(secret: string, call: Call, options: AuthenticationOptio
 async function checkBody(body: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
   const key = parseForm(body).get("apikey");
   if (key !== null) return await checkKey(key, call, options);
-  const pair = splitPair(body.replace(/[\r\n]+$/, ""));
+  const pair = splitPair(body.replace(/(?<![\r\n])[\r\n]+$/, ""));
   // A malformed pair does not count as a guess.
   if (pair === null) throw wrongPair();
   const refusal = options.browsers.refusalOf(call.request);

@@ -1,13 +1,14 @@
 import { requireReadable } from "../catalog/permissions.ts";
 import type { EventRow } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
+import { writeLong } from "../http/streamed-list.ts";
 import { planFilters } from "../query/filters.ts";
 import { afterEvent } from "../query/keyset.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { showEvents, showsAttributes } from "./event-view.ts";
+import { listEvents, showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
 import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
@@ -34,7 +35,9 @@ export function eventContextRoute(context: Context): Route {
     const rows = [...earlier.toReversed(), event, ...later];
     const annotations = await store.annotations(rows.map((row) => row.id));
     call.memory.resize(sizeOfEvents(rows, annotations, { format: call.format, attributes: shape.attributes }));
-    return withHints({ status: 200, body: showEvents(rows, annotations, shape) }, hints);
+    const isWanted = () => !call.request.socket.destroyed;
+    const body = await writeLong(call.format, listEvents(rows, annotations, shape), isWanted);
+    return withHints({ status: 200, body }, hints);
   });
 }
 

@@ -3,6 +3,7 @@ import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
+import type { LongList } from "../http/streamed-list.ts";
 import { NamedText } from "../http/xml.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { readFlag } from "../query/parameters.ts";
@@ -10,6 +11,8 @@ import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
 import type { Annotations } from "../store/store.ts";
 import { pick, results } from "./view.ts";
+
+type Fields = { readonly [field: string]: XmlValue };
 
 /** The parts of an event that are shown. */
 export type EventShape = {
@@ -49,15 +52,19 @@ const XML_EVENT_FIELDS = [
 ] as const satisfies readonly EventField[];
 const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern"] as const;
 
-/** Formats a page of events. */
-export function showEvents(
+/** Formats a page of events, each of which may be large. */
+export function listEvents(
   rows: readonly EventRow[],
   annotations: ReadonlyMap<EventId, Annotations>,
   shape: EventShape = PLAIN,
-): Body {
+): LongList {
+  const element = (row: EventRow): Fields => eventElement(row, annotations.get(row.id), shape);
   return {
-    json: () => `[${rows.map((row) => eventAsJson(row, annotations.get(row.id), shape)).join(",")}]`,
-    xml: () => results({ event: rows.map((row) => eventElement(row, annotations.get(row.id), shape)) }),
+    length: rows.length,
+    element: "event",
+    isOfLargeRecords: true,
+    show: (from, to) => rows.slice(from, to).map(element),
+    writeAsJson: (index) => eventAsJson(rows[index]!, annotations.get(rows[index]!.id), shape),
   };
 }
 
@@ -134,7 +141,7 @@ export function eventElement(
   row: EventRow,
   annotations: Annotations | undefined,
   { columns, attributes }: EventShape,
-): XmlValue {
+): Fields {
   const rest = restOfEvent(row, annotations);
   const element = {
     id: row.id,

@@ -59,6 +59,7 @@ function showFields(fields: readonly FieldSummary[]): LongList {
   return {
     length: fields.length,
     element: "field",
+    isOfLargeRecords: true,
     show: shown,
     showAsXml: (from, to) => shown(from, to).map((field) => ({ ...field, values: { value: field.values } })),
   };

@@ -7,6 +7,8 @@ import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 import type { Context } from "./context.ts";
 
+/** Most faults that an answer names. A body may have one for each of its bytes. */
+const MOST_FAULTS = 10;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 /** Requires JSON. A form on any website can send other types without a CORS preflight. */
@@ -48,7 +50,8 @@ function parseJson(text: string): unknown {
 function check<T>(value: unknown, schema: z.ZodType<T>): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new LoggiaError("bad_parameter", result.error.issues.map((issue) => describe(issue, value)).join("; "));
+  const faults = result.error.issues.slice(0, MOST_FAULTS).map((issue) => describe(issue, value));
+  throw new LoggiaError("bad_parameter", faults.join("; "));
 }
 
 function describe(issue: z.core.$ZodIssue, value: unknown): string {

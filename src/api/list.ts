@@ -1,9 +1,10 @@
 import type { LogKey } from "../events/event.ts";
 import type { Reply } from "../http/route.ts";
+import { writeLong } from "../http/streamed-list.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { showEvents, showsAttributes } from "./event-view.ts";
+import { listEvents, showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
 import { readTotal } from "./total.ts";
@@ -32,7 +33,7 @@ export function endAtReadWatermark({ readWatermark }: Context, { query }: ApiCal
 /** Runs a list plan and returns its page. */
 export async function runList(
   context: Context,
-  { memory, query, format }: ApiCall,
+  { memory, query, format, request }: ApiCall,
   plan: ListPlan,
 ): Promise<{ reply: Reply; total: number }> {
   const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
@@ -42,7 +43,7 @@ export async function runList(
   const page = await context.store.list(plan, { countUpTo });
   const { rows, total, annotations = await context.store.annotations(rows.map(({ id }) => id)) } = page;
   memory.resize(sizeOfEvents(rows, annotations, { format, attributes: shape.attributes }));
-  const body = showEvents(rows, annotations, shape);
+  const body = await writeLong(format, listEvents(rows, annotations, shape), () => !request.socket.destroyed);
   const reply = { status: 200, body, headers: headers(total) };
   const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
   return { reply: withHints(reply, hints), total };

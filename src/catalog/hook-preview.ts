@@ -26,4 +26,4 @@ export type PreviewedEvent = Omit<AcceptedEvent, "id" | "log" | "created" | "att
 };
 
 /** Decodes a request without storing it. @throws LoggiaError `bad_body` */
-export type PreviewHook = (request: HookRequest) => HookPreview;
+export type PreviewHook = (request: HookRequest) => Promise<HookPreview>;

@@ -71,11 +71,22 @@ export function parseTemplate(source: TemplateSource): Template {
 function readTags(parser: PatternParser, tags: unknown): readonly Pattern[] {
   const field = "template.tags";
   if (typeof tags === "string") checkLength(field, tags);
-  const listed = typeof tags === "string" ? tags.split(/\s+(?![^{]*\})/u) : tags;
+  const listed = typeof tags === "string" ? splitTags(tags) : tags;
   if (!Array.isArray(listed) || listed.length > MAX_TAGS) {
     throw bad(field, `must be a list of at most ${MAX_TAGS} texts`);
   }
   return listed.filter((tag) => tag !== "").map((tag, n) => parser.parse(`${field}[${n}]`, tag));
+}
+
+/** Splits a text at white space outside placeholders, which is where no `}` is the next brace. */
+function splitTags(text: string): string[] {
+  const tags = [""];
+  const parts = text.split(/([{}])/);
+  for (const [i, part] of parts.entries()) {
+    const [first = "", ...further] = parts[i + 1] === "}" ? [part] : part.split(/\s+/);
+    tags.push(`${tags.pop()}${first}`, ...further);
+  }
+  return tags;
 }
 
 /** Reads the path of the list. The braces are optional here. */

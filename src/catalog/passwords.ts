@@ -74,7 +74,7 @@ function encode(salt: Buffer, tag: Buffer): string {
 }
 
 function unpadded(bytes: Buffer): string {
-  return bytes.toString("base64").replace(/=+$/, "");
+  return bytes.toString("base64").replace(/={1,2}$/, "");
 }
 
 function derive(

@@ -81,17 +81,23 @@ function collect(collected: Collected, name: string, value: unknown, faults: str
     faults.push(`attribute ${quote(name)} holds ${why}`);
     return;
   }
-  const clean = typeof value === "string" ? wellFormed(value) : value;
-  const before = collected.get(name);
-  collected.set(name, before === undefined ? clean : [before, clean].flat());
+  const clean = cleanValue(value);
+  const present = collected.get(name);
+  if (present === undefined) collected.set(name, clean);
+  else if (Array.isArray(present)) present.push(clean);
+  else collected.set(name, [present, clean]);
 }
 
 function collectAll(collected: Collected, name: string, given: readonly unknown[], faults: string[]): void {
   const values = given.filter((value) => value !== null);
   if (values.length === 0) return;
   if (!values.every(isScalar)) return collect(collected, name, given, faults);
-  const clean = values.map((value) => (typeof value === "string" ? wellFormed(value) : value));
-  collected.set(name, [collected.get(name) ?? [], clean].flat());
+  if (collected.has(name)) for (const value of values) collect(collected, name, value, faults);
+  else collected.set(name, values.map(cleanValue));
+}
+
+function cleanValue(value: AttributeValue): AttributeValue {
+  return typeof value === "string" ? wellFormed(value) : value;
 }
 
 /** Excludes numbers that JSON can express but JavaScript cannot. */

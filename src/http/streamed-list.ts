@@ -1,8 +1,7 @@
-import { setImmediate as turn } from "node:timers/promises";
-
 import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
 import { createSerialQueue } from "../scheduling/serial-queue.ts";
+import { Yielder } from "../scheduling/yielding.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
 
@@ -19,6 +18,10 @@ export type LongList = {
   readonly show: (from: number, to: number) => readonly { readonly [field: string]: XmlValue }[];
   /** Renders a range for XML, if it differs. */
   readonly showAsXml?: LongList["show"];
+  /** Writes a record as JSON, if not as the fields that `show` returns. */
+  readonly writeAsJson?: (index: number) => string;
+  /** Whether records may be so large that each is a step of its own. */
+  readonly isOfLargeRecords?: boolean;
 };
 
 /** Nested lists: each is an object of a head and, in `field`, its records. */
@@ -28,8 +31,12 @@ export type NestedLists = {
   readonly lists: readonly { readonly head: { readonly [field: string]: XmlValue }; readonly list: LongList }[];
 };
 
-/** Records written without yielding to other requests. */
+/** Records written without yielding to other requests, at most. */
 const CHUNK_RECORDS = 250;
+/** Records rendered together, unless they are large. */
+const STEP_RECORDS = 10;
+/** Units of text from which on it is encoded. */
+const PIECE_UNITS = 256 * 1024;
 /** Lists of up to this many records do not queue behind others. */
 const SHORT_RECORDS = 1000;
 
@@ -46,10 +53,6 @@ export async function writeLong(format: Format, given: LongList, isWanted: () =>
   const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
   const syntax = syntaxOf(format, list);
   return await write(format, list.length, async (pieces) => {
-    if (list.length <= CHUNK_RECORDS) {
-      pieces.push(Buffer.from(syntax.before + syntax.inner(list.show(0, list.length)) + syntax.after));
-      return;
-    }
     pieces.push(Buffer.from(syntax.before));
     await writeRecords(syntax, list, isWanted, pieces);
     pieces.push(Buffer.from(syntax.after));
@@ -90,16 +93,30 @@ async function write(format: Format, records: number, fill: (pieces: Buffer[]) =
 }
 
 async function writeRecords(
-  { inner, between }: ListSyntax,
+  { inner, between, escape }: ListSyntax,
   list: LongList,
   isWanted: () => boolean,
   pieces: Buffer[],
 ): Promise<void> {
-  for (let from = 0; from < list.length && isWanted(); from += CHUNK_RECORDS) {
-    const text = inner(list.show(from, Math.min(from + CHUNK_RECORDS, list.length)));
-    pieces.push(Buffer.from(from === 0 ? text : between + text));
-    await turn();
+  const { writeAsJson, isOfLargeRecords = false } = list;
+  const yielder = new Yielder();
+  let text = "";
+  for (let from = 0, paused = 0; from < list.length && isWanted();) {
+    const to = Math.min(list.length, from + (isOfLargeRecords ? 1 : STEP_RECORDS));
+    if (from > 0) text += between;
+    if (escape === null || writeAsJson === undefined) text += inner(list.show(from, to));
+    else text += escape(Array.from({ length: to - from }, (_, i) => writeAsJson(from + i)).join(between));
+    from = to;
+    const isPause = yielder.isDue || from - paused >= CHUNK_RECORDS;
+    if (text.length >= PIECE_UNITS || isPause) {
+      pieces.push(Buffer.from(text));
+      text = "";
+    }
+    if (!isPause) continue;
+    await yielder.turn();
+    paused = from;
   }
+  if (text !== "") pieces.push(Buffer.from(text));
 }
 
 type Records = ReturnType<LongList["show"]>;
@@ -109,16 +126,19 @@ type ListSyntax = {
   readonly inner: (records: Records) => string;
   readonly between: string;
   readonly after: string;
+  /** Completes JSON; null for XML. */
+  readonly escape: ((json: string) => string) | null;
 };
 
 function syntaxOf(format: Format, { element, length }: Pick<LongList, "element" | "length">): ListSyntax {
   const json = (records: Records): string => JSON.stringify(records).slice(1, -1);
   switch (format.kind) {
     case "json":
-      return { before: "[", inner: json, between: ",", after: "]" };
+      return { before: "[", inner: json, between: ",", after: "]", escape: (written) => written };
     case "jsonp": {
       const [head = "", tail = ""] = wrapJsonp(format.callback, "[]").split("[]");
-      return { before: `${head}[`, inner: (records) => escapeLines(json(records)), between: ",", after: `]${tail}` };
+      const inner = (records: Records): string => escapeLines(json(records));
+      return { before: `${head}[`, inner, between: ",", after: `]${tail}`, escape: escapeLines };
     }
     case "xml": {
       const [before, after] = length === 0 ? ["<results", "/>"] : ["<results>", "</results>"];
@@ -127,7 +147,7 @@ function syntaxOf(format: Format, { element, length }: Pick<LongList, "element" 
           XML_DECLARATION.length + before.length,
           -after.length,
         );
-      return { before: XML_DECLARATION + before, inner, between: "", after };
+      return { before: XML_DECLARATION + before, inner, between: "", after, escape: null };
     }
     default:
       return format satisfies never;

@@ -225,7 +225,7 @@ export class Outbox {
 
   #address() {
     const { url, log } = this.#options;
-    return `${url.replace(/\/+$/, "")}/1/logs/${encodeURIComponent(log)}/lines`;
+    return `${url.replace(/(?<!\/)\/+$/, "")}/1/logs/${encodeURIComponent(log)}/lines`;
   }
 
   /** Reports dropped lines in the log itself. */

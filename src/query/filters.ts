@@ -2,7 +2,7 @@ import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import { shorten } from "../events/quote.ts";
-import { fold, wellFormed } from "../events/text.ts";
+import { characters, fold, wellFormed } from "../events/text.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
 import { writeAttribute } from "./lexer.ts";
@@ -16,6 +16,8 @@ const PAGE_LIMIT = 2_000_000;
 /** Longest value of a filter, in characters. Fields that filters compare are not longer. */
 const VALUE_LIMIT = 1000;
 const ATTRIBUTE = "attr.";
+/** Most attributes that a list compares. Each is work for the engine. */
+const MOST_ATTRIBUTES = 100;
 /** The same for attributes, independent of the service's limits. */
 const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
@@ -85,12 +87,15 @@ function readPage(read: (name: string) => string | null): { skip: number; take: 
   return { skip: (page - 1) * size, take: size };
 }
 
-function readParameter(parameters: URLSearchParams, name: string, limit = VALUE_LIMIT): string | null {
-  const value = wellFormed(parameters.get(name) ?? "");
-  if (value.length > limit && Array.from(value).length > limit) {
-    throw badParameter(name, value, `at most ${limit} characters`);
-  }
+function readParameter(parameters: URLSearchParams, name: string): string | null {
+  const value = checkedValue(name, parameters.get(name) ?? "", VALUE_LIMIT);
   return value === "" ? null : value;
+}
+
+function checkedValue(name: string, given: string, limit: number): string {
+  const value = wellFormed(given);
+  if (value.length <= limit || characters(value) <= limit) return value;
+  throw badParameter(name, value, `at most ${limit} characters`);
 }
 
 function readWhole(name: string, value: string | null, otherwise: number, limit: number): number {
@@ -140,13 +145,21 @@ function readEqual(field: "source" | "user" | "class", value: string | null): Co
  * (any or all of the values), so it is an error.
  */
 function readAttributes(parameters: URLSearchParams): Condition[] {
-  const names = new Set([...parameters.keys()].filter((name) => name.startsWith(ATTRIBUTE)));
-  return [...names].map((name) => {
-    const value = readParameter(parameters, name, ATTRIBUTE_VALUE_LIMIT) ?? "";
+  const values = new Map<string, string>();
+  for (const [name, given] of parameters) {
+    if (!name.startsWith(ATTRIBUTE)) continue;
+    const value = checkedValue(name, given, ATTRIBUTE_VALUE_LIMIT);
     if (name === ATTRIBUTE) throw badParameter(name, value, "attr.<name>, with the name of an attribute");
-    if (parameters.getAll(name).length > 1) throw repeatedAttribute(name);
-    return equalsAttribute(`@${wellFormed(name.slice(ATTRIBUTE.length))}`, value);
-  });
+    if (values.has(name)) throw repeatedAttribute(name);
+    if (values.size === MOST_ATTRIBUTES) throw tooManyAttributes();
+    values.set(name, value);
+  }
+  return [...values].map(([name, value]) => equalsAttribute(`@${wellFormed(name.slice(ATTRIBUTE.length))}`, value));
+}
+
+function tooManyAttributes(): LoggiaError {
+  const what = `There are more parameters attr.<name> than the ${MOST_ATTRIBUTES} allowed`;
+  return new LoggiaError("bad_parameter", `${what}; to compare one attribute with several values, use a query with IN`);
 }
 
 function repeatedAttribute(name: string): LoggiaError {

@@ -18,7 +18,7 @@ const UNITS: readonly (readonly [written: RegExp, unit: string])[] = [
   [/^(?:mon|mo|months?)$/i, "MONTHS"],
 ];
 
-const FIELD_BEFORE = /(@(?:'[^']*'|[^\s'"(),]+)|[\p{L}_][\p{L}\p{N}_]*)\s+(NOT\s+)?$/iu;
+const FIELD_BEFORE = /(@(?:'[^']*'|[^\s'"(),@]+)|(?<![\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]*)\s+(NOT\s+)?$/iu;
 const BOUNDS_BEHIND = /^\s*('[^']*'|[\w.@-]+)\s+AND\s+('[^']*'|[\w.-]+)/i;
 
 /** @param span of the unexpected text */

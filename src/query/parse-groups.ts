@@ -11,6 +11,8 @@ import type { Column, Compare, Fill, HavingTest, Key, Logic, Name, NumberLiteral
 /** The aggregate functions, except percentiles. */
 export const FUNCTIONS = ["COUNT", "AVG", "SUM", "MIN", "MAX", "MEDIAN", "DISTINCT", "FIRST", "LAST", "RATE"] as const;
 const MOST_KEYS = 3;
+/** Most columns of a query. Each is work for the engine, and for every record. */
+const MOST_COLUMNS = 100;
 /** Most bounds of BANDS, within the limits of the engines. */
 const MOST_BOUNDS = 100;
 /** Limits of counts. Seconds must divide a minute, minutes an hour, hours a day; days are free. */
@@ -99,7 +101,13 @@ function readBound(cursor: TokenCursor, before: readonly NumberLiteral[]): Numbe
 /** `columns = "COLUMNS" "(" column ( "," column )* ")"` */
 export function readColumns(cursor: TokenCursor): Column[] {
   expectWord(cursor, "COLUMNS");
-  return readList(cursor, readColumn);
+  let count = 0;
+  return readList(cursor, () => {
+    count += 1;
+    if (count <= MOST_COLUMNS) return readColumn(cursor);
+    const hint = "COLUMNS(attributes) shows all attributes of an event.";
+    throw queryFault(cursor.text, peek(cursor).span, `a query has at most ${MOST_COLUMNS} columns`, hint);
+  });
 }
 
 /** `column = ( field | aggregate ) [ "AS" name ]` */

@@ -120,6 +120,8 @@ export class Terms {
   /** Terms by the name given with AS, in lower case. */
   readonly #named = new Map<string, Term>();
   readonly #rates: Rate[] = [];
+  /** Indices of aggregates, by what they are as JSON. */
+  readonly #indices = new Map<string, number>();
   readonly #hasKeys: boolean;
   readonly aggregates: Aggregate[] = [];
 
@@ -192,11 +194,12 @@ export class Terms {
 
   #add(aggregate: Aggregate, name: Name): number {
     const written = JSON.stringify(aggregate);
-    const known = this.aggregates.findIndex((other) => JSON.stringify(other) === written);
-    if (known !== -1) return known;
+    const known = this.#indices.get(written);
+    if (known !== undefined) return known;
     if (this.aggregates.length === MOST_AGGREGATES) {
       throw queryFault(this.#context.text, name.span, `a query has at most ${MOST_AGGREGATES} aggregates`);
     }
+    this.#indices.set(written, this.aggregates.length);
     return this.aggregates.push(aggregate) - 1;
   }
 

@@ -14,6 +14,7 @@ import type { Aggregate, Condition, Grouping, HavingCondition, ListPlan, UserFie
 import { Terms, filledKey, isMisaligned, planColumns, planGroupings, planHaving } from "./plan-groups.ts";
 import { finalHaving, spanOfKey } from "./plan-groups.ts";
 import type { AfterStore, PlannedGroups, PlannedQuery } from "./planned-query.ts";
+import { noExpressions } from "./regex/regex.ts";
 import { timeRangeOf } from "./time-range.ts";
 import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
@@ -42,7 +43,7 @@ export const WHOLE = 1_000_000_000;
  * @throws LoggiaError `bad_query`, with line, column and what was expected there
  */
 export function planQuery(text: string, asked: QueryContext): PlannedQuery {
-  const context = { ...asked, expressions: { size: 0, ranges: 0 } };
+  const context = { ...asked, expressions: noExpressions() };
   const source = wellFormed(text);
   const query = parsed(source, context.whole === true ? { takeLimit: WHOLE } : {});
   if (query.table.name === "users") return freezePlan(planUsers(source, query, context));

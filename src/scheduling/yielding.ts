@@ -2,8 +2,14 @@ import { setImmediate as turn } from "node:timers/promises";
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** Items sorted or merged between two turns: a few milliseconds of work. */
-const RUN_ITEMS = 2_000;
+/** Items that are sorted without a pause, however long it takes to compare them. */
+const RUN_ITEMS = 256;
+/** Items between two looks at the clock, if each is a short step. */
+const CHECK_ITEMS = 32;
+/** Items after which mapping and merging pause in any case. */
+const TURN_ITEMS = 2_048;
+/** Units of a text after which it is passed on. */
+const PIECE_UNITS = 256 * 1024;
 
 /** Turns of the event loop, each for one piece of work. */
 class Turns {
@@ -24,7 +30,7 @@ type Kind = {
 };
 
 /** Queries, which people wait for. */
-export const QUERYING: Kind = { turns: new Turns(), hold_ms: 10 };
+export const QUERYING: Kind = { turns: new Turns(), hold_ms: 5 };
 /** Decoding of what producers send, beside which many short requests are answered. */
 export const DECODING: Kind = { turns: new Turns(), hold_ms: 1 };
 
@@ -60,25 +66,26 @@ export class Yielder {
  * texts at once would block the process for a second.
  */
 export async function sortYielding<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
+  const yielder = new Yielder();
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN_ITEMS) {
-    if (from > 0) await turn();
+    if (yielder.isDue || (from > 0 && from % TURN_ITEMS === 0)) await yielder.turn();
     runs.push(items.slice(from, from + RUN_ITEMS).sort(compare));
   }
   while (runs.length > 1) {
     const merged: T[][] = [];
-    for (let i = 0; i < runs.length; i += 2) merged.push(await merge(runs[i]!, runs[i + 1] ?? [], compare));
+    for (let i = 0; i < runs.length; i += 2) merged.push(await merge(runs[i]!, runs[i + 1] ?? [], compare, yielder));
     runs = merged;
   }
   return runs[0] ?? [];
 }
 
-async function merge<T>(left: readonly T[], right: readonly T[], compare: Compare<T>): Promise<T[]> {
+async function merge<T>(left: readonly T[], right: readonly T[], compare: Compare<T>, yielder: Yielder): Promise<T[]> {
   const merged: T[] = [];
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
-    if (merged.length % RUN_ITEMS === RUN_ITEMS - 1) await turn();
+    if (isPause(merged.length, yielder)) await yielder.turn();
     const isLeft = j === right.length || (i < left.length && compare(left[i]!, right[j]!) <= 0);
     merged.push(isLeft ? left[i++]! : right[j++]!);
   }
@@ -87,9 +94,34 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
 
 /** Maps each item, yielding in between. */
 export async function mapYielding<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
+  const yielder = new Yielder();
   const made: U[] = [];
-  for (const item of items) {
-    if (made.push(of(item)) % RUN_ITEMS === 0) await turn();
-  }
+  for (const item of items) if (isPause(made.push(of(item)), yielder)) await yielder.turn();
   return made;
+}
+
+/** Whether work on many items should pause after this many. */
+function isPause(done: number, yielder: Yielder): boolean {
+  return done % CHECK_ITEMS === 0 && done > 0 && (done % TURN_ITEMS === 0 || yielder.isDue);
+}
+
+/** Keeps the items that meet a condition, yielding in between. */
+export async function filterYielding<T>(items: readonly T[], isKept: (item: T) => boolean): Promise<T[]> {
+  const kept = await mapYielding(items, isKept);
+  return items.filter((_, i) => kept[i]);
+}
+
+/** Writes items as text, in pieces of bounded size, yielding in between. */
+export async function* writeYielding<T>(items: Iterable<T>, write: (item: T) => string): AsyncGenerator<string> {
+  const yielder = new Yielder();
+  let piece = "";
+  for (const item of items) {
+    piece += write(item);
+    const { isDue } = yielder;
+    if (piece.length < PIECE_UNITS && !isDue) continue;
+    yield piece;
+    piece = "";
+    if (isDue) await yielder.turn();
+  }
+  if (piece !== "") yield piece;
 }

@@ -5,17 +5,17 @@ import { authenticated } from "../../src/api/context.ts";
 import type { Context } from "../../src/api/context.ts";
 import { ResponseMemory } from "../../src/api/response-memory.ts";
 import { sizeOfEvents, sizeOfGroups } from "../../src/api/response-sizes.ts";
-import { showEvents } from "../../src/api/event-view.ts";
+import { listEvents } from "../../src/api/event-view.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../../src/http/browser-guard.ts";
-import { render } from "../../src/http/formats.ts";
 import type { Format } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { writeLong } from "../../src/http/streamed-list.ts";
+import type { LongList } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import { UTC } from "../../src/query/zone.ts";
@@ -46,6 +46,10 @@ function rowOf(i: number, text: string): EventRow {
   };
 }
 
+async function bytesOf(format: Format, list: LongList): Promise<number> {
+  return (await writeLong(format, list, () => true)).payload.length;
+}
+
 const BY_SOURCE = planQuery("GET events GROUPBY source", {
   logs: ["shop" as LogKey],
   now_ms: 0,
@@ -53,11 +57,11 @@ const BY_SOURCE = planQuery("GET events GROUPBY source", {
 }) as PlannedGroups;
 
 for (const format of FORMATS) {
-  test(`the memory counted for a page as ${format.kind} covers its rows and their output`, (t) => {
+  test(`the memory counted for a page as ${format.kind} covers its rows and their output`, async (t) => {
     for (const letter of LETTERS) {
       for (const length of [1, 500, 5_000]) {
         const rows = Array.from({ length: 100 }, (_, i) => rowOf(i, letter.repeat(length / letter.length)));
-        const payload = Buffer.byteLength(render(format, showEvents(rows, new Map())).payload);
+        const payload = await bytesOf(format, listEvents(rows, new Map()));
         const held = rows.reduce((sum, { text }) => sum + 2 * text.length, 0);
         const counted = sizeOfEvents(rows, new Map(), { format, attributes: false });
         t.true(counted >= held + payload, `${letter} ${length}: ${counted} for ${held} and ${payload}`);
@@ -80,21 +84,20 @@ for (const format of FORMATS) {
   });
 }
 
-test("bookmarks and alerts of many users count for the page that shows them", (t) => {
+test("bookmarks and alerts of many users count for the page that shows them", async (t) => {
   const row = rowOf(1, "one");
   const users = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(16, "0") as UserId);
   const marks = new Map([[row.id, { bookmarks: users, alerts: [] }]]);
   const [format] = FORMATS;
-  const payload = Buffer.byteLength(render(format!, showEvents([row], marks)).payload);
+  const payload = await bytesOf(format!, listEvents([row], marks));
   t.true(sizeOfEvents([row], marks, { format: format!, attributes: false }) >= payload);
 });
 
-test("attributes count for the page that shows them", (t) => {
+test("attributes count for the page that shows them", async (t) => {
   const attributes = JSON.stringify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`name.${i}`, `<${i}>`])));
   const rows = Array.from({ length: 100 }, (_, i) => ({ ...rowOf(i, "one"), attributes }));
   for (const format of FORMATS) {
-    const shown = showEvents(rows, new Map(), { columns: null, attributes: true });
-    const payload = Buffer.byteLength(render(format, shown).payload);
+    const payload = await bytesOf(format, listEvents(rows, new Map(), { columns: null, attributes: true }));
     t.true(sizeOfEvents(rows, new Map(), { format, attributes: true }) >= payload, format.kind);
     t.true(sizeOfEvents(rows, new Map(), { format, attributes: false }) < payload, "it is these that count");
   }

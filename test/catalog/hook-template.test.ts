@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { parseTemplate } from "../../src/catalog/hook-template.ts";
 import type { TemplateSource } from "../../src/catalog/hook-template.ts";
 import { LoggiaError } from "../../src/errors.ts";
+import { busy_ms } from "../support/turns.ts";
 
 const item = (...steps: readonly string[]) => ({ from: "item", steps });
 
@@ -29,6 +30,15 @@ test("a template has texts with paths in braces", (t) => {
     [[item("c")]],
   ]);
   t.deepEqual(parseTemplate({ each: "{$.a.b}" }).each, { from: "body", steps: ["a", "b"] });
+});
+
+test("tags in one text are split at blanks outside placeholders, in linear time", (t) => {
+  const tagsOf = (tags: string) => parseTemplate({ tags }).tags.length;
+  t.is(tagsOf("  a\tb-{c |  d}-e  {f}{g }  "), 3);
+  t.is(tagsOf("{{ a  b }} c"), 2);
+  const start_ms = busy_ms();
+  t.throws(() => parseTemplate({ tags: `{${" ".repeat(998)}}` }), { instanceOf: LoggiaError });
+  t.true(busy_ms() - start_ms < 100);
 });
 
 test("the templates of the manual are valid", (t) => {

@@ -10,6 +10,7 @@ import {
   parseAttributes,
   textsOfAttribute,
 } from "../../src/events/attributes.ts";
+import { busy_ms } from "../support/turns.ts";
 
 const flat = (json: string): string => encodeAttributes(flatten(JSON.parse(json) as object).attributes);
 const faultsOf = (json: string): readonly string[] => flatten(JSON.parse(json) as object).faults;
@@ -43,6 +44,21 @@ test("within its limits, flattening visits a bounded part of its input, however 
   t.regex(flatten(deep, bounds).faults[0]!, /is too long/);
   const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`name${i}`, 1]));
   t.is(flatten(many, bounds).attributes.size, 257);
+});
+
+test("values of one name are collected in linear time, however many ways lead to it", (t) => {
+  const waysTo = (segments: number): object =>
+    Object.fromEntries(
+      Array.from({ length: segments }, (_, i) => {
+        const name = Array.from({ length: i + 1 }, () => "a").join(".");
+        return [name, i === segments - 1 ? 1 : waysTo(segments - i - 1)];
+      }),
+    );
+  const object = waysTo(16);
+  const start_ms = busy_ms();
+  const { attributes } = flatten(object);
+  t.true(busy_ms() - start_ms < 300);
+  t.is((attributes.get("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a") as number[]).length, 2 ** 15);
 });
 
 const SCALAR = fc.oneof(

@@ -2,6 +2,8 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { didYouMean, nearest } from "../../src/query/fault.ts";
+import { planQuery } from "../../src/query/planner.ts";
+import { UTC } from "../../src/query/zone.ts";
 import { assertFaults, faultOf } from "./faults.ts";
 import type { MarkedFault } from "./faults.ts";
 
@@ -336,6 +338,13 @@ const FAULTS: readonly MarkedFault[] = [
   ],
   ["GET events GROUPBY [DYA]", 'events have no field "DYA" to group by. Did you mean DAY?'],
 ];
+
+test("a query with too many columns is refused", (t) => {
+  const query = (count: number) => `GET events COLUMNS(${Array.from({ length: count }, (_, i) => `@a${i}`).join(",")})`;
+  const context = { logs: [], now_ms: 0, zone: UTC };
+  t.notThrows(() => planQuery(query(100), context));
+  t.throws(() => planQuery(query(101), context), { message: /column 510: a query has at most 100 columns/ });
+});
 
 test("a fault has its position, what was expected and found, and a suggestion", (t) => {
   assertFaults(t, FAULTS);

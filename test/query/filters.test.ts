@@ -105,6 +105,10 @@ const FAULTS: readonly (readonly [string, string])[] = [
     "attr.n=5&attr.n=99",
     "The parameter attr.n occurs more than once; to match one of several values, use a query: GET events WHERE @n IN ('a', 'b')",
   ],
+  [
+    Array.from({ length: 101 }, (_, i) => `attr.n${i}=1`).join("&"),
+    "There are more parameters attr.<name> than the 100 allowed; to compare one attribute with several values, use a query with IN",
+  ],
   [`user=${"x".repeat(1001)}`, `The parameter user is "${"x".repeat(40)}…"; it must be at most 1000 characters`],
 ];
 

@@ -237,3 +237,11 @@ test("no response is a page: nothing posted can run in a browser", async (t) => 
     }
   }
 });
+
+test("an answer about a wrong body names ten faults at most", async (t) => {
+  const body = JSON.stringify({ origins: Array.from({ length: 1_000 }, () => 1) });
+  const answer = await fetch(`${service.apiUrl}/manage/1/logs/${LOG}`, { method: "PATCH", headers: jsonHeaders, body });
+  const { error } = (await answer.json()) as { error: { code: string; message: string } };
+  t.is(error.code, "bad_parameter");
+  t.is(error.message.split("origins.").length - 1, 10, error.message.slice(0, 500));
+});

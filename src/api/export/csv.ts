@@ -1,4 +1,4 @@
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)$/;
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
 /** Characters that begin a formula, also in the full-width and small forms of East Asian input. */
 const SIGNS = "=+\\-@\uFF1D\uFF0B\uFF0D\uFF20\uFE66\uFE62\uFE63\uFE6B";
 /** What spreadsheets skip before a formula: spaces, invisible characters, and quotes. */

@@ -4,6 +4,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { Reply, Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/streamed-list.ts";
+import { writeYielding } from "../../scheduling/yielding.ts";
 import { planFilters } from "../../query/filters.ts";
 import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
@@ -28,7 +29,7 @@ import type { Ask } from "./events.ts";
 import { exportFormat, plainRecords, writerOf } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 
-/** Records per chunk; other requests run in between. */
+/** Groups that are shown at once. */
 const CHUNK_RECORDS = 250;
 const USERS_PAGE = 1_000;
 
@@ -100,12 +101,7 @@ function stream<Item>(
         if (signal.aborted) return;
         // Abort the response rather than end it: the file is incomplete.
         if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
-        for (let from = 0; from < items.length; from += CHUNK_RECORDS) {
-          yield items
-            .slice(from, from + CHUNK_RECORDS)
-            .map(write)
-            .join("");
-        }
+        yield* writeYielding(items, write);
         count += items.length;
       }
       yield tail;

@@ -2,7 +2,7 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
-import { mapYielding, sortYielding } from "../../scheduling/yielding.ts";
+import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
@@ -39,7 +39,7 @@ async function arranged(
   { by }: PlannedGroups["plan"],
   { having, sort, skip, take }: AfterStore,
 ): Promise<Group[]> {
-  const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
+  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
   const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
   const sorted = await sortYielding(await mapYielding(kept, rank), compare);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);

@@ -19,7 +19,7 @@ export async function filled(
   now_ms: number,
 ): Promise<Group[]> {
   const { from_ms, to_ms } = keysToFill(groups, plan, keyIndex, now_ms);
-  const keys = [...keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms)];
+  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key);
   const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys)));
   const others = new Map<string, readonly GroupValue[]>();
   await mapYielding(groups, (group) => {

@@ -34,7 +34,7 @@ export function hookRoutes(context: Context): Route[] {
       requireAdministered(context, call);
       const { kind, template, body, headers = {} } = await readJson(context, call, PreviewedHook);
       const hook = checkHook("", { kind, template });
-      return ok(showPreview(previewOf(context)({ hook, body, headers })));
+      return ok(showPreview(await previewOf(context)({ hook, body, headers })));
     }),
     managed(context, "GET", `${path}/:name`, (call) => {
       const { key } = requireAdministered(context, call);

@@ -152,7 +152,12 @@ function geoOf(name: string, value: unknown, faults: string[]): string {
 function decimal(degrees: number): string {
   const rounded = Math.round(degrees * 1e10) / 1e10;
   // `String` writes values below 1e-6 with an exponent, which the text form does not allow.
-  return Math.abs(rounded) < 1e-6 ? rounded.toFixed(10).replace(/\.?0+$/, "") : String(rounded);
+  return Math.abs(rounded) < 1e-6
+    ? rounded
+        .toFixed(10)
+        .replace(/(?<!0)0+$/, "")
+        .replace(/\.$/, "")
+    : String(rounded);
 }
 
 /** Describes a JSON value in words, or quotes it. */

@@ -42,7 +42,7 @@ function keyOfAuthorization(header: string): string {
 function keyOfApiKey(value: string): string {
   if (isGeneratedApiKey(value)) return value;
   const decoded = Buffer.from(value, "base64");
-  const isBase64 = decoded.toString("base64").replace(/=+$/, "") === value.replace(/=+$/, "");
+  const isBase64 = decoded.toString("base64").replace(/(?<!=)=+$/, "") === value.replace(/(?<!=)=+$/, "");
   return (isBase64 ? afterColon(decoded.toString("utf8")) : null) ?? value;
 }
 

@@ -17,11 +17,18 @@ const PROGRAM_LIMIT_OF_ALL = 4000;
  * has about 600.
  */
 const RANGE_LIMIT = 20_000;
+/**
+ * Most properties of characters, such as `\pL`, in all expressions of a query. re2js takes up to a
+ * millisecond to read one.
+ */
+const PROPERTY_LIMIT = 10;
 
 const TOO_LARGE = "it is too large when its counted repeats are expanded; reduce or remove them";
 const TOO_LARGE_TOGETHER =
   "with the expressions before it, it is too large when counted repeats are expanded; " +
   "reduce them, or use fewer expressions";
+
+const TOO_MANY_PROPERTIES = `a query has at most ${PROPERTY_LIMIT} properties such as \\pL; write ranges such as [a-z]`;
 
 /** Properties of characters that re2js accepts and RE2 does not. */
 const PROPERTIES_OF_OTHERS: ReadonlySet<string> = new Set(
@@ -37,20 +44,27 @@ export type Expression =
   | { readonly kind: "fault"; readonly reason: string; readonly at: number };
 
 /** Sum of the sizes of a query's expressions. */
-export type ExpressionSizes = { size: number; ranges: number };
+export type ExpressionSizes = { size: number; ranges: number; properties: number };
+
+export function noExpressions(): ExpressionSizes {
+  return { size: 0, ranges: 0, properties: 0 };
+}
 
 /**
  * Checks that an RE2 expression is valid and within its limits.
  *
  * @param all total of the query's earlier expressions; this one is added to it
  */
-export function checkExpression(source: string, all: ExpressionSizes = { size: 0, ranges: 0 }): Expression {
+export function checkExpression(source: string, all: ExpressionSizes = noExpressions()): Expression {
   if (source.length > EXPRESSION_LIMIT && Array.from(source).length > EXPRESSION_LIMIT) {
     return fault(`it is longer than ${EXPRESSION_LIMIT} characters`, 0);
   }
   if (isPlain(source)) return { kind: "ok" };
-  const { openGroups, strayClosing, oddProperty } = scan(source);
+  const { openGroups, strayClosing, oddProperty, properties } = scan(source);
   if (oddProperty !== null) return fault("RE2 does not support this character property", oddProperty);
+  const further = properties[PROPERTY_LIMIT - all.properties];
+  if (further !== undefined) return fault(TOO_MANY_PROPERTIES, further);
+  all.properties += properties.length;
   try {
     const { size, ranges } = measure(compileAsIs(source));
     if (size > PROGRAM_LIMIT || ranges > RANGE_LIMIT) return fault(TOO_LARGE, 0);
@@ -121,6 +135,8 @@ type Scan = {
   readonly openGroups: readonly number[];
   readonly strayClosing: number | null;
   readonly oddProperty: number | null;
+  /** Offsets of all properties. */
+  readonly properties: readonly number[];
 };
 
 /** Finds unbalanced groups and properties that RE2 does not know. */
@@ -128,11 +144,13 @@ function scan(source: string): Scan {
   const openGroups: number[] = [];
   let strayClosing: number | null = null;
   let oddProperty: number | null = null;
+  const properties: number[] = [];
   for (const { text, at, inClass, property } of piecesOf(source)) {
+    if (property !== null) properties.push(at);
     if (property !== null && PROPERTIES_OF_OTHERS.has(property.name)) oddProperty ??= at;
     if (inClass) continue;
     if (text === "(") openGroups.push(at);
     else if (text === ")" && openGroups.pop() === undefined) strayClosing ??= at;
   }
-  return { openGroups, strayClosing, oddProperty };
+  return { openGroups, strayClosing, oddProperty, properties };
 }

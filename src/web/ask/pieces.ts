@@ -105,7 +105,7 @@ function* withDepth(tokens: readonly Token[]): Generator<[Token, number]> {
 export function cut(text: string, ...spans: readonly Span[]): string {
   const last = [...spans].sort((a, b) => b.start - a.start);
   return last.reduce((rest, { start, end }) => {
-    const before = rest.slice(0, start).replace(/[^\S\r\n]+$/, "");
+    const before = rest.slice(0, start).replace(/(?<![^\S\r\n])[^\S\r\n]+$/, "");
     const after = rest.slice(end).replace(/^[^\S\r\n]+/, "");
     const isEmptyLine = /(?:^|[\r\n])$/.test(before) && /^(?:[\r\n]|$)/.test(after);
     if (isEmptyLine) return before.replace(/(?:\r\n|\r|\n)$/, "") + after;

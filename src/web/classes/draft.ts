@@ -74,7 +74,7 @@ export function keyFor(name: string, taken: ReadonlySet<string>): string {
     .toLowerCase()
     .replaceAll(/\p{M}/gu, "")
     .replaceAll(/[^a-z0-9]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "")
+    .replaceAll(/^-+|(?<!-)-+$/g, "")
     .slice(0, 58);
   const key = plain === "" ? "class" : plain;
   if (!taken.has(key)) return key;

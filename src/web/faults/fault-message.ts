@@ -63,7 +63,7 @@ function passing(title: string): FaultMessage {
 /** Uses the place and the error as title; only the first line, since the query is visible. */
 function refused(message: string): FaultMessage {
   const [line = ""] = message.split("\n", 1);
-  const [, title, text = ""] = /^(.*?[^.])(?:\. (.*))?\.?$/.exec(line) ?? [];
+  const [, title, text = ""] = /^(.*?[^.])(?:\. (.*))?\.?$/s.exec(line) ?? [];
   return { kind: "bad", title: title ?? "This query cannot be answered", text, help: "show query" };
 }
 

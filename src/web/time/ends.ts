@@ -8,7 +8,7 @@ import { zoneAround } from "./zones.ts";
 
 const MONTH_NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 const WORDS_AGO =
-  /^(?:(?<sign>now)\s*)?-?\s*(?<count>\d{1,6})\s*(?<unit>m|h|d|w|min|minutes?|hours?|days?|weeks?|months?)\s*(?<ago>ago)?$/i;
+  /^(?:(?<sign>now)\s*)?(?:-\s*)?(?<count>\d{1,6})\s*(?<unit>m|h|d|w|min|minutes?|hours?|days?|weeks?|months?)\s*(?<ago>ago)?$/i;
 
 /**
  * Parses an end as typed: `14:00`, `24 Nov`, `24 Nov 2026, 14:00:00 +01:00`, the dates of LQL, `now

@@ -27,6 +27,8 @@ const FAULTS: readonly (readonly [string, string, number])[] = [
   ["x\\p{Klingon}", "invalid character class range: \\p{Klingon}", 1],
   ["x\\C", "invalid escape sequence: \\C", 1],
   ["\\pL{20}".repeat(3), "it is too large when its counted repeats are expanded; reduce or remove them", 0],
+  ["\\pN".repeat(11), "a query has at most 10 properties such as \\pL; write ranges such as [a-z]", 30],
+  [`${"[\\pL\\pN]".repeat(6)}**`, "a query has at most 10 properties such as \\pL; write ranges such as [a-z]", 41],
   ["(a{50}){50}b{50}", "invalid repeat count: {50}", 7],
   ["(?:.{0,500}|.{0,501})", "it is too large when its counted repeats are expanded; reduce or remove them", 0],
   ["a".repeat(1001), "it is longer than 1000 characters", 0],

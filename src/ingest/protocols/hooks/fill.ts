@@ -48,6 +48,8 @@ class Filler {
   readonly #headers: Received["headers"];
   /** Texts of paths into the whole body. They are the same for each item. */
   readonly #ofBody = new Map<Path, string>();
+  /** Texts of objects in the current item. */
+  readonly #ofItem = new Map<object, string>();
   #isCut = false;
 
   constructor(template: Template, body: unknown, headers: Received["headers"]) {
@@ -59,6 +61,7 @@ class Filler {
   /** @param around attributes of the body around a list */
   event(item: unknown, around: SharedPart): ProducerEvent {
     this.#isCut = around.isCut;
+    this.#ofItem.clear();
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
     const time = created === undefined ? null : timeOf(this.#singleValue(created, item) ?? this.#fill(created, item));
@@ -109,23 +112,37 @@ class Filler {
   }
 
   #fill(pattern: Pattern, item: unknown): string {
-    return pattern
-      .map((part) => {
-        if (typeof part === "string") return part;
-        for (const path of part) {
-          const text = this.#text(path, item);
-          if (text !== "") return text;
-        }
-        return "";
-      })
-      .join("");
+    let filled = "";
+    for (const part of pattern) {
+      if (typeof part === "string") filled += part;
+      else filled += this.#firstText(part, item);
+      // What is longer would be cut anyway.
+      if (filled.length > MAX_VALUE_LENGTH) return this.#cut(filled, MAX_VALUE_LENGTH);
+    }
+    return filled;
+  }
+
+  #firstText(paths: readonly Path[], item: unknown): string {
+    for (const path of paths) {
+      const text = this.#text(path, item);
+      if (text !== "") return text;
+    }
+    return "";
   }
 
   #text(path: Path, item: unknown): string {
-    if (path.from !== "body") return this.#cut(textOf(this.#find(path, item)), MAX_VALUE_LENGTH);
+    if (path.from !== "body") return this.#cut(this.#textOfItem(this.#find(path, item)), MAX_VALUE_LENGTH);
     let text = this.#ofBody.get(path);
     if (text === undefined) this.#ofBody.set(path, (text = textOf(this.#find(path, item))));
     return this.#cut(text, this.#template.each === null ? MAX_VALUE_LENGTH : MAX_COMMON_LENGTH);
+  }
+
+  /** Returns a text; an object is written once, however many paths lead to it. */
+  #textOfItem(value: unknown): string {
+    if (typeof value !== "object" || value === null) return textOf(value);
+    let text = this.#ofItem.get(value);
+    if (text === undefined) this.#ofItem.set(value, (text = textOf(value)));
+    return text;
   }
 
   #find(path: Path, item: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { HookPreview, HookRequest, PreviewedEvent } from "../../../catalog/hook-preview.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
+import { Yielder } from "../../../scheduling/yielding.ts";
 import { choiceOf } from "../choice.ts";
 import { lineOf } from "../line.ts";
 import type { CutLine } from "../line.ts";
@@ -15,10 +16,10 @@ const NO_PARAMETERS = new URLSearchParams();
  * @param options.read_ms the time of the request
  * @throws LoggiaError `bad_body`
  */
-export function previewHook(
+export async function previewHook(
   { hook, body, headers: given }: HookRequest,
   options: { readonly limits: FieldLimits; readonly read_ms: number },
-): HookPreview {
+): Promise<HookPreview> {
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
   const choice = choiceOf(NO_PARAMETERS, headers);
   const bytes = Buffer.from(body);
@@ -26,7 +27,9 @@ export function previewHook(
   const received = { body: bytes, sent_bytes: bytes.length, headers, query: NO_PARAMETERS, choice, limits };
   const events: PreviewedEvent[] = [];
   let fault: string | null = null;
+  const yielder = new Yielder();
   for (const event of decodeHook(hook, received)) {
+    if (yielder.isDue) await yielder.turn();
     if (event === PENDING) continue;
     if ("fault" in event) fault ??= event.fault;
     else if (events.length === MOST_EVENTS) return { events, more: true, fault };

@@ -27,8 +27,8 @@ export function parseLabels(text: string): ReadonlyMap<string, string> {
 function parseQuoted(text: string): Labels | null {
   const labels: Labels = new Map();
   PAIR.lastIndex = 1;
-  const end = text.length - 1;
-  while (PAIR.lastIndex < end && text.slice(PAIR.lastIndex, end).trim() !== "") {
+  const end = text.slice(0, -1).trimEnd().length;
+  while (PAIR.lastIndex < end) {
     const [, name, value = ""] = PAIR.exec(text) ?? [];
     if (name === undefined) return null;
     labels.set(

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { numberOf } from "../../../events/attributes.ts";
 import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
+import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { runStatement, rowsOf } from "./run-statement.ts";
@@ -26,8 +27,8 @@ export async function group(
   if (!("found" in answer)) return answer;
   const { found, keys, isSorted } = answer;
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
-  const groups = (await rowsOf(found)).map((row) => toGroup(row, keys, plan.aggregates.length));
-  return isSorted ? groups : sorted(groups, plan);
+  const groups = await mapYielding(await rowsOf(found), (row) => toGroup(row, keys, plan.aggregates.length));
+  return isSorted ? groups : await sorted(groups, plan);
 }
 
 function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
@@ -40,8 +41,8 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
 }
 
 /** Sorts groups in an order that DuckDB cannot produce. */
-function sorted(groups: readonly Group[], plan: GroupPlan): Group[] {
+async function sorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const ranked = groups.map(rank).sort(compare);
+  const ranked = await sortYielding(await mapYielding(groups, rank), compare);
   return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }

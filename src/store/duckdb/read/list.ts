@@ -17,7 +17,7 @@ import {
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics, QuerySchema, EventExtent } from "../column-statistics.ts";
-import { toRow } from "./read.ts";
+import { toRows } from "./read.ts";
 import type { CachedTimes } from "./list-times-cache.ts";
 import { joinId } from "../database/schema.ts";
 
@@ -92,11 +92,11 @@ async function singlePassLimit({ connection, statistics, schema }: ListContext, 
 async function listInOnePass({ connection, schema }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
   if (isByTime(plan) && most <= SINGLE_PASS_LIMIT_IN_BLOCKS) {
     const all = await queryRows(connection, compileUnsorted(plan, most, schema));
-    return all.length < most ? { rows: pageOfAll(all.map(toRow), plan), total: all.length } : null;
+    return all.length < most ? { rows: pageOfAll(await toRows(all), plan), total: all.length } : null;
   }
   const found = await queryRows(connection, compileInOnePass(plan, most, schema));
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
-  return total < most ? { rows: found.map(toRow), total } : null;
+  return total < most ? { rows: await toRows(found), total } : null;
 }
 
 /** Returns the page of a plan in order of time from all records that it finds. */
@@ -125,7 +125,7 @@ async function listNearEnd(
       ? { from: BigInt(last) - near_ms, to: END }
       : { from: -END, to: BigInt(first) + near_ms };
   const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, schema));
-  return found.length < plan.take ? null : { rows: found.map(toRow), total: Number(found[0]!.at(-1)) };
+  return found.length < plan.take ? null : { rows: await toRows(found), total: Number(found[0]!.at(-1)) };
 }
 
 /** A page that ends further away would need a sort of everything before it; slices avoid that. */
@@ -277,7 +277,7 @@ async function pageOf(context: ListContext, plan: ListPlan, times: BigInt64Array
   // If many records share a time, they are sorted before they are read whole.
   const isShort = end - start <= plan.take + 2 * SPARE_TIMES && (isAll || end < times.length);
   return isShort
-    ? (await queryRows(context.connection, compileShortPage(plan, skip, span, context.schema))).map(toRow)
+    ? toRows(await queryRows(context.connection, compileShortPage(plan, skip, span, context.schema)))
     : page(context, plan, skip, span);
 }
 
@@ -375,5 +375,5 @@ async function page(
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return (await queryRows(connection, compilePage(plan, skip, span, schema))).map(toRow);
+  return toRows(await queryRows(connection, compilePage(plan, skip, span, schema)));
 }

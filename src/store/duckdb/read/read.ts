@@ -5,6 +5,7 @@ import type { EventRow, LogKey, UserId } from "../../../events/event.ts";
 import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { RecordSource } from "../../../query/plan.ts";
+import { mapYielding } from "../../../scheduling/yielding.ts";
 import type { Annotations } from "../../store.ts";
 import { queryRows, rowsOf } from "./run-statement.ts";
 import type { Row } from "./run-statement.ts";
@@ -83,8 +84,13 @@ export async function nextOffset(
   return offset === undefined ? null : Number(offset);
 }
 
+/** Converts rows, of which each may be large; see {@link toRow}. */
+export function toRows(rows: readonly Row[]): Promise<EventRow[]> {
+  return mapYielding(rows, toRow);
+}
+
 /** Converts a row with the columns that lists and {@link find} select. */
-export function toRow(row: Row): EventRow {
+function toRow(row: Row): EventRow {
   const [hi, lo, created, log, text, link, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
   const [attributes, pattern, hasData] = further;
   return {

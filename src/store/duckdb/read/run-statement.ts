@@ -1,13 +1,13 @@
 import { VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBValue } from "@duckdb/node-api";
-import { setImmediate as turn } from "node:timers/promises";
 
+import { Yielder } from "../../../scheduling/yielding.ts";
 import type { Statement } from "../compile/binder.ts";
 
 export type Row = readonly DuckDBValue[];
 
-/** Chunks, of up to 2,048 rows, that are converted to rows between yields to other work. */
-const CHUNKS_A_TURN = 4;
+/** Rows between two looks at the clock. */
+const CHECK_ROWS = 16;
 
 /** For more or longer texts, parsing the digits would cost more than planning twice. */
 const MAX_INLINED = 8;
@@ -52,11 +52,14 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
  */
 export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
   const rows: Row[] = [];
+  const yielder = new Yielder();
   for (let i = 0; i < result.chunkCount; i++) {
-    if (i > 0 && i % CHUNKS_A_TURN === 0) await turn();
     const chunk = result.getChunk(i);
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
-    for (let row = 0; row < chunk.rowCount; row++) rows.push(columns.map((column) => column.getItem(row)));
+    for (let row = 0; row < chunk.rowCount; row++) {
+      if (row % CHECK_ROWS === 0 && yielder.isDue) await yielder.turn();
+      rows.push(columns.map((column) => column.getItem(row)));
+    }
   }
   return rows;
 }

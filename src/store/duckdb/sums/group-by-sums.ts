@@ -5,6 +5,7 @@ import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calenda
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
 import { timeRangeOf } from "../../../query/time-range.ts";
+import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../read/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
@@ -70,7 +71,7 @@ export async function groupBySums(
   if (slices === null) return null;
   const whole = slices.values().filter(({ slice }) => slice >= cut.from && slice < cut.to);
   const groups = groupsOf([...whole, ...edges], question);
-  return groups === null ? null : filteredAndSorted(groups, plan);
+  return groups === null ? null : await filteredAndSorted(groups, plan);
 }
 
 function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
@@ -219,10 +220,10 @@ function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max
   throw aggregate satisfies never;
 }
 
-function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Group[] {
+async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
   const { having, skip, take } = plan;
-  const kept = groups.filter(({ values }) => having === null || meetsHaving(having, values));
+  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const sorted = kept.map(rank).sort(compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
