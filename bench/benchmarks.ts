@@ -21,6 +21,7 @@ import { benchmark as regex } from "./regex.ts";
 import { benchmark as scaleCluster } from "./scale/cluster.ts";
 import { benchmark as scale } from "./scale/scale.ts";
 import { benchmark as tail } from "./tail.ts";
+import { benchmark as turns } from "./turns.ts";
 import { benchmark as walk } from "./walk.ts";
 
 /** Benchmarks in the order in which they run. */
@@ -44,6 +45,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   regex,
   growth,
   memory,
+  turns,
   peers,
   page,
   scale,

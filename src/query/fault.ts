@@ -104,39 +104,21 @@ function pointAt(source: string, column: number): string {
  * `most`: the time is proportional to the length of the texts. Returns more than `most` for more.
  */
 function editDistance(a: string, b: string, most: number): number {
-  const far = most + 1;
-  if (Math.abs(a.length - b.length) > most) return far;
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
-  // Row i of the table has cells for columns i - most to i + most; all others are too far away. A
-  // cell too far away stands at either end.
-  const width = 2 * most + 3;
-  let beforeLast = new Uint8Array(width).fill(far);
-  let last = new Uint8Array(width).fill(far);
-  let row = new Uint8Array(width).fill(far);
-  for (let k = 0; k <= most; k++) last[far + k] = k;
-  let leastOfLast = 0;
-  for (let i = start + 1; i <= a.length; i++) {
-    let least = far;
-    for (let k = 1; k < width - 1; k++) {
-      const j = i - far + k;
-      let cell = far;
-      if (j === start) cell = i - start;
-      else if (j > start && j <= b.length) {
-        const isEqual = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
-        cell = isEqual ? last[k]! : last[k]! + 1;
-        if (row[k - 1]! + 1 < cell) cell = row[k - 1]! + 1;
-        if (last[k + 1]! + 1 < cell) cell = last[k + 1]! + 1;
-        const mayBeSwapped = !isEqual && i > start + 1 && j > start + 1 && beforeLast[k]! + 1 < cell;
-        if (mayBeSwapped && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cell = beforeLast[k]! + 1;
-      }
-      if (cell > far) cell = far;
-      row[k] = cell;
-      if (cell < least) least = cell;
+  let beforeLast: number[] = [];
+  let last: number[] = [];
+  for (let i = 0; i <= a.length; i++) {
+    const row: number[] = [];
+    // Cell k is column i - most + k. All other columns are too far away.
+    for (let k = 0; k <= 2 * most; k++) {
+      const j = i - most + k;
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const replaced = (last[k] ?? Infinity) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const oneLess = Math.min(last[k + 1] ?? Infinity, row[k - 1] ?? Infinity);
+      const least = Math.min(replaced, oneLess + 1, isSwapped ? beforeLast[k]! + 1 : Infinity);
+      row.push(j < 0 || j > b.length ? Infinity : i === 0 ? j : least);
     }
-    if (least === far && leastOfLast === far) return far;
-    leastOfLast = least;
-    [beforeLast, last, row] = [last, row, beforeLast];
+    if (Math.min(...row, ...last) > most) return Infinity;
+    [beforeLast, last] = [last, row];
   }
-  return last[b.length - a.length + far]!;
+  return last[b.length - a.length + most] ?? Infinity;
 }

@@ -25,6 +25,7 @@ import { runSchemathesis } from "./schemathesis.ts";
 import { Fault, startTarget } from "./target.ts";
 import type { Target } from "./target.ts";
 import { fuzzTopic } from "./topic.ts";
+import { fuzzTurns } from "./turns.ts";
 
 /**
  * Plans for each store whose results must equal the reference; all of them run if no time limit is
@@ -35,15 +36,16 @@ const DIFFERENTIAL_SECONDS = 1800;
 
 /** Each part with its share of the time. */
 const PARTS = {
-  bytes: { share: 0.15, what: "raw bytes to both addresses" },
+  bytes: { share: 0.1, what: "raw bytes to both addresses" },
   posts: { share: 0.1, what: "forms, JSONP and batches" },
   protocols: { share: 0.1, what: "bodies of other producers' protocols, decoded in this process" },
   listeners: { share: 0.05, what: "streams of listeners, decoded in this process" },
+  turns: { share: 0.1, what: "bodies that hold the thread while they are decoded in this process" },
   grpc: { share: 0.05, what: "frames, streams and resets to the listener of gRPC" },
   questions: { share: 0.2, what: "LQL, filters and paths, as JSON, XML and JSONP" },
   topic: { share: 0.1, what: "records on the topic itself" },
   schemathesis: { share: 0.15, what: "requests made from the OpenAPI document" },
-  differential: { share: 0.2, what: `${DIFFERENTIAL_PLANS} random questions to the stores, against plain code` },
+  differential: { share: 0.15, what: `${DIFFERENTIAL_PLANS} random questions to the stores, against plain code` },
 } as const;
 type Part = keyof typeof PARTS;
 
@@ -73,6 +75,8 @@ async function runPart(part: Part, run: Run): Promise<string> {
       return `${await fuzzProtocols(random, performance.now() + seconds * 1000)} bodies, nothing found`;
     case "listeners":
       return `${await fuzzListeners(random, performance.now() + seconds * 1000)} streams, nothing found`;
+    case "turns":
+      return `${await fuzzTurns(random, performance.now() + seconds * 1000)} bodies, nothing found`;
     case "grpc":
       return await onTarget(run, (target, deadline_ms) => fuzzGrpc(target, random, deadline_ms));
     case "questions":

@@ -167,16 +167,21 @@ const ITEM_BYTES: Readonly<Record<string, (size_bytes: number) => number>> = {
   "many tiny items": () => 12,
 };
 
+/** Chooses requests by their names, before their bodies are built. */
+export type Wanted = (name: string) => boolean;
+const ALL: Wanted = () => true;
+
 /** Yields the worst requests with JSON, each of about a size in bytes. */
-export function* worstJson(size_bytes: number): Generator<WorstRequest> {
+export function* worstJson(size_bytes: number, isWanted: Wanted = ALL): Generator<WorstRequest> {
   for (const envelope of ENVELOPES) {
     for (const [kind, valueOf] of Object.entries(JSON_VALUES)) {
       for (const [count, itemBytes] of Object.entries(ITEM_BYTES)) {
         const { protocol, path, type = "application/json", head = "", between, tail = "", headers = {} } = envelope;
+        const name = `${protocol} ${path} ${type}: ${count} of ${kind}`;
+        if (!isWanted(name)) continue;
         const item = envelope.item(valueOf(itemBytes(size_bytes)));
         const times = Math.max(1, Math.floor(size_bytes / (item.length + between.length)));
         const body = Buffer.from(head + Array.from({ length: times }, () => item).join(between) + tail);
-        const name = `${protocol} ${path} ${type}: ${count} of ${kind}`;
         yield { name, protocol, method: "POST", path, headers: { "content-type": type, ...headers }, body };
       }
     }
@@ -341,15 +346,12 @@ function at(
 }
 
 /** Yields the worst bodies of any kind for every endpoint, each of about a size in bytes. */
-export function* worstBytes(size_bytes: number): Generator<WorstRequest> {
-  const bodies = Object.entries(BYTES).map(([kind, bodyOf]) => [kind, bodyOf(size_bytes)] as const);
-  for (const endpoint of ENDPOINTS) {
-    for (const [kind, body] of bodies) {
-      yield {
-        ...endpoint,
-        name: `${endpoint.protocol} ${endpoint.path} ${endpoint.headers["content-type"]}: ${kind}`,
-        body,
-      };
+export function* worstBytes(size_bytes: number, isWanted: Wanted = ALL): Generator<WorstRequest> {
+  for (const [kind, bodyOf] of Object.entries(BYTES)) {
+    let body: Buffer | null = null;
+    for (const endpoint of ENDPOINTS) {
+      const name = `${endpoint.protocol} ${endpoint.path} ${endpoint.headers["content-type"]}: ${kind}`;
+      if (isWanted(name)) yield { ...endpoint, name, body: (body ??= bodyOf(size_bytes)) };
     }
   }
 }
@@ -362,4 +364,40 @@ export function gzipped(request: WorstRequest): WorstRequest {
     headers: { ...request.headers, "content-encoding": "gzip" },
     body: gzipSync(request.body, { level: 1 }),
   };
+}
+
+/** Bytes for a TCP listener, or a datagram for a UDP one, of about a size in bytes. */
+export type RawStream = { readonly name: string; readonly bytes: Buffer };
+
+/** Returns the worst streams for every listener: one frame, frames of 60 KB, and tiny frames. */
+export function rawStreams(size_bytes: number): readonly RawStream[] {
+  const texts = Object.entries(JSON_VALUES).map(([kind, valueOf]) => [kind, Buffer.from(valueOf(60_000))] as const);
+  const ends = [Buffer.from("\n"), Buffer.from([0])];
+  const streams = texts.flatMap(([kind, text]) =>
+    ends.map((end) => ({ name: `frames of ${kind}`, bytes: repeatedTo(size_bytes, Buffer.concat([text, end])) })),
+  );
+  const message = Buffer.from('<13>1 - h a p m [x y="z"] text\n');
+  return [
+    ...streams,
+    { name: "one frame without an end", bytes: Buffer.from(JSON_VALUES["empty lists"]!(size_bytes)) },
+    { name: "tiny frames", bytes: repeatedTo(size_bytes, Buffer.from("a\n")) },
+    { name: "syslog messages", bytes: repeatedTo(size_bytes, message) },
+    {
+      name: "structured data",
+      bytes: repeatedTo(size_bytes, Buffer.from(`<13>1 - h a p m ${'[x y="z"]'.repeat(6_000)}\n`)),
+    },
+    ...Object.entries(BYTES)
+      .filter(([kind]) => kind.startsWith("MessagePack"))
+      .map(([kind, bodyOf]) => ({ name: `forwarded ${kind}`, bytes: forwarded(bodyOf(size_bytes)) })),
+  ];
+}
+
+/** A message of Fluent forward whose entry has this record. */
+function forwarded(record: Buffer): Buffer {
+  const entry = Buffer.concat([Buffer.from([0x92, 0x01]), record]);
+  return Buffer.concat([Buffer.from([0x92, 0xa1, 0x74, 0xc6]), uint32(entry.length), entry]);
+}
+
+function repeatedTo(size_bytes: number, bytes: Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: Math.max(1, Math.floor(size_bytes / bytes.length)) }, () => bytes));
 }
