@@ -24,13 +24,13 @@ async function assertSteps(t: ExecutionContext, requests: Iterable<WorstRequest>
   t.true(count > 0);
 }
 
-test("no body of any bytes holds the thread, whatever decodes it", (t) => assertSteps(t, worstBytes(300_000)));
+test("no body of any bytes holds the thread, whatever decodes it", (t) => assertSteps(t, worstBytes(200_000)));
 
-test("no JSON holds the thread, in items of any size", (t) => assertSteps(t, worstJson(120_000)));
+test("no JSON holds the thread, in items of any size", (t) => assertSteps(t, worstJson(80_000)));
 
 test("no JSON holds the thread that is too long to be kept whole", async (t) => {
   await assertSteps(
     t,
-    worstJson(1_200_000, (name) => /one huge item|items of 500 KB/.test(name)),
+    worstJson(800_000, (name) => /one huge item|items of 500 KB/.test(name)),
   );
 });

@@ -16,7 +16,7 @@ import type { Stored } from "../../../src/ingest/protocols/store.ts";
 import { receivedOf } from "../../support/received.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
 
-const BODY_BYTES = 24 * 1024 * 1024;
+const BODY_BYTES = 8 * 1024 * 1024;
 const TIME = "1795668973536000000";
 
 /** How to build a body of this many events, or of one event with this many fields. */
