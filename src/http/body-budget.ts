@@ -33,8 +33,8 @@ const DEFAULTS: BodyBudgetOptions = Object.freeze({
 });
 
 /**
- * Memory budget of all bodies that are being received, unpacked and stored. An owner is whoever the
- * limits hold for: the quota owner of a log, or an address.
+ * Memory budget of all bodies that are being received, unpacked and stored. Its owners are the quota
+ * owners of logs, or networks.
  */
 export class BodyBudget {
   readonly #small: Pool;
@@ -358,7 +358,8 @@ class Pool {
     if (this.#options.evicts || ofOwner_bytes <= this.#mostOfOwner / 2) {
       return new LoggiaError("overloaded", "Too much data is being read and stored; try again shortly");
     }
-    const message = `Too much data is in progress ${this.#options.who}; wait until some of it is stored before sending more`;
+    const { who } = this.#options;
+    const message = `Too much data is in progress ${who}; wait until some of it is stored before sending more`;
     return new LoggiaError("too_many_requests", message, { retryAfter_s: 1 });
   }
 }

@@ -4,7 +4,7 @@ import { resolve, sep } from "node:path";
 
 /**
  * Folders in which a file must lie after all symbolic links. Null: anywhere, as the operator named
- * the link itself. Without it, whoever may create a link in a log folder could have any file read.
+ * the link itself. Without it, a link in a log folder could lead to any file.
  */
 export type Fence = readonly string[] | null;
 

@@ -121,7 +121,7 @@ function createScan(words: readonly string[], options: FilesOptions, files: Map<
     }
   };
   const reportRefused = (path: string, error: FenceError): void => {
-    // Whoever creates links could otherwise fill the terminal and the memory.
+    // Many links could otherwise fill the terminal and the memory.
     if (refused.size >= SHOWN_LINKS) return;
     refused.add(path);
     options.unreadable(path, error);

@@ -8,8 +8,8 @@ export function isKeyField(name: string): boolean {
 }
 
 /**
- * Hides API keys in what an error event tells of a post: whoever may read the log must not learn a
- * key that may write to it. Masked texts keep their length, so that their faults stay the same.
+ * Hides API keys in the data of an error event: readers of the log must not learn a key that may
+ * write to it. Masked texts keep their length, so that their faults stay the same.
  */
 export class KeyMask {
   /** Matches the key of the request, also if JSON or a form encodes some of its characters. */

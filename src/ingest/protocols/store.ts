@@ -167,7 +167,8 @@ async function readThrough({ items }: Reading, producer: Producer): Promise<void
 function requireRoom(events: number, { sent_bytes }: Producer): void {
   const most = mostEventsOf(sent_bytes);
   if (events <= most) return;
-  const message = `The ${sent_bytes} bytes sent may hold at most ${most} events (${FREE_EVENTS}, and one for each byte)`;
+  const rule = `${FREE_EVENTS}, and one for each byte`;
+  const message = `The ${sent_bytes} bytes sent may hold at most ${most} events (${rule})`;
   throw new LoggiaError("body_too_large", message);
 }
 
