@@ -57,6 +57,7 @@ const MADE: Readonly<Record<string, string>> = {
   "src/cli/ship/pieces.ts": "the user's own expression, in the user's own process",
   "src/cli/ship-events.ts": "the user's own expression, in the user's own process",
   "src/cli/times.ts": "a moment in the arguments of a command",
+  "src/ingest/posting/key-mask.ts": "each character of a key, with at most 8 backslashes before it",
   "src/web/settings/health.tsx": "constant names of metrics in the service's own answer",
 };
 

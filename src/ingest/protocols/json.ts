@@ -8,7 +8,7 @@ export const AT_ONCE_VALUES = 2_500;
 /** Matches numbers that may exceed JavaScript's precision. A match within a text does no harm. */
 const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 /** Matches the texts of valid JSON, and its numbers that begin with 16 digits. */
-const TEXT_OR_LONG_NUMBER = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const TEXT_OR_LONG_NUMBER = /"(?:[^"\\]|\\[^])*"?|(?<![\w.+-])-?\d{16,}(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const INTEGER = /^-?\d+$/;
 
 /**
