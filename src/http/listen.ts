@@ -5,6 +5,7 @@ import type { AddressInfo, Server as SocketServer, Socket } from "node:net";
 import { StartError } from "../errors.ts";
 import { hasUnsent, limitSlowReaders, limitUnread, shedConnections } from "./limits/connections.ts";
 import type { SheddingLimits, EvictionReason } from "./limits/connections.ts";
+import { limitChunks } from "./limits/chunks.ts";
 import { isAnswering, trackResponses } from "./fast-path/response-tracker.ts";
 import { answerMalformed } from "./malformed.ts";
 
@@ -90,6 +91,7 @@ export function limitConnections(
     // Emitted if a connection could not be accepted. Without a listener this would end the process.
     server.on("error", () => onEvicted("descriptors"));
     limitUnread(server, limits.unread_bytes, onEvicted);
+    limitChunks(server, onEvicted);
     limitSlowReaders(server, limits.slow_ms, onEvicted);
   });
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as SocketServer, Socket } from "node:net";
 
 /** Reasons why a well-behaved connection is evicted to make room for others. */
-export const EVICTION_REASONS = ["crowd", "descriptors", "unread", "slow"] as const;
+export const EVICTION_REASONS = ["crowd", "descriptors", "unread", "slow", "chunks"] as const;
 export type EvictionReason = (typeof EVICTION_REASONS)[number];
 
 export type SheddingLimits = {

@@ -9,6 +9,7 @@ const MESSAGES: Readonly<Record<EvictionReason, string>> = {
   descriptors: "is short of file descriptors (ulimit -n); the oldest idle connections were closed for new ones",
   unread: "has reached its limit of unread responses; connections of clients that do not read were closed",
   slow: "has closed connections of clients that read their responses too slowly",
+  chunks: "has closed connections of clients that sent bodies in chunks of a few bytes",
 };
 
 /**

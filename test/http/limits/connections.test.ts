@@ -25,7 +25,11 @@ const LONG_TIMEOUTS = { headersTimeout_ms: 300_000, requestTimeout_ms: 300_000 }
 /** Starts a listener that answers each request with this many bytes. */
 async function start(t: ExecutionContext, limits: Partial<ConnectionLimits>, size_bytes = 10) {
   const evictions: EvictionReason[] = [];
-  const server = createServer((_, response) => response.end(Buffer.alloc(size_bytes, "x")));
+  const server = createServer((request, response) => {
+    const answer = (): void => void response.end(Buffer.alloc(size_bytes, "x"));
+    if (request.method === "GET") answer();
+    else request.on("end", answer).resume();
+  });
   limitConnections(
     server,
     { ...DEFAULT_CONNECTION_LIMITS, ...LONG_TIMEOUTS, ...limits },
@@ -156,6 +160,22 @@ test("a response that is read byte by byte is dropped, and one that is read stea
   await once(slow, "close");
   await until(() => Promise.resolve(steady.bytesRead > 15 * MB || null), { what: "the rest of the steady one" });
   t.deepEqual(evictions, ["slow"]);
+});
+
+test("a body in chunks of single bytes ends its connection, and one in lines does not", async (t) => {
+  const { port, evictions } = await start(t, {});
+  const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const lines = await exchange(port, `${head}${"14\r\na line of 20 bytes..\r\n".repeat(20_000)}0\r\n\r\n`);
+  t.regex(lines.text, /^HTTP\/1\.1 200 /);
+  t.deepEqual(evictions, []);
+  const typed = await exchange(port, `${head}${"1\r\na\r\n".repeat(900)}0\r\n\r\n`);
+  t.regex(typed.text, /^HTTP\/1\.1 200 /);
+  const socket = await open(port);
+  const heard = readResponse(socket);
+  socket.write(head);
+  socket.write("1\r\na\r\n".repeat(200_000));
+  t.true((await heard).closed);
+  t.deepEqual(evictions, ["chunks"]);
 });
 
 test("headers that arrive byte by byte must arrive within the timeout", async (t) => {
