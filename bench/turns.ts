@@ -75,14 +75,14 @@ async function post(generator: Generator, port: number, key: string, duration_ms
 
 /** Repeats rounds of the victim while work is under way, and returns the worst of them. */
 async function beside(work: Promise<void>, round: () => Promise<Victim>): Promise<Victim> {
-  let isOver = false;
-  const over = work.finally(() => (isOver = true));
+  const over = new AbortController();
+  const done = work.finally(() => over.abort());
   let worst: Victim = { p99_ms: 0, highest_ms: 0 };
-  while (!isOver) {
+  while (!over.signal.aborted) {
     const { p99_ms, highest_ms } = await round();
     worst = { p99_ms: Math.max(worst.p99_ms, p99_ms), highest_ms: Math.max(worst.highest_ms, highest_ms) };
   }
-  await over;
+  await done;
   return worst;
 }
 
