@@ -123,19 +123,20 @@ class Attacker {
 
 /** Creates an account with a log of its own. Returns a key of the log. */
 async function makeVictim(port: number): Promise<string> {
-  const call = async (path: string, email: string, fields: object): Promise<{ readonly key?: string }> => {
+  const call = async (path: string, email: string, fields: object | URLSearchParams): Promise<{ key?: string }> => {
+    const isForm = fields instanceof URLSearchParams;
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",
       headers: {
         Authorization: `Basic ${Buffer.from(`${email}:${ACCOUNT.password}`).toString("base64")}`,
-        "Content-Type": "application/json",
+        ...(!isForm && { "Content-Type": "application/json" }),
       },
-      body: JSON.stringify(fields),
+      body: isForm ? fields : JSON.stringify(fields),
     });
     if (response.status !== 201) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as { key?: string };
   };
   await call("/manage/1/accounts", ACCOUNT.email, { email: VICTIM.email, password: ACCOUNT.password });
-  await call("/1/logs", VICTIM.email, { key: VICTIM.log });
+  await call("/1/logs", VICTIM.email, new URLSearchParams({ key: VICTIM.log, display: VICTIM.log }));
   return (await call(`/manage/1/logs/${VICTIM.log}/apiKeys`, VICTIM.email, { scope: "write-only" })).key!;
 }
