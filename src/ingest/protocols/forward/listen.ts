@@ -62,6 +62,8 @@ class ForwardStream implements Stream {
   readonly #owner: string;
   /** How often a chunk was acknowledged on the connection, for the latest chunks. */
   readonly #acknowledged = new Map<string, number>();
+  /** Chunks acknowledged since bytes were last taken. */
+  readonly #justAcknowledged: string[] = [];
   #handshake: Handshake | null = null;
   #sentOtherSignals = false;
   /** Beginning of an incomplete message. */
@@ -111,6 +113,7 @@ class ForwardStream implements Stream {
       // Complete messages are stored even if a later one fails.
       this.#sink.flush();
       await Promise.all(storing);
+      this.#countAcknowledged();
       this.#share.claim(0);
     }
     await this.#keep(all, start);
@@ -201,10 +204,19 @@ class ForwardStream implements Stream {
     const { socket } = this.#connection;
     if (!socket.writable) return;
     socket.write(encode({ ack: chunk }));
-    if (chunk.length > LONGEST_CHUNK) return;
-    const earlier = this.#earlier(chunk);
-    this.#acknowledged.delete(chunk);
-    this.#acknowledged.set(chunk, earlier + 1);
+    if (chunk.length <= LONGEST_CHUNK) this.#justAcknowledged.push(chunk);
+  }
+
+  /**
+   * Counts the acknowledgements written since the last call. A repeat that arrived together with its
+   * message was sent before its client could see the acknowledgement.
+   */
+  #countAcknowledged(): void {
+    for (const chunk of this.#justAcknowledged.splice(0)) {
+      const earlier = this.#earlier(chunk);
+      this.#acknowledged.delete(chunk);
+      this.#acknowledged.set(chunk, earlier + 1);
+    }
     for (const oldest of this.#acknowledged.keys()) {
       if (this.#acknowledged.size <= CHUNKS) break;
       this.#acknowledged.delete(oldest);
