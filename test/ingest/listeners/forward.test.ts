@@ -146,6 +146,31 @@ test("a chunk repeated by the same connection before its acknowledgement is stor
   t.deepEqual(texts.toSorted(), ["last", "once"]);
 });
 
+test("a repeat that arrives with its message is one, also if that is acknowledged before it is read", async (t) => {
+  const { context, bus } = await contextOf(t, {
+    idempotency: {
+      post: async (_batch, append) => ({
+        first: await append({ reserve: async () => {} }),
+        read_ms: 0,
+        trusted_ms: 0,
+      }),
+    },
+  });
+  const listening = await listenForForward(socketFor("tcp"), context);
+  const socket = await connectTo(listening.port);
+  const next = answersOf(socket);
+  const message = Buffer.from(encode(["app", TIME_S, { log: "once" }, { chunk: "a" }]));
+  // Takes turns to be read, in which the first message is stored. All arrive at once.
+  const long = Array.from({ length: 20_000 }, () => 1);
+  const between = Buffer.from(encode(["app", TIME_S, { log: "between", long }, { chunk: "b" }]));
+  socket.write(Buffer.concat([message, between, message]));
+  t.deepEqual(await next(), { ack: "a" });
+  await Promise.all([next(), next()]);
+  t.deepEqual(bus.texts.toSorted(), ["between", "once"]);
+  socket.destroy();
+  await listening.close();
+});
+
 test("metrics and traces of Fluent Bit are acknowledged, counted, and not stored", async (t) => {
   const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
   const socket = await connectTo(portOf(service));
