@@ -212,6 +212,7 @@ test.serial("slow batches leave room for those of others, also without a valid k
   await until(async () => (await waiting()) >= 140, { what: "all of them" });
   t.deepEqual([await postBatch("other", secret), await postBatch(LOG, KEY)], [201, 201]);
   for (const socket of strangers) socket.destroy();
+  await until(async () => (await waiting()) === 0, { what: "the end of theirs" });
 
   const own = await slowBatches(140, KEY);
   await until(async () => (await waiting()) >= 140, { what: "all of one's own" });
