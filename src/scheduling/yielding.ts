@@ -111,9 +111,15 @@ export async function filterYielding<T>(items: readonly T[], isKept: (item: T) =
   return items.filter((_, i) => kept[i]);
 }
 
-/** Writes items as text, in pieces of bounded size, yielding in between. */
-export async function* writeYielding<T>(items: Iterable<T>, write: (item: T) => string): AsyncGenerator<string> {
-  const yielder = new Yielder();
+/**
+ * Writes items as text, in pieces of bounded size, yielding in between.
+ * @param yielder of all pages of a text, as each may be too short to yield
+ */
+export async function* writeYielding<T>(
+  items: Iterable<T>,
+  write: (item: T) => string,
+  yielder = new Yielder(),
+): AsyncGenerator<string> {
   let piece = "";
   for (const item of items) {
     piece += write(item);

@@ -4,7 +4,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { Reply, Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/streamed-list.ts";
-import { writeYielding } from "../../scheduling/yielding.ts";
+import { writeYielding, Yielder } from "../../scheduling/yielding.ts";
 import { planFilters } from "../../query/filters.ts";
 import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
@@ -96,12 +96,13 @@ function stream<Item>(
     compressible: true,
     async *pieces({ signal, closing }: Reader) {
       let count = 0;
+      const yielder = new Yielder();
       yield head;
       for await (const items of pages) {
         if (signal.aborted) return;
         // Abort the response rather than end it: the file is incomplete.
         if (closing()) throw new LoggiaError("overloaded", "The service is stopping; export again in a moment");
-        yield* writeYielding(items, write);
+        yield* writeYielding(items, write, yielder);
         count += items.length;
       }
       yield tail;
