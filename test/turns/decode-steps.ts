@@ -11,13 +11,13 @@ import type { WorstRequest } from "./shapes.ts";
 const MOST_MS = 3_000;
 
 /** What decoding a request took: its longest step, in milliseconds of processor time, and the events. */
-export type DecodeSteps = { readonly longest_ms: number; readonly events: number };
+type DecodeSteps = { readonly longest_ms: number; readonly events: number };
 
 /**
  * Decodes a request as the posting listener does, and measures the time between two moments at
  * which other work could run.
  */
-export function decodeInSteps({ method, path, headers, body }: WorstRequest): DecodeSteps {
+function decodeInSteps({ method, path, headers, body }: WorstRequest): DecodeSteps {
   const match = matchProtocol(method, path);
   if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
   const query = new URLSearchParams(path.split("?", 2)[1] ?? "");

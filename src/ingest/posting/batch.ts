@@ -107,11 +107,7 @@ class BatchReader {
     const items: ReadItem[] = [];
     let count = 0;
     for (const item of this.#elements()) {
-      if (isPending(item)) {
-        if (this.yielder.isDue) await this.yielder.turn();
-        continue;
-      }
-      if (++count <= this.#most) items.push(item);
+      if (!isPending(item) && ++count <= this.#most) items.push(item);
       if (this.yielder.isDue) await this.yielder.turn();
     }
     if (count > this.#most) throw tooMany(count, this.#most);

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
 import { LoggiaError } from "../../../src/errors.ts";
+import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
 import { Scan } from "../../../src/ingest/protocols/msgpack-scan.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
@@ -146,16 +147,17 @@ test("a chunk repeated by the same connection before its acknowledgement is stor
   t.deepEqual(texts.toSorted(), ["last", "once"]);
 });
 
+/** Appends every batch, as if each were the first with its key. */
+const FORGETFUL: ListenerContext["idempotency"] = {
+  post: async (_batch, append) => ({
+    first: await append({ reserve: async () => {} }),
+    read_ms: 0,
+    trusted_ms: 0,
+  }),
+};
+
 test("a repeat that arrives with its message is one, also if that is acknowledged before it is read", async (t) => {
-  const { context, bus } = await contextOf(t, {
-    idempotency: {
-      post: async (_batch, append) => ({
-        first: await append({ reserve: async () => {} }),
-        read_ms: 0,
-        trusted_ms: 0,
-      }),
-    },
-  });
+  const { context, bus } = await contextOf(t, { idempotency: FORGETFUL });
   const listening = await listenForForward(socketFor("tcp"), context);
   const socket = await connectTo(listening.port);
   const next = answersOf(socket);
@@ -189,15 +191,7 @@ test("metrics and traces of Fluent Bit are acknowledged, counted, and not stored
 });
 
 test("nothing is acknowledged before it is on the bus", async (t) => {
-  const { context, bus } = await contextOf(t, {
-    idempotency: {
-      post: async (_batch, append) => ({
-        first: await append({ reserve: async () => {} }),
-        read_ms: 0,
-        trusted_ms: 0,
-      }),
-    },
-  });
+  const { context, bus } = await contextOf(t, { idempotency: FORGETFUL });
   const listening = await listenForForward(socketFor("tcp"), context);
   bus.isFull = true;
   const socket = await connectTo(listening.port);
