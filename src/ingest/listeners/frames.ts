@@ -32,7 +32,7 @@ export type FrameOptions = {
 export class Frames {
   readonly #options: FrameOptions;
   #nulOnly: boolean;
-  /** Beginning of an incomplete frame, in a buffer that grows by doubling. */
+  /** Beginning of an incomplete frame, in a buffer that grows by doubling up to the longest frame. */
   #buffer = NOTHING;
   #held_bytes = 0;
   /** Total size of that frame; 0 if a delimiter ends it. */
@@ -57,6 +57,13 @@ export class Frames {
   /** Memory of the incomplete frame. */
   get held_bytes(): number {
     return this.#buffer.length;
+  }
+
+  /** Returns the memory of the incomplete frame with this many bytes more. */
+  heldWith(more_bytes: number): number {
+    const needed_bytes = this.#held_bytes + more_bytes;
+    if (needed_bytes <= this.#buffer.length) return this.#buffer.length;
+    return Math.max(needed_bytes, Math.min(2 * needed_bytes, this.#options.most_bytes));
   }
 
   *push(given: Buffer): Generator<Frame> {
@@ -104,14 +111,14 @@ export class Frames {
   }
 
   #hold(bytes: Buffer, wanted_bytes = this.#wanted_bytes): void {
-    const size_bytes = this.#held_bytes + bytes.length;
-    if (size_bytes > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * size_bytes);
+    const capacity_bytes = this.heldWith(bytes.length);
+    if (capacity_bytes > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(capacity_bytes);
       this.#buffer.copy(larger, 0, 0, this.#held_bytes);
       this.#buffer = larger;
     }
     bytes.copy(this.#buffer, this.#held_bytes);
-    this.#held_bytes = size_bytes;
+    this.#held_bytes += bytes.length;
     this.#wanted_bytes = wanted_bytes;
   }
 

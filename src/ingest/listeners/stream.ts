@@ -46,6 +46,8 @@ export class FrameStream implements Stream {
   }
 
   async take(bytes: Buffer): Promise<void> {
+    if (this.#frames.held_bytes > 0) await this.#share.hold(this.#frames.heldWith(bytes.length), this.#abandoned);
+    // A frame that is being decoded stays in memory, whether others need it or not.
     this.#share.onEvicted = null;
     await this.#put(this.#frames.push(bytes));
     await this.#share.hold(this.#frames.held_bytes, this.#abandoned);
