@@ -73,19 +73,28 @@ program
     wholeFrom(1, 1_000_000),
     DEFAULT_LIMITS.data,
   )
-  .option("--patience <seconds>", "how long to retry while the service accepts no posts", wholeFrom(0, 86_400), 60)
-  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number; url?: string }) => {
+  .option(
+    "--patience <seconds>",
+    "how long to retry while Loggia accepts no posts (default: 60; with --follow: for ever)",
+    wholeFrom(0, 86_400),
+  )
+  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience?: number; url?: string }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
     const counts = await ship(
       files,
-      { ...options, post: options.url ?? options.post, patience_s: options.patience },
+      { ...options, post: options.url ?? options.post, patience_s: options.patience ?? patienceOf(options) },
       process,
       stop.signal,
     );
     console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
     if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
+
+/** Returns how long a shipper waits by default: one that follows files has nothing else to do. */
+function patienceOf({ follow = false }: Pick<ShipOptions, "follow">): number {
+  return follow ? Infinity : 60;
+}
 
 addQueryCommands(program);
 addManagementCommands(program);

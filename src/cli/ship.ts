@@ -20,7 +20,7 @@ export type ShipOptions = EventOptions &
     readonly key: string;
     /** Most batches in flight. */
     readonly inFlight: number;
-    /** How long the service may be unavailable before the run ends, in seconds. */
+    /** How long the service may be unavailable before the run ends, in seconds; may be infinite. */
     readonly patience_s: number;
     /** Folder of the positions; `none` stores none. Default: a folder derived from the command. */
     readonly state?: string;
@@ -40,7 +40,7 @@ const UNMATCHED_LINES = 100;
 
 /**
  * Posts each line of the files, or of standard input, as an event until the input ends or `signal`
- * fires. Batches are retried while the service is busy or unreachable. After `patience_s` the lines
+ * fires. Batches are retried until Loggia itself stores or refuses them. After `patience_s` the lines
  * count as failed and the run ends; stored batches are sent first by the next run. Refused lines
  * count as failed and unreadable files as unread, and the run continues.
  *
