@@ -45,17 +45,22 @@ export function readCreated(value: unknown, range: CreatedRange, faults: string[
     faults.push(`created is ${describeValue(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
-  const { read_ms, trusted_ms, retentionDays } = range;
+  const { read_ms, retentionDays } = range;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
       `created is ${isoTime(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${isoTime(read_ms)}`,
     );
   } else if (ms < 0) {
     faults.push(`created is ${isoTime(ms)}, before 1970`);
-  } else if (retentionDays !== null && ms < trusted_ms - retentionDays * DAY_MS) {
+  } else if (ms < oldestKept(range)) {
     faults.push(`created is ${isoTime(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;
+}
+
+/** Returns the oldest time that a log keeps, in milliseconds since the Unix epoch. */
+export function oldestKept({ trusted_ms, retentionDays }: Pick<CreatedRange, "trusted_ms" | "retentionDays">): number {
+  return retentionDays === null ? -Infinity : trusted_ms - retentionDays * DAY_MS;
 }
 
 /** Like {@link readCreated}, for a form, where every value is text. Digits are milliseconds. */
