@@ -96,14 +96,18 @@ function eventOf(
   delete event["created"];
   const { created = metadata.fields.created, text = line, ...rest } = content.fields;
   Object.assign(event, rest);
+  let unread: object = {};
   if (created !== undefined) {
     const moment_ms = readTime(created, Date.now());
-    // The service refuses times before 1970.
+    // A time before 1970 is no time of a log.
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else onUnparsedTime(created);
+    else {
+      unread = { created };
+      onUnparsedTime(created);
+    }
   }
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes: all, faults } = flatten({ ...metadata.others, ...content.others });
+  const { attributes: all, faults } = flatten({ ...unread, ...metadata.others, ...content.others });
   const { attributes, isWhole } = fitting(all);
   const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);

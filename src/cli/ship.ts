@@ -32,6 +32,8 @@ type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.Re
 const FIRST_ITEMS = 1_000;
 const MOST_ITEMS = 5_000;
 const BATCH_BOUNDS = { size_bytes: 1_000_000, age_ms: 200 } as const;
+/** Fault of lines that the log will not keep because of their age. */
+const EXPIRED = /, older than the \d+ days that the log keeps/;
 /** Faults that are printed; further ones are only counted. */
 const SHOWN_FAULTS = 10;
 
@@ -61,8 +63,10 @@ export async function ship(
   const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
+  let expired = 0;
   const fail = (line: string, why: string): void => {
     counts.failed += 1;
+    if (EXPIRED.test(why)) expired += 1;
     if (counts.failed <= SHOWN_FAULTS) progress.note(`not posted: ${printable(line.slice(0, 80))}: ${printable(why)}`);
   };
   const unreadable = (file: string, error: Error): void => {
@@ -110,6 +114,10 @@ export async function ship(
   } finally {
     await deliveries.untilFewerThan(1);
     matches?.end();
+    if (expired > 0) {
+      const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
+      progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
+    }
     if (unparsedTimes > 1) progress.note(`loggia: ${unparsedTimes} lines have a time that cannot be parsed`);
     progress.close();
     sender.close();
