@@ -10,6 +10,7 @@ import { collect, wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
+import { DATE_ORDERS } from "./times.ts";
 
 const program = new Command("loggia")
   .description("An event log service: it accepts events over HTTP, and lists, filters and groups them.")
@@ -43,6 +44,11 @@ program
       "other groups become attributes",
   )
   .option("--json", "lines are JSON objects; members that are not event fields become attributes")
+  .addOption(
+    new Option("--dates <order>", "order of day and month in dates such as 05/06/2011; not read by default").choices(
+      DATE_ORDERS,
+    ),
+  )
   .option(
     "--multiline-start <regex>",
     "regular expression that matches the first line of each event; other lines continue it",

@@ -11,6 +11,7 @@ import type { EventOptions, ReadLine } from "./ship-events.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type PendingBatch, type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
+import { isAmbiguousDate } from "./times.ts";
 
 export type ShipOptions = EventOptions &
   SourceOptions & {
@@ -83,7 +84,8 @@ export async function ship(
     unparsedTimes += 1;
     if (unparsedTimes === 1)
       progress.note(
-        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post`,
+        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post` +
+          (isAmbiguousDate(time) ? "; --dates says whether the day or the month is first" : ""),
       );
   };
   /** Also stops the reader when the service refuses a batch: a followed file may stay silent. */

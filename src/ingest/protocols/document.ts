@@ -37,6 +37,11 @@ const NAMES = {
 } as const;
 type Field = keyof typeof NAMES;
 
+/** Returns the names that producers use for a field, most specific first. */
+export function producerNames(field: Field): readonly string[] {
+  return NAMES[field].split(" ");
+}
+
 /** Prefixes that the OpenTelemetry Collector's exporters add. Prefixed names are never the text. */
 const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
 const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
@@ -167,7 +172,8 @@ function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boole
   }
 }
 
-function severityNamed(name: string | undefined, value: unknown): Severity | null {
+/** Returns the severity that a field of this name means; null if its value is none. */
+export function severityNamed(name: string | undefined, value: unknown): Severity | null {
   return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
 }
 
