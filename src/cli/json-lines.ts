@@ -1,8 +1,10 @@
 import { numberOf } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
-import { severityOf } from "../ingest/protocols/severity.ts";
-import { readTime } from "./times.ts";
+import { producerNames, severityNamed } from "../ingest/protocols/document.ts";
+import type { ProducerTime } from "../ingest/protocols/protocol.ts";
+import { digitsOf, timeOf } from "../ingest/protocols/times.ts";
+import { type DateOrder, readTime } from "./times.ts";
 
 /** Content of a line: event fields, and everything else. */
 export type LineContent = { readonly fields: LineFields; readonly others: object };
@@ -25,9 +27,10 @@ export const FIELDS: ReadonlySet<string> = new Set([
   "data",
   "created",
 ]);
-/** Names that loggers use for text and time of an event. The first with a valid value is used. */
-const TEXT_NAMES = ["text", "message", "msg"];
-const TIME_NAMES = ["created", "time", "timestamp", "@timestamp", "ts"];
+/** Names that producers use. The first with a valid value is used, as for events of protocols. */
+const TEXT_NAMES = producerNames("text");
+const TIME_NAMES = producerNames("time");
+const SEVERITY_NAMES = producerNames("severity");
 const SOURCE_NAMES = ["name", "logger", "logger_name"];
 /** Values nested deeper become text. */
 const MAX_DEPTH = 20;
@@ -36,28 +39,25 @@ const MAX_DEPTH = 20;
  * Parses a JSON line; null if it is not an object. A member becomes an event field if it has the
  * name of one and a valid value. All others become attributes.
  */
-export function jsonFields(line: string): LineContent | null {
+export function jsonFields(line: string, dates: DateOrder | null = null): LineContent | null {
   const object = parseObject(line);
   if (object === null) return null;
   const fields: { text?: string; created?: string; [field: string]: unknown } = {};
   const others = new Map(Object.entries(object));
   const take = (field: string, name: string | undefined): void => {
     if (name === undefined) return;
-    const value = others.get(name);
-    fields[field] = field === "created" ? String(value as string | number) : value;
+    fields[field] = others.get(name);
     others.delete(name);
   };
-  take(
-    "text",
-    TEXT_NAMES.find((name) => isText(others.get(name))),
-  );
-  take(
-    "created",
-    TIME_NAMES.find((name) => isTime(others.get(name))),
-  );
+  const severity = severityIn(others);
+  const text = TEXT_NAMES.find((name) => isText(memberOf(others, name)));
+  if (text !== undefined) fields.text = takeMember(others, text) as string;
+  const time = TIME_NAMES.find((name) => momentOf(memberOf(others, name), dates) !== null);
+  if (time !== undefined) takeTime(fields, others, momentOf(takeMember(others, time), dates)!);
   for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
   if (!others.has("source") && !("source" in fields)) copySource(fields, others);
-  if (!others.has("tags") && !("tags" in fields)) copySeverity(fields, others);
+  // pino and bunyan log a number, zap and logback a word.
+  if (severity !== null && !("tags" in fields)) fields["tags"] = severity;
   unpackAttributes(others);
   return { fields, others: Object.fromEntries([...others].map(([name, value]) => [name, flattened(value, 1)])) };
 }
@@ -71,10 +71,40 @@ function copySource(fields: Record<string, unknown>, others: ReadonlyMap<string,
   if (name !== undefined && others.has("level")) fields["source"] = others.get(name);
 }
 
-/** Sets the severity as a word: pino and bunyan log a number, zap and logback a word. */
-function copySeverity(fields: Record<string, unknown>, others: ReadonlyMap<string, unknown>): void {
-  const severity = severityOf(others.get("level"));
-  if (severity !== null) fields["tags"] = severity;
+function severityIn(others: ReadonlyMap<string, unknown>): string | null {
+  for (const name of SEVERITY_NAMES) {
+    const severity = severityNamed(name, memberOf(others, name));
+    if (severity !== null) return severity;
+  }
+  return null;
+}
+
+/** Sets the time of an event. What is finer than a millisecond becomes an attribute. */
+function takeTime(fields: { created?: string }, others: Map<string, unknown>, time: ProducerTime): void {
+  fields.created = new Date(time.ms).toISOString();
+  if (time.ns !== 0 && !others.has("time_ns")) others.set("time_ns", digitsOf(time));
+}
+
+/** Returns the value of a name, whose dots may stand for nested objects. */
+function memberOf(others: ReadonlyMap<string, unknown>, name: string): unknown {
+  if (others.has(name) || !name.includes(".")) return others.get(name);
+  const [first = "", ...path] = name.split(".");
+  let value = others.get(first);
+  for (const member of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[member];
+  }
+  return value;
+}
+
+/** Like {@link memberOf}, and removes the member. */
+function takeMember(others: Map<string, unknown>, name: string): unknown {
+  const value = memberOf(others, name);
+  if (others.delete(name)) return value;
+  const path = name.split(".");
+  const holder = memberOf(others, path.slice(0, -1).join("."));
+  delete (holder as Record<string, unknown>)[path.at(-1)!];
+  return value;
 }
 
 /**
@@ -121,8 +151,12 @@ function isText(value: unknown): boolean {
   return isString(value) && value.trim() !== "";
 }
 
-function isTime(value: unknown): boolean {
-  return (isString(value) || typeof value === "number") && readTime(String(value), Date.now()) !== null;
+/** Reads the time of a member. Texts without a zone are local times. */
+function momentOf(value: unknown, dates: DateOrder | null): ProducerTime | null {
+  const time = timeOf(value);
+  if (typeof value !== "string") return time;
+  const ms = readTime(value, Date.now(), dates);
+  return ms === null ? time : { ms, ns: time?.ns ?? 0 };
 }
 
 function isWithin(value: unknown, field: keyof typeof DEFAULT_LIMITS): boolean {

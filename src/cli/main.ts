@@ -10,6 +10,7 @@ import { collect, wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
+import { DATE_ORDERS } from "./times.ts";
 
 const program = new Command("loggia")
   .description("An event log service: it accepts events over HTTP, and lists, filters and groups them.")
@@ -43,6 +44,11 @@ program
       "other groups become attributes",
   )
   .option("--json", "lines are JSON objects; members that are not event fields become attributes")
+  .addOption(
+    new Option("--dates <order>", "order of day and month in dates such as 05/06/2011; not read by default").choices(
+      DATE_ORDERS,
+    ),
+  )
   .option(
     "--multiline-start <regex>",
     "regular expression that matches the first line of each event; other lines continue it",
@@ -73,19 +79,28 @@ program
     wholeFrom(1, 1_000_000),
     DEFAULT_LIMITS.data,
   )
-  .option("--patience <seconds>", "how long to retry while the service accepts no posts", wholeFrom(0, 86_400), 60)
-  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience: number; url?: string }) => {
+  .option(
+    "--patience <seconds>",
+    "how long to retry while Loggia accepts no posts (default: 60; with --follow: for ever)",
+    wholeFrom(0, 86_400),
+  )
+  .action(async (files: string[], options: Omit<ShipOptions, "patience_s"> & { patience?: number; url?: string }) => {
     const stop = new AbortController();
     process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
     const counts = await ship(
       files,
-      { ...options, post: options.url ?? options.post, patience_s: options.patience },
+      { ...options, post: options.url ?? options.post, patience_s: options.patience ?? patienceOf(options) },
       process,
       stop.signal,
     );
     console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
     if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
+
+/** Returns how long a shipper waits by default: one that follows files has nothing else to do. */
+function patienceOf({ follow = false }: Pick<ShipOptions, "follow">): number {
+  return follow ? Infinity : 60;
+}
 
 addQueryCommands(program);
 addManagementCommands(program);

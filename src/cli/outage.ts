@@ -19,7 +19,8 @@ export function createOutage(options: { where: string; patience_s: number; note:
   const report = (why: string): void => {
     if (isReported) return;
     isReported = true;
-    note(`loggia: ${printable(`${where} accepts no posts: ${why}`)}; retrying for ${patience_s} s`);
+    const until = patience_s === Infinity ? "until it does" : `for ${patience_s} s`;
+    note(`loggia: ${printable(`${where} accepts no posts: ${why}`)}; retrying ${until}`);
   };
   return {
     failed(kind, why) {

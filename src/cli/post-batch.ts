@@ -3,9 +3,10 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 
 import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
+import { judgeAnswer } from "../pino/answer.mjs";
 import type { Outage } from "./outage.ts";
 import type { ShipCounts } from "./progress.ts";
-import { CommandError, messageOf, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
+import { CommandError, type Reply, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
 import type { PendingBatch } from "./ship/state.ts";
 
 /** Smallest body that is compressed. Smaller ones fit a few packets anyway. */
@@ -32,23 +33,20 @@ export type Posting = {
 };
 
 /**
- * Posts a batch, and retries it while the service is busy or unreachable, up to `patience_s`.
+ * Posts a batch, and retries it up to `patience_s`, until Loggia stores or refuses it. A batch that
+ * Loggia finds too large is posted in halves.
  * @returns `given up` after that time: the service would not take the next batch either
- * @throws CommandError if the service rejects the key
+ * @throws CommandError if the service rejects the key or does not know the address
  */
 export async function postBatch(
   batch: readonly Item[],
   pending: PendingBatch,
   posting: Posting,
 ): Promise<"answered" | "given up"> {
-  const { sender, url, options, counts, fail, outage, signal } = posting;
-  const message = messageFor(pending, options.key);
-  const until_ms = performance.now() + options.patience_s * 1000;
-  for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
-    const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
-    const timeout_ms = Math.min(REPLY_TIMEOUT_MS, rest_ms);
-    const outcome = await outage.watch(attempt(sender, url, { ...message, timeout_ms }));
-    if (outcome.kind === "taken") {
+  const { counts, fail, outage } = posting;
+  const outcome = await outcomeOf(pending, posting);
+  switch (outcome.kind) {
+    case "stored":
       outage.succeeded();
       for (const [i, { line }] of batch.entries()) {
         const fault = outcome.faults[i] === undefined ? NO_OUTCOME : outcome.faults[i];
@@ -56,21 +54,55 @@ export async function postBatch(
         else fail(line, fault);
       }
       return "answered";
-    }
-    if (outcome.kind === "refused") {
+    case "refused":
       outage.succeeded();
+      if (outcome.status === 413 && batch.length > 1) return await postHalves(batch, pending, posting);
       for (const { line } of batch) fail(line, outcome.why);
       return "answered";
-    }
+    case "given up":
+      for (const { line } of batch) fail(line, outcome.why);
+      return "given up";
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/**
+ * Posts the halves of a batch. Their keys follow from the batch's, so that a run that repeats the
+ * batch repeats the same halves.
+ */
+async function postHalves(
+  batch: readonly Item[],
+  { key }: PendingBatch,
+  posting: Posting,
+): Promise<"answered" | "given up"> {
+  const middle = Math.ceil(batch.length / 2);
+  for (const [n, half] of [batch.slice(0, middle), batch.slice(middle)].entries()) {
+    const posted = await postBatch(half, { key: `${key}.${n}`, ...(await bodyOf(half)) }, posting);
+    if (posted === "given up") return "given up";
+  }
+  return "answered";
+}
+
+/** Sends a batch until there is a final answer. */
+async function outcomeOf(
+  pending: PendingBatch,
+  posting: Posting,
+): Promise<Final | { readonly kind: "given up"; readonly why: string }> {
+  const { sender, url, options, counts, outage, signal } = posting;
+  const message = messageFor(pending, options.key);
+  const until_ms = performance.now() + options.patience_s * 1000;
+  for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
+    const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
+    const timeout_ms = Math.min(REPLY_TIMEOUT_MS, rest_ms);
+    const outcome = await outage.watch(attempt(sender, url, { ...message, timeout_ms }));
+    if (outcome.kind === "stored" || outcome.kind === "refused") return outcome;
     outage.failed(outcome.kind, outcome.why);
     const left_ms = until_ms - performance.now();
     // The last wait ends with `patience_s`, so that all of it is used.
     const pause_ms = Math.min(backoff_ms * (0.5 + Math.random() / 2), left_ms);
     const wait_ms = Math.max(pause_ms, outcome.retryAfter_ms ?? 0);
-    if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) {
-      for (const { line } of batch) fail(line, outcome.why);
-      return "given up";
-    }
+    if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) return { kind: "given up", why: outcome.why };
     counts.retried += 1;
     await delay(wait_ms, undefined, { signal }).catch(() => {});
   }
@@ -102,6 +134,8 @@ function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Mess
     Authorization: `Bearer ${apiKey}`,
     "Content-Type": "application/x-ndjson",
     "Idempotency-Key": key,
+    // Nobody can correct the time of a line: it is stored, whatever it claims.
+    "X-Loggia-Created": "claimed",
     ...(isZipped && { "Content-Encoding": "gzip" }),
   };
   return { method: "POST", headers, body };
@@ -110,27 +144,53 @@ function messageFor({ key, body, isZipped }: PendingBatch, apiKey: string): Mess
 /** Used for lines without a listed fault: without valid events only the first are listed. */
 const NO_OUTCOME = "the service accepted no line of the batch";
 
-type Outcome =
+type Final =
   /** `faults`: one per line, in order; null if it was posted. */
-  | { readonly kind: "taken"; readonly faults: readonly (string | null)[] }
-  | { readonly kind: "busy" | "unreachable"; readonly why: string; readonly retryAfter_ms: number | null }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "stored"; readonly faults: readonly (string | null)[] }
+  | { readonly kind: "refused"; readonly status: number; readonly why: string };
 
-async function attempt(sender: Sender, url: URL, message: Message & { timeout_ms: number }): Promise<Outcome> {
+/** `unreachable`: something other than Loggia answered, or nothing. */
+type Temporary = {
+  readonly kind: "busy" | "unreachable";
+  readonly why: string;
+  readonly retryAfter_ms: number | null;
+};
+
+async function attempt(
+  sender: Sender,
+  url: URL,
+  message: Message & { timeout_ms: number },
+): Promise<Final | Temporary> {
+  let reply: Reply;
   try {
-    const reply = await sender.send(url, message);
-    if (reply.status === 201) {
-      const { items } = JSON.parse(reply.body) as { items: { error?: { message: string } }[] };
-      return { kind: "taken", faults: items.map(({ error }) => error?.message ?? null) };
-    }
-    const why = `${reply.status} ${messageOf(reply.body)}`;
-    if (reply.status === 401 || reply.status === 403) throw new CommandError(`The service rejects the API key: ${why}`);
-    if (reply.status === 429 || reply.status >= 500) return { kind: "busy", why, retryAfter_ms: reply.retryAfter_ms };
-    return { kind: "refused", why };
+    reply = await sender.send(url, message);
   } catch (error) {
-    if (error instanceof CommandError) throw error;
     return { kind: "unreachable", why: faultOf(error as Error), retryAfter_ms: null };
   }
+  const { status, body, location, retryAfter_ms } = reply;
+  const verdict = judgeAnswer(status, body, location);
+  switch (verdict.kind) {
+    case "stored": {
+      const { items } = verdict.answer as { items?: { error?: { message: string } }[] };
+      return { kind: "stored", faults: (items ?? []).map(({ error }) => error?.message ?? null) };
+    }
+    case "refused":
+      requireKnown(verdict);
+      return verdict;
+    case "retry":
+      return verdict.isOwn
+        ? { kind: "busy", why: verdict.why, retryAfter_ms }
+        : // A proxy's wait says nothing about the service, and may be an hour.
+          { kind: "unreachable", why: verdict.why, retryAfter_ms: Math.min(retryAfter_ms ?? 0, LAST_BACKOFF_MS) };
+    default:
+      return verdict satisfies never;
+  }
+}
+
+/** @throws CommandError if the service would refuse every batch like this one */
+function requireKnown({ status, why }: { readonly status: number; readonly why: string }): void {
+  if (status === 401 || status === 403) throw new CommandError(`The service rejects the API key: ${why}`);
+  if (status === 404) throw new CommandError(`The service has no such address: ${why}; check --url and --log`);
 }
 
 /** If all addresses of a host refuse, the error has no message of its own. */

@@ -7,6 +7,8 @@ export type Reply = {
   readonly retryAfter_ms: number | null;
   /** The service's suggestion for what the client meant. */
   readonly hint: string | null;
+  /** Target of a redirection. */
+  readonly location: string | null;
 };
 
 /** `timeout_ms`: longest time without traffic on the connection. */
@@ -56,6 +58,7 @@ export function createSender(connections: number): Sender {
             body: text,
             retryAfter_ms,
             hint: typeof hint === "string" ? hint : null,
+            location: response.headers.location ?? null,
           });
         });
       });

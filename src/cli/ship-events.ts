@@ -5,7 +5,7 @@ import { firstCharacters } from "../events/text.ts";
 import { FIELDS, jsonFields } from "./json-lines.ts";
 import type { LineContent } from "./json-lines.ts";
 import { CommandError } from "./request.ts";
-import { readTime } from "./times.ts";
+import { type DateOrder, readTime } from "./times.ts";
 
 export type EventOptions = {
   readonly tags?: string;
@@ -15,6 +15,8 @@ export type EventOptions = {
   readonly pattern?: string;
   /** Whether lines are JSON objects, whose members become fields and attributes. */
   readonly json?: boolean;
+  /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
+  readonly dates?: DateOrder;
   /** Longest text in characters. A longer line is cut, with the line as `data`; 0: no limit. */
   readonly cut: number;
   /** Most characters of such a line that become `data`. */
@@ -27,9 +29,9 @@ export type ReadLine = (line: string) => LineContent | null;
 const NO_CONTENT: LineContent = { fields: {}, others: {} };
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader({ pattern, json = false }: EventOptions): { name: string; read: ReadLine } | null {
+export function lineReader({ pattern, json = false, dates }: EventOptions): { name: string; read: ReadLine } | null {
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  if (json) return { name: "--json found no JSON object in", read: jsonFields };
+  if (json) return { name: "--json found no JSON object in", read: (line) => jsonFields(line, dates ?? null) };
   if (pattern === undefined) return null;
   const expression = compilePattern(pattern);
   return { name: "--pattern matched none of", read: (line) => groupsOf(expression, line) };
@@ -96,14 +98,18 @@ function eventOf(
   delete event["created"];
   const { created = metadata.fields.created, text = line, ...rest } = content.fields;
   Object.assign(event, rest);
+  let unread: object = {};
   if (created !== undefined) {
-    const moment_ms = readTime(created, Date.now());
-    // The service refuses times before 1970.
+    const moment_ms = readTime(created, Date.now(), options.dates ?? null);
+    // A time before 1970 is no time of a log.
     if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else onUnparsedTime(created);
+    else {
+      unread = { created };
+      onUnparsedTime(created);
+    }
   }
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes: all, faults } = flatten({ ...metadata.others, ...content.others });
+  const { attributes: all, faults } = flatten({ ...unread, ...metadata.others, ...content.others });
   const { attributes, isWhole } = fitting(all);
   const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);

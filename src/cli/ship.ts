@@ -11,6 +11,7 @@ import type { EventOptions, ReadLine } from "./ship-events.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type PendingBatch, type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
+import { isAmbiguousDate } from "./times.ts";
 
 export type ShipOptions = EventOptions &
   SourceOptions & {
@@ -20,7 +21,7 @@ export type ShipOptions = EventOptions &
     readonly key: string;
     /** Most batches in flight. */
     readonly inFlight: number;
-    /** How long the service may be unavailable before the run ends, in seconds. */
+    /** How long the service may be unavailable before the run ends, in seconds; may be infinite. */
     readonly patience_s: number;
     /** Folder of the positions; `none` stores none. Default: a folder derived from the command. */
     readonly state?: string;
@@ -32,6 +33,8 @@ type Terminal = { readonly stderr: NodeJS.WriteStream; readonly stdin: NodeJS.Re
 const FIRST_ITEMS = 1_000;
 const MOST_ITEMS = 5_000;
 const BATCH_BOUNDS = { size_bytes: 1_000_000, age_ms: 200 } as const;
+/** Fault of lines that the log will not keep because of their age. */
+const EXPIRED = /, older than the \d+ days that the log keeps/;
 /** Faults that are printed; further ones are only counted. */
 const SHOWN_FAULTS = 10;
 
@@ -40,7 +43,7 @@ const UNMATCHED_LINES = 100;
 
 /**
  * Posts each line of the files, or of standard input, as an event until the input ends or `signal`
- * fires. Batches are retried while the service is busy or unreachable. After `patience_s` the lines
+ * fires. Batches are retried until Loggia itself stores or refuses them. After `patience_s` the lines
  * count as failed and the run ends; stored batches are sent first by the next run. Refused lines
  * count as failed and unreadable files as unread, and the run continues.
  *
@@ -61,8 +64,10 @@ export async function ship(
   const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
+  let expired = 0;
   const fail = (line: string, why: string): void => {
     counts.failed += 1;
+    if (EXPIRED.test(why)) expired += 1;
     if (counts.failed <= SHOWN_FAULTS) progress.note(`not posted: ${printable(line.slice(0, 80))}: ${printable(why)}`);
   };
   const unreadable = (file: string, error: Error): void => {
@@ -79,7 +84,8 @@ export async function ship(
     unparsedTimes += 1;
     if (unparsedTimes === 1)
       progress.note(
-        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post`,
+        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post` +
+          (isAmbiguousDate(time) ? "; --dates says whether the day or the month is first" : ""),
       );
   };
   /** Also stops the reader when the service refuses a batch: a followed file may stay silent. */
@@ -110,6 +116,10 @@ export async function ship(
   } finally {
     await deliveries.untilFewerThan(1);
     matches?.end();
+    if (expired > 0) {
+      const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
+      progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
+    }
     if (unparsedTimes > 1) progress.note(`loggia: ${unparsedTimes} lines have a time that cannot be parsed`);
     progress.close();
     sender.close();

@@ -165,10 +165,15 @@ function postMetrics(registry: Registry): PostObserver {
   let waiting = 0;
   let accepted = 0;
   let truncated = 0;
+  const times = { unread: 0, expired: 0 };
   const help = "Requests to the posting listener, by outcome: accepted or the error code";
   readCounters(registry, "loggia_posts_total", help, "outcome", outcomes.read);
   readCounter(registry, "loggia_post_events_total", "Events and visits accepted", () => accepted);
   readCounter(registry, "loggia_post_events_cut_total", "Events that were truncated to the limits", () => truncated);
+  const unread = "Events with a time that cannot be read, which got the time of their post";
+  const expired = "Events accepted that are older than their log keeps, and therefore not stored";
+  readCounter(registry, "loggia_post_times_unread_total", unread, () => times.unread);
+  readCounter(registry, "loggia_post_events_expired_total", expired, () => times.expired);
   readGauge(registry, "loggia_posts_waiting", "Requests being read or waiting for the bus", () => waiting);
   return {
     began: () => void (waiting += 1),
@@ -178,6 +183,10 @@ function postMetrics(registry: Registry): PostObserver {
       outcomes.add(outcome);
     },
     eventsCut: (events) => void (truncated += events),
+    times(counts) {
+      times.unread += counts.unread;
+      times.expired += counts.expired;
+    },
   };
 }
 

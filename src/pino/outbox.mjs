@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
-import { appendFileSync, mkdirSync, rmSync, writeSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+
+import { judgeAnswer } from "./answer.mjs";
 
 const BATCH_LINES = 1000;
 const BATCH_BYTES = 1_000_000;
@@ -13,6 +15,8 @@ const EXIT_MS = 5000;
 const REPLY_MS = 30_000;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 10_000;
+/** Refusals that an operator can end: of the API key, and of the address. */
+const CURABLE = new Set([401, 403, 404]);
 /** Tolerance between two readings of a process's start time. */
 const START_JITTER_MS = 5000;
 
@@ -118,8 +122,7 @@ export class Outbox {
     let last = this.#batches.at(-1);
     if (last === undefined || last.isSent || last.size + text.length > Math.min(BATCH_BYTES, this.#maxBytes() / 4)) {
       const key = randomUUID();
-      this.#count += 1;
-      const path = join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
+      const path = this.#pathOf(key);
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       last = { path, key, size: 0, lines: 0, isSent: false };
       this.#batches.push(last);
@@ -172,9 +175,10 @@ export class Outbox {
       const [batch] = this.#batches;
       // No lines are added from here on.
       batch.isSent = true;
-      const { isSettled, why, wait = 0 } = await this.#send(batch);
+      const { isSettled, isTooLarge = false, why, wait = 0 } = await this.#send(batch);
       if (isSettled) {
-        if (why !== undefined) this.#warn(`The service refused ${batch.lines} lines: ${why}`);
+        if (isTooLarge && batch.lines > 1) await this.#halve(batch);
+        else if (why !== undefined) this.#warn(`The service refused ${batch.lines} lines: ${why}`);
         this.#batches.splice(this.#batches.indexOf(batch), 1);
         this.#stored -= batch.size;
         await rm(batch.path, { force: true });
@@ -207,20 +211,46 @@ export class Outbox {
           "X-Loggia-Source-Field": "service.name,name",
           ...(this.#options.tags && { "X-Loggia-Tags": this.#options.tags.trim().replaceAll(/\s+/g, ",") }),
         },
+        // A redirected POST would become a GET.
+        redirect: "manual",
         signal: AbortSignal.any([AbortSignal.timeout(REPLY_MS), this.#closing.signal]),
       });
-      const text = await response.text();
-      const { status } = response;
-      if (status === 201) return { isSettled: true };
-      const why = `${status} ${text.slice(0, 200)}`;
-      // A key may be corrected and an overload passes. Other refusals are permanent.
-      if (status === 429 || status >= 500 || [401, 403, 404].includes(status))
-        return { isSettled: false, why, wait: Number(response.headers.get("retry-after")) * 1000 || 0 };
-      return { isSettled: true, why };
+      const { status, headers } = response;
+      const verdict = judgeAnswer(status, await response.text(), headers.get("location"));
+      if (verdict.kind === "stored") return { isSettled: true };
+      if (verdict.kind === "refused" && !CURABLE.has(status))
+        return { isSettled: true, isTooLarge: status === 413, why: verdict.why };
+      // A proxy's wait says nothing about the service, and may be an hour.
+      const wait = verdict.isOwn ? Number(headers.get("retry-after")) * 1000 || 0 : 0;
+      return { isSettled: false, why: verdict.why, wait };
     } catch (error) {
       if (error.code === "ENOENT") return { isSettled: true };
       return { isSettled: false, why: error.cause?.message ?? error.message };
     }
+  }
+
+  /**
+   * Writes the halves of a batch, which are sent in its place. Their keys follow from its key, so
+   * that a process that finds the batch again after a crash sends the same halves.
+   */
+  async #halve(batch) {
+    const lines = (await readFile(batch.path, "utf8")).split("\n").slice(0, -1);
+    const middle = Math.ceil(lines.length / 2);
+    const halves = [lines.slice(0, middle), lines.slice(middle)].map((half, n) => {
+      const key = derivedKey(batch.key, n);
+      const path = this.#pathOf(key);
+      const text = Buffer.from(`${half.join("\n")}\n`);
+      writeFileSync(path, text, { mode: 0o600 });
+      this.#stored += text.length;
+      return { path, key, size: text.length, lines: half.length, isSent: true };
+    });
+    this.#batches.splice(this.#batches.indexOf(batch) + 1, 0, ...halves);
+  }
+
+  /** Returns the path of the next file. Names sort in the order of creation. */
+  #pathOf(key) {
+    this.#count += 1;
+    return join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
   }
 
   #address() {
@@ -256,8 +286,7 @@ export class Outbox {
       for (const file of (await readdir(join(this.#root, name)).catch(() => [])).toSorted(byName)) {
         const key = /^\d+-([0-9a-f-]{36})\.ndjson$/.exec(file)?.[1];
         if (key === undefined) continue;
-        this.#count += 1;
-        const path = join(this.#folder, `${String(this.#count).padStart(12, "0")}-${key}.ndjson`);
+        const path = this.#pathOf(key);
         try {
           await rename(join(this.#root, name, file), path);
         } catch {
@@ -282,6 +311,12 @@ export class Outbox {
  */
 function startedAt() {
   return Math.round(Date.now() - process.uptime() * 1000);
+}
+
+/** Returns the key of a part of a batch, in the form of a UUID. */
+function derivedKey(key, n) {
+  const hex = createHash("sha256").update(`${key} ${n}`).digest("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
 }
 
 /** Returns whether a folder's process is running. In containers only its start time is unique. */

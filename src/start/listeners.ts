@@ -28,7 +28,7 @@ export type ListenersOptions = {
   readonly clock: PostClock;
   readonly limiter: RateLimiter;
   readonly memory: IngestMemory;
-  readonly metrics: Pick<Metrics, "listener">;
+  readonly metrics: Pick<Metrics, "listener" | "posts">;
   /** Limits for all listeners together. */
   readonly connections: ConnectionLimits;
   readonly log: Logger;
@@ -79,6 +79,7 @@ export async function startListeners(
     limits,
     recent: new RecentIds(),
     tallyOf: metrics.listener,
+    onTimes: (counts) => metrics.posts.times?.(counts),
     connections: {
       connections: Math.floor(connections.connections / Math.max(1, streamsOf(listeners))),
       descriptors: connections.descriptors,

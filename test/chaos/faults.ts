@@ -12,6 +12,7 @@ import {
   terminateEmbedded,
 } from "./faults/kills.ts";
 import { poisonCluster, poisonEmbedded } from "./faults/poison.ts";
+import { proxy } from "./faults/proxy.ts";
 import { soak } from "./faults/soak.ts";
 import {
   aheadCluster,
@@ -50,6 +51,7 @@ const EMBEDDED: readonly Fault[] = [
   clockEmbedded,
   aheadEmbedded,
   backup,
+  proxy,
   pollerEmbedded,
 ];
 

@@ -18,6 +18,8 @@ type Input = {
   readonly input?: string | Buffer;
   readonly stopWhen?: () => Promise<unknown>;
   readonly keepsNotes?: boolean;
+  /** Interrupts the command once it has written this to standard error. */
+  readonly stopOn?: string;
 };
 
 /**
@@ -26,13 +28,19 @@ type Input = {
  */
 const STATE = temporaryFolder({ teardown: (remove) => test.after.always(remove) });
 
-export function run(words: readonly string[], { input, stopWhen, keepsNotes = false }: Input = {}): Promise<Run> {
+export function run(
+  words: readonly string[],
+  { input, stopWhen, stopOn, keepsNotes = false }: Input = {},
+): Promise<Run> {
   const env = { ...process.env, LOGGIA_KEY: KEY, XDG_STATE_HOME: mkdtempSync(join(STATE, "run-")) };
   const child = spawn(process.execPath, [LOGGIA, ...words], { env });
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+    if (stopOn !== undefined && err.includes(stopOn)) child.kill("SIGINT");
+  });
   // A command that gives up does not read the rest.
   child.stdin.on("error", () => {}).end(input ?? "");
   void stopWhen?.().finally(() => child.kill("SIGINT"));

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import test from "ava";
 
 import { serviceOf } from "../support/service.ts";
-import { run, shipTo, rows } from "./ship-runs.ts";
+import { file, run, shipTo, rows } from "./ship-runs.ts";
 
 test("a refused connection is reported at once, and the time limit applies to the whole run", async (t) => {
   const input = "a line\n".repeat(20_000);
@@ -22,7 +22,7 @@ test("a refused connection is reported at once, and the time limit applies to th
 
 for (const [kind, said] of [
   ["unresponsive", "it does not answer"],
-  ["busy", "503 "],
+  ["busy", String.raw`503 \(not an answer of Loggia, but of a proxy or another server\)`],
 ] as const) {
   test(`a service that is ${kind} is reported before the time limit, with a summary`, async (t) => {
     const server = createServer((request, response) => {
@@ -35,13 +35,23 @@ for (const [kind, said] of [
     const ship = () => run(words, { input: "one\n", keepsNotes: true });
     let { code, out, err } = await ship();
     // A busy service that stalls for seconds, as this process may, does not answer either.
-    for (let again = 1; again <= 3 && !err.includes(said); again += 1) ({ code, out, err } = await ship());
+    for (let again = 1; again <= 3 && !new RegExp(said).test(err); again += 1) ({ code, out, err } = await ship());
     t.is(code, 1);
     t.regex(out, /^posted 0, failed 1, /);
     t.regex(err, new RegExp(`^loggia: ${url} accepts no posts: ${said}; retrying for 20 s\n`));
     t.regex(err, /\nloggia: posted 0, failed 0, retried \d+, 0\/s\n/);
   });
 }
+
+test("a shipper that follows a file retries for ever, unless --patience is given", async (t) => {
+  const words = [...shipTo("http://127.0.0.1:1"), "--follow", file(t, "a line\n")];
+  const refused = "loggia: http://127.0.0.1:1 accepts no posts: connect ECONNREFUSED 127.0.0.1:1; retrying ";
+  const endless = await run(words, { keepsNotes: true, stopOn: "retrying" });
+  t.is(endless.err.split("\n")[0], `${refused}until it does`);
+  const { code, err } = await run([...words, "--patience", "1"], { keepsNotes: true });
+  t.is(err.split("\n")[0], `${refused}for 1 s`);
+  t.is(code, 1);
+});
 
 test("a busy service is retried, no sooner than it asks", async (t) => {
   const moments_ms: number[] = [];

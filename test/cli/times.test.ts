@@ -39,6 +39,16 @@ const TIMES: readonly (readonly [string, number | null])[] = [
   ["2011-06-19 15:54:33+02", MOMENT],
   ["2011-06-19 3:54:33Z", MOMENT - 36_000_000],
   ["06/19/2011 13:54:33", LOCAL],
+  ["19/06/2011 13:54:33", LOCAL],
+  ["19-06-2011 13:54:33Z", MOMENT],
+  ["19.06.2011 13:54:33", LOCAL],
+  ["19.06.2011 13:54:33,911", LOCAL + 911],
+  ["05.06.2011", new Date(2011, 5, 5).getTime()],
+  ["12.06.2011 12:00:00", new Date(2011, 5, 12, 12).getTime()],
+  ["05/06/2011 13:54:33", null],
+  ["05-06-2011 13:54:33", null],
+  ["06/06/2011", new Date(2011, 5, 6).getTime()],
+  ["13/13/2011 13:54:33", null],
   ["Jun 19, 2011 1:54:33 PM", LOCAL],
   ["Sun Jun 19 08:54:33 EST 2011", MOMENT],
   ["201106191354", null],
@@ -53,6 +63,14 @@ const TIMES: readonly (readonly [string, number | null])[] = [
 for (const [text, ms] of TIMES) {
   test(`parses the time of a log file: ${JSON.stringify(text)}`, (t) => t.is(readTime(text, NOW), ms));
 }
+
+test("a date with slashes or dashes is read in the given order", (t) => {
+  const fifth = new Date(2011, 5, 5, 13, 54, 33).getTime();
+  t.is(readTime("05/06/2011 13:54:33", NOW, "day-first"), fifth);
+  t.is(readTime("06-05-2011 13:54:33", NOW, "month-first"), fifth);
+  t.is(readTime("06/19/2011 13:54:33", NOW, "day-first"), LOCAL);
+  t.is(readTime("19/06/2011 13:54:33", NOW, "month-first"), LOCAL);
+});
 
 test("at the turn of the year a time without a year is in the new one", (t) => {
   const now_ms = new Date(2025, 11, 31, 23, 58).getTime();

@@ -7,6 +7,7 @@ import { postTimesBy } from "../posting/created.ts";
 import type { Line } from "../posting/lines.ts";
 import { CUT_TAG, lineOf } from "../protocols/line.ts";
 import type { ProducerEvent } from "../protocols/protocol.ts";
+import { isExpired, keptFrom } from "../protocols/store.ts";
 import type { ListenerContext } from "./listener.ts";
 import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
@@ -54,6 +55,9 @@ export class Intake {
   add(event: ProducerEvent): void {
     const { limits, clock } = this.#context;
     const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: postTimesBy(clock).read_ms });
+    const unread = Number(event.isTimeUnread === true);
+    const expired = Number(isExpired(line, keptFrom(this.#log, this.#context)));
+    if (unread + expired > 0) this.#context.onTimes?.({ unread, expired });
     if (cut || event.tags.includes(CUT_TAG)) this.#tally.add("cut");
     this.#lines.push(line);
     this.#held_lines += 1;

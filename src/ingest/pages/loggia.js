@@ -5,52 +5,73 @@
   const open = new URL(url);
   open.search = new URLSearchParams({ apikey: key, body: "ndjson" });
   const queue = [];
-  let sent = null;
+  // Batches under way, with the halves of those that were too large.
+  let sent = [];
   let timer = 0;
   let wait = 1e3;
   let caught = 0;
+  const batchOf = (lines, id) => ({ lines, id, body: lines.join(""), size: new Blob(lines).size });
   const take = () => {
-    const batch = { size: 0, body: "", id: Date.now() + "-" + Math.random() };
+    const lines = [];
+    let size = 0;
     while (queue.length) {
       const { at, event } = queue[0];
       const line = JSON.stringify(Date.now() - at > 5e3 ? { created: at, ...event } : event) + "\n";
-      const size = new Blob([line]).size;
-      if (batch.body && batch.size + size > 6e4) break;
+      size += new Blob([line]).size;
+      if (lines.length && size > 6e4) break;
       queue.shift();
-      batch.body += line;
-      batch.size += size;
+      lines.push(line);
     }
-    return batch;
+    return batchOf(lines, Date.now() + "-" + Math.random());
+  };
+  // Only Loggia's own answers are final. A proxy answers anything while the service restarts.
+  const isFinal = (status, body) => {
+    try {
+      const { accepted, error } = JSON.parse(body);
+      if (status === 201) return accepted >= 0;
+      return error.code && error.status === status && [400, 401, 403, 404, 409, 413, 415].includes(status);
+    } catch {
+      return false;
+    }
   };
   const later = () => (timer ||= setTimeout(() => void send(), wait));
   const send = async () => {
     timer = 0;
-    if (sent?.busy || !(sent || queue.length)) return;
-    const batch = (sent ||= take());
+    if (sent[0]?.busy || !(sent.length || queue.length)) return;
+    if (!sent.length) sent = [take()];
+    const [batch] = sent;
+    const { lines, id, body, size } = batch;
     batch.busy = true;
     let status = 0;
+    let done = false;
     try {
       const headers = {
         Authorization: "Bearer " + key,
         "Content-Type": "application/x-ndjson",
-        "Idempotency-Key": batch.id,
+        "Idempotency-Key": id,
       };
-      ({ status } = await fetch(url, { method: "POST", headers, body: batch.body, keepalive: batch.size < 6e4 }));
+      const answer = await fetch(url, { method: "POST", headers, body, keepalive: size < 6e4, redirect: "manual" });
+      ({ status } = answer);
+      done = isFinal(status, await answer.text());
     } catch {}
     batch.busy = false;
-    const again = !status || status === 429 || status > 499;
-    wait = again ? Math.min(wait * 2, 6e4) : 1e3;
-    if (!again) sent = null;
-    if (sent || queue.length) later();
+    wait = done ? 1e3 : Math.min(wait * 2, 6e4);
+    if (done) {
+      const middle = lines.length >> 1;
+      const halves = status === 413 && middle ? [lines.slice(0, middle), lines.slice(middle)] : [];
+      sent.splice(0, 1, ...halves.map((half, n) => batchOf(half, id + n)));
+    }
+    if (sent.length || queue.length) later();
   };
   const leave = () => {
-    while (queue.length || (sent && !sent.busy)) {
-      const batch = sent?.busy === false ? sent : take();
+    while (queue.length || sent.some(({ busy }) => !busy)) {
+      const batch = sent.find(({ busy }) => !busy) || take();
+      const at = sent.indexOf(batch);
       if (!navigator.sendBeacon(open, batch.body)) {
-        sent ||= batch;
+        if (at < 0) sent.push(batch);
         return;
       }
-      if (batch === sent) sent = null;
+      if (at >= 0) sent.splice(at, 1);
     }
   };
   const loggia = (text, fields) => {

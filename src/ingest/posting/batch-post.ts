@@ -35,6 +35,14 @@ export function idempotencyKey({ headers }: IncomingMessage): string | null {
   throw new LoggiaError("bad_parameter", `The header Idempotency-Key must have 1 to ${KEY_MAX_CHARACTERS} characters`);
 }
 
+/**
+ * Returns whether a request asks to keep times that are not valid as `created`. Shippers do, whose
+ * lines nobody can correct.
+ */
+export function keepsClaimedTimes({ headers }: IncomingMessage): boolean {
+  return headers["x-loggia-created"] === "claimed";
+}
+
 /** The producer of a batch, and its `Idempotency-Key`. */
 export type Sender = {
   readonly log: LogKey;
@@ -47,18 +55,21 @@ export type Sender = {
   readonly gone: AbortSignal | undefined;
   /** The API key itself, which error events must not hold. */
   readonly secret: string;
+  /** See {@link CreatedRange}. */
+  readonly keepsClaims: boolean;
 };
 
 /** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
-  { log, owner, apiKey, key, secret, gone }: Sender,
+  { log, owner, apiKey, key, secret, keepsClaims, gone }: Sender,
   form: BatchForm,
   given: BatchBody,
   { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const turn: BatchTurn = (work) => memory.batchTurns.run(owner, work, { gone });
-  const read = (at: PostTimes) => readBatch(form, given, { limits, range: { ...at, retentionDays }, secret }, turn);
+  const read = (at: PostTimes) =>
+    readBatch(form, given, { limits, range: { ...at, retentionDays, keepsClaims }, secret }, turn);
   const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;

@@ -17,7 +17,7 @@ import type { Pending } from "../protocols/protocol.ts";
 import { runSteps } from "../protocols/steps.ts";
 import { bad, isWritable, JSON_FIELDS, readItem } from "./json-event.ts";
 import { KeyMask } from "./key-mask.ts";
-import { readCreated } from "./created.ts";
+import { claimedTime, readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { readAttributes } from "./attributes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
@@ -277,6 +277,7 @@ function readPlain(line: LineScanner, limits: FieldLimits, range: CreatedRange):
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
   if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
   if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
+  if (claimedTime(created, range) !== null) return null;
   const faults: string[] = [];
   const moment = readCreated(created, range, faults);
   const fields = line.fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);

@@ -15,6 +15,11 @@ export type CreatedRange = {
   readonly trusted_ms: number;
   /** Days that the log keeps events after their creation; null: for ever. */
   readonly retentionDays: number | null;
+  /**
+   * Whether a time before 1970 or ahead of the clock is kept as an attribute, and the event gets
+   * the time of its post. Default: false, such an event is invalid
+   */
+  readonly keepsClaims?: boolean;
 };
 
 /** Times at which a post was read. */
@@ -24,6 +29,9 @@ export type PostTimes = Pick<CreatedRange, "read_ms" | "trusted_ms">;
 export function postTimesBy(clock: PostClock): PostTimes {
   return { read_ms: clock.latest(), trusted_ms: clock.now() };
 }
+
+/** Attribute with the time that a producer gave, if it is not valid as `created`. */
+export const CLAIMED_CREATED = "claimed_created";
 
 const DAY_MS = 86_400_000;
 const AHEAD_MIN = CREATED_AHEAD_MS / 60_000;
@@ -45,17 +53,32 @@ export function readCreated(value: unknown, range: CreatedRange, faults: string[
     faults.push(`created is ${describeValue(value)}, ${EXPECTED}${ms.why === null ? "" : `: ${ms.why}`}`);
     return null;
   }
-  const { read_ms, trusted_ms, retentionDays } = range;
+  const { read_ms, retentionDays } = range;
   if (ms > read_ms + CREATED_AHEAD_MS) {
     faults.push(
       `created is ${isoTime(ms)}, more than ${AHEAD_MIN} minutes ahead of the clock, which shows ${isoTime(read_ms)}`,
     );
   } else if (ms < 0) {
     faults.push(`created is ${isoTime(ms)}, before 1970`);
-  } else if (retentionDays !== null && ms < trusted_ms - retentionDays * DAY_MS) {
+  } else if (ms < oldestKept(range)) {
     faults.push(`created is ${isoTime(ms)}, older than the ${retentionDays} days that the log keeps`);
   }
   return ms;
+}
+
+/**
+ * Returns the time that an event claims, in ISO 8601, if it is before 1970 or ahead of the clock,
+ * and such times are kept; otherwise null.
+ */
+export function claimedTime(value: unknown, { read_ms, keepsClaims = false }: CreatedRange): string | null {
+  if (!keepsClaims || value === undefined || value === null || value === "") return null;
+  const ms = parseTime(value);
+  return typeof ms === "number" && (ms < 0 || ms > read_ms + CREATED_AHEAD_MS) ? isoTime(ms) : null;
+}
+
+/** Returns the oldest time that a log keeps, in milliseconds since the Unix epoch. */
+export function oldestKept({ trusted_ms, retentionDays }: Pick<CreatedRange, "trusted_ms" | "retentionDays">): number {
+  return retentionDays === null ? -Infinity : trusted_ms - retentionDays * DAY_MS;
 }
 
 /** Like {@link readCreated}, for a form, where every value is text. Digits are milliseconds. */

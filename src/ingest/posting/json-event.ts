@@ -1,9 +1,10 @@
+import { type AttributeValue, encodeAttributes } from "../../events/attributes.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { wellFormed } from "../../events/text.ts";
 import { readAttributes } from "./attributes.ts";
 import type { ReadItem } from "./batch-faults.ts";
-import { readCreated } from "./created.ts";
+import { CLAIMED_CREATED, claimedTime, readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { isKeyField } from "./key-mask.ts";
 import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
@@ -62,15 +63,26 @@ export function readItem(
   }
   const value = typeof amount === "string" ? readValue(amount.trim(), faults) : amount;
   const geo = readGeo(place.trim(), faults);
-  const created = readCreated(fields["created"], range, faults);
+  const claimed = claimedTime(fields["created"], range);
+  const created = claimed === null ? readCreated(fields["created"], range, faults) : null;
   const attributes = readAttributes(fields["attributes"], limits, faults);
   if (cut.has("attributes")) faults.push("attributes are too many or too long to be read");
   if (faults.length > 0) return bad(faults, describe(fields));
   const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
   return {
-    line: { fields: encodeFields({ ...valid, attributes }), created: created === null ? null : String(created) },
+    line: {
+      fields: encodeFields({ ...valid, attributes: withClaim(attributes, claimed) }),
+      created: created === null ? null : String(created),
+    },
     fault: null,
   };
+}
+
+/** Adds the claimed time to encoded attributes, beyond their limits: nothing of the event is lost. */
+function withClaim(attributes: string | null, claimed: string | null): string | null {
+  if (claimed === null) return attributes;
+  const given = JSON.parse(attributes ?? "{}") as Record<string, AttributeValue | readonly AttributeValue[]>;
+  return encodeAttributes(new Map(Object.entries(given)).set(CLAIMED_CREATED, claimed));
 }
 
 function isArrayOfObjects(value: unknown): boolean {

@@ -13,7 +13,7 @@ import type { IngestMemory } from "../ingest-memory.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { type BatchPostOptions, idempotencyKey, orDiscard, postBatch } from "./batch-post.ts";
+import { type BatchPostOptions, idempotencyKey, keepsClaimedTimes, orDiscard, postBatch } from "./batch-post.ts";
 
 /**
  * Size limit of a form, in bytes. As an error event it fits one record of the bus, whatever its
@@ -108,7 +108,8 @@ async function takeBody(
     share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
     if (form === null) return { kind: "form", fields: formFields(received.body, secret) };
-    const sender = { log, owner, apiKey, key: idempotencyKey(request), secret, gone };
+    const keepsClaims = keepsClaimedTimes(request);
+    const sender = { log, owner, apiKey, key: idempotencyKey(request), secret, keepsClaims, gone };
     const outcome = await postBatch(sender, form, received, options);
     return { kind: form === "object" ? "event" : "batch", outcome };
   } finally {

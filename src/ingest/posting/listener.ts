@@ -33,6 +33,7 @@ import type { ProtocolSettings } from "../protocols/protocol.ts";
 import { RecentIds } from "../protocols/repeats.ts";
 import { KnownSenders } from "../protocols/hooks/known-senders.ts";
 import { serveProtocol } from "../protocols/serve.ts";
+import type { TimeCounts } from "../protocols/store.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
@@ -86,6 +87,8 @@ export type PostObserver = {
   ended(outcome: "accepted" | ErrorCode, events: number): void;
   /** @param events number of events of which something was cut to fit the limits */
   eventsCut?(events: number): void;
+  /** Counts stored events whose times need attention. */
+  times?(counts: TimeCounts): void;
 };
 
 /** Pipelining limit of one connection. Pipelined posts share an append. */
@@ -114,6 +117,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     recent: new RecentIds(),
     settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
+    onTimes: (counts) => given.observe?.times?.(counts),
   };
   const { observe, opsEndpoints, log } = options;
   const server = createServer((request, response) => {
@@ -144,6 +148,7 @@ type Options = PostListenerOptions &
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
     readonly onEventsCut: (events: number) => void;
+    readonly onTimes: (counts: TimeCounts) => void;
   };
 
 /** Log path of a form post, and the headers with which a trusted proxy names its client. */

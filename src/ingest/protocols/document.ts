@@ -10,7 +10,8 @@ import { objectIn } from "./json.ts";
 import type { ProducerEvent, ProducerTime } from "./protocol.ts";
 import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
-import { timeOf } from "./times.ts";
+import { isTimeExpected, timeOf } from "./times.ts";
+import type { GivenTime } from "./times.ts";
 
 /** Names that producers use for a field, most specific first. */
 const NAMES = {
@@ -35,6 +36,11 @@ const NAMES = {
   ip: "client.ip client.address source.ip",
 } as const;
 type Field = keyof typeof NAMES;
+
+/** Returns the names that producers use for a field, most specific first. */
+export function producerNames(field: Field): readonly string[] {
+  return NAMES[field].split(" ");
+}
 
 /** Prefixes that the OpenTelemetry Collector's exporters add. Prefixed names are never the text. */
 const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
@@ -61,6 +67,7 @@ export type EventContext = {
   readonly severity?: Severity | null;
   readonly source?: string;
   readonly time?: ProducerTime | null;
+  readonly isTimeUnread?: boolean;
   readonly tags?: readonly string[];
   /** Attributes common to the events of a request, such as an index. */
   readonly attributes?: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
@@ -84,7 +91,7 @@ export function eventOfAttributes(
 ): ProducerEvent {
   const tags = takeTags(attributes);
   const found = findFields(attributes);
-  const time = takeTime(attributes, found, choice.time, context.time ?? null);
+  const { time, isTimeUnread } = takeTime(attributes, found, choice.time, context);
   return {
     text:
       context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
@@ -96,6 +103,7 @@ export function eventOfAttributes(
     geo: geoAmong(attributes, found),
     tags: context.tags === undefined ? tags : [...context.tags, ...tags],
     time,
+    ...(isTimeUnread && { isTimeUnread }),
     attributes,
   };
 }
@@ -115,6 +123,8 @@ export function eventOfText(
 type Found = { -readonly [F in Field]?: string | undefined } & {
   /** Decoded value of the time attribute. */
   moment?: ProducerTime;
+  /** Whether an attribute has the name of a time and a value that is none. */
+  isTimeUnread?: boolean;
 };
 
 function findFields(attributes: MutableAttributes): Found {
@@ -127,7 +137,10 @@ function findFields(attributes: MutableAttributes): Found {
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
       const moment = timeOf(value);
-      if (moment === null) continue;
+      if (moment === null) {
+        found.isTimeUnread ||= isTimeExpected(value);
+        continue;
+      }
       found.moment = moment;
     } else if (!isLike(field, value, name)) continue;
     found[field] = name;
@@ -159,7 +172,8 @@ function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boole
   }
 }
 
-function severityNamed(name: string | undefined, value: unknown): Severity | null {
+/** Returns the severity that a field of this name means; null if its value is none. */
+export function severityNamed(name: string | undefined, value: unknown): Severity | null {
   return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
 }
 
@@ -216,20 +230,22 @@ function takeTime(
   attributes: MutableAttributes,
   found: Found,
   chosen: readonly string[],
-  protocolTime: ProducerTime | null,
-): ProducerTime | null {
+  { time: protocolTime = null, isTimeUnread = false }: EventContext,
+): GivenTime {
   if (chosen.length === 0) {
-    if (protocolTime !== null) return protocolTime;
+    if (protocolTime !== null) return { time: protocolTime, isTimeUnread: false };
     if (found.time !== undefined) attributes.delete(found.time);
-    return found.moment ?? null;
+    const time = found.moment ?? null;
+    return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
   }
   for (const name of chosen) {
     const time = timeOf(attributes.get(name));
     if (time === null) continue;
     attributes.delete(name);
-    return time;
+    return { time, isTimeUnread: false };
   }
-  return protocolTime;
+  const isUnread = isTimeUnread || chosen.some((name) => isTimeExpected(attributes.get(name)));
+  return { time: protocolTime, isTimeUnread: protocolTime === null && isUnread };
 }
 
 const LONGEST_TAG = 100;

@@ -7,8 +7,9 @@ import type { MutableAttributes } from "./flatten.ts";
 import { isObject } from "./json.ts";
 import { EventTime, plainOf } from "./msgpack.ts";
 import { tagIfCut } from "./line.ts";
-import type { ProducerTime, ReadEvent, Received } from "./protocol.ts";
-import { timeOf } from "./times.ts";
+import type { ReadEvent, Received } from "./protocol.ts";
+import { readGivenTime } from "./times.ts";
+import type { GivenTime } from "./times.ts";
 
 /** Seconds of the entries with which Fluent Bit begins and ends a group: -1 and -2. */
 const GROUP_START_MS = 0xffffffff * 1_000;
@@ -52,18 +53,19 @@ export class FluentEntries {
       this.#group = this.#parts.part(flattened(members));
       return "group";
     }
-    return this.eventOfRecord(record, isObject(metadata) ? metadata : {}, momentOf(time));
+    return this.eventOfRecord(record, isObject(metadata) ? metadata : {}, time);
   }
 
   /** Returns the event of a record, of which attributes take precedence over those of its metadata. */
-  eventOfRecord(record: Members, metadata: Members = {}, time: ProducerTime | null = null): ReadEvent {
+  eventOfRecord(record: Members, metadata: Members = {}, time: unknown = null): ReadEvent {
     const [common, group] = [this.#parts.take(this.#common), this.#parts.take(this.#group)];
     const attributes: MutableAttributes = new Map(common.attributes);
     flattenInto(attributes, plainOf(record) as Members);
     const own = Object.keys(metadata).length > 0 ? flattened(membersOfMetadata(metadata)) : [];
     for (const [name, value] of own) put(attributes, name, value);
     for (const [name, value] of group.attributes) put(attributes, name, value);
-    return tagIfCut(common.isCut || group.isCut, eventOfAttributes(attributes, this.#choice, { time }));
+    const given = readEntryTime(attributes, time);
+    return tagIfCut(common.isCut || group.isCut, eventOfAttributes(attributes, this.#choice, given));
   }
 }
 
@@ -107,8 +109,10 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");
 }
 
-function momentOf(time: unknown): ProducerTime | null {
-  if (time instanceof EventTime) return time.time;
-  const value = typeof time === "bigint" ? String(time) : time;
-  return value === 0 || value === "0" ? null : timeOf(value);
+/** Reads the time of an entry. 0 means that there is none. */
+function readEntryTime(attributes: MutableAttributes, time: unknown): GivenTime {
+  const value = time instanceof EventTime ? time.time.ms / 1_000 : typeof time === "bigint" ? String(time) : time;
+  if (value === 0 || value === "0") return { time: null, isTimeUnread: false };
+  const given = readGivenTime(attributes, "time", value);
+  return given.time !== null && time instanceof EventTime ? { ...given, time: time.time } : given;
 }

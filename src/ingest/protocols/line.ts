@@ -5,6 +5,7 @@ import { encodeFields } from "../../events/record.ts";
 import { distinctTags } from "../../events/tags.ts";
 import { characters, firstCharacters, wellFormed } from "../../events/text.ts";
 import type { Line } from "../posting/lines.ts";
+import { CLAIMED_CREATED } from "../posting/created.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import type { ProducerEvent, ProducerTime, ReadEvent } from "./protocol.ts";
 import { digitsOf } from "./times.ts";
@@ -13,8 +14,6 @@ import { digitsOf } from "./times.ts";
 export const CUT_TAG = "cut";
 /** Attribute with the time in nanoseconds, if it is more precise than `created`. */
 const NANOSECONDS = "time_ns";
-/** Attribute with the time that a producer gave, if it is not valid as `created`. */
-const CLAIMED = "claimed_created";
 
 /** Returns the event, with the tag if parts of it were left out when it was decoded. */
 export function tagIfCut<E extends ReadEvent>(isCut: boolean, event: E): E {
@@ -87,7 +86,7 @@ function createdOf(
   if (time === null) return { created: null, extra: [] };
   const { ms, ns } = time;
   if (ms < 0 || ms > read_ms + CREATED_AHEAD_MS) {
-    return { created: null, extra: [[CLAIMED, new Date(ms).toISOString()]] };
+    return { created: null, extra: [[CLAIMED_CREATED, new Date(ms).toISOString()]] };
   }
   return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, digitsOf(time)]] };
 }

@@ -143,6 +143,8 @@ export type ProducerEvent = {
   readonly tags: readonly string[];
   /** When the event happened; null if the producer does not say. */
   readonly time: ProducerTime | null;
+  /** Whether the producer gave a time that cannot be read. It is an attribute. Default: false */
+  readonly isTimeUnread?: boolean;
   readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
 };
 

@@ -37,7 +37,7 @@ import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "./protocol.ts";
 import { piecesOf } from "./pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "./protocol.ts";
 import type { RecentIds } from "./repeats.ts";
-import { type Producer, storeEvents } from "./store.ts";
+import { type Producer, storeEvents, type TimeCounts } from "./store.ts";
 
 export type ServeOptions = {
   readonly catalog: Catalog;
@@ -53,6 +53,7 @@ export type ServeOptions = {
   readonly settings: ProtocolSettings;
   /** Called with the number of events of which something was cut. */
   readonly onEventsCut: (count: number) => void;
+  readonly onTimes: (counts: TimeCounts) => void;
 };
 
 /** Outcome of a request, for metrics. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { Catalog } from "../../catalog/catalog.ts";
 import { ClientGone, LateAppend, LoggiaError } from "../../errors.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
@@ -8,7 +9,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
-import { postTimesBy } from "../posting/created.ts";
+import { oldestKept, postTimesBy } from "../posting/created.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
 import type { Line } from "../posting/lines.ts";
 import type { Append, Idempotency } from "../idempotency.ts";
@@ -27,8 +28,20 @@ export type StoreOptions = {
   readonly limits: FieldLimits;
   readonly clock: PostClock;
   readonly memory: { readonly turns: FairTurns };
+  /** Retention of logs. Default: logs keep events for ever */
+  readonly catalog?: Pick<Catalog, "log">;
+  /** Called with the events of a request whose times need attention, once they are stored. */
+  readonly onTimes?: (counts: TimeCounts) => void;
   /** Default: {@link STORE_TIMES} */
   readonly times?: StoreTimes;
+};
+
+/** Numbers of stored events whose times need attention. */
+export type TimeCounts = {
+  /** Events with a time that cannot be read. */
+  readonly unread: number;
+  /** Events that are older than their log keeps, which the store therefore does not hold. */
+  readonly expired: number;
 };
 
 /** Bounds of the time that storing a request takes. */
@@ -129,7 +142,8 @@ export async function storeEvents(
   } catch (error) {
     throw appended.length === 0 ? error : storedInPart(error, appended);
   }
-  const { accepted, rejected, fault, cut } = chunks;
+  const { accepted, rejected, fault, cut, unread, expired } = chunks;
+  if (unread + expired > 0) options.onTimes?.({ unread, expired });
   return { reading, stored: { accepted, rejected, fault, cut, ids: () => idsOf(appended) } };
 }
 
@@ -178,6 +192,8 @@ class Chunks {
   rejected = 0;
   fault: string | null = null;
   cut = 0;
+  unread = 0;
+  expired = 0;
   isDone = false;
   readonly #reading: Reading;
   readonly #events: Iterator<ReadEvent>;
@@ -202,6 +218,7 @@ class Chunks {
   async next(): Promise<Chunk> {
     const { limits, clock } = this.#options;
     const { read_ms } = postTimesBy(clock);
+    const keptFrom_ms = keptFrom(this.#producer.log, this.#options);
     const yielder = new Yielder(noteRequest, DECODING);
     const lines: Line[] = [];
     const names: string[] = [];
@@ -228,6 +245,8 @@ class Chunks {
       const shared = this.#shared.take(this.#tags);
       const { line, size_bytes, cut } = lineOf(tagIfCut(shared.isCut, value), { limits, read_ms, tags: shared.tags });
       if (cut || shared.isCut || value.tags.includes(CUT_TAG)) this.cut += 1;
+      if (value.isTimeUnread === true) this.unread += 1;
+      if (isExpired(line, keptFrom_ms)) this.expired += 1;
       lines.push(line);
       all_bytes += size_bytes;
     }
@@ -304,6 +323,17 @@ async function appendOnce(
   if (names.length < lines.length) return await coalescer.submitLines(log, lines, undefined, { awaitsOutcome });
   const hash = nameOfAll(names);
   return (await idempotency.post({ ...keyed, key: `ids ${hash}`, hash }, append)).first;
+}
+
+/** Returns the time before which a log keeps no events, in milliseconds since the Unix epoch. */
+export function keptFrom(log: LogKey, { catalog, clock }: Pick<StoreOptions, "catalog" | "clock">): number {
+  const retentionDays = catalog?.log(log)?.retentionDays ?? null;
+  return oldestKept({ trusted_ms: clock.now(), retentionDays });
+}
+
+/** Returns whether the event of a line is older than its log keeps. */
+export function isExpired({ created }: Line, keptFrom_ms: number): boolean {
+  return created !== null && Number(created) < keptFrom_ms;
 }
 
 function tooSlow(): LoggiaError {

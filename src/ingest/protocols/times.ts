@@ -1,10 +1,14 @@
 import { readDate } from "../../query/dates.ts";
 import { UTC } from "../../query/zone.ts";
+import { put } from "./flatten.ts";
+import type { MutableAttributes } from "./flatten.ts";
 import type { ProducerTime } from "./protocol.ts";
 
 const ISO = /^\d{4}-\d\d-\d\d[T ]/i;
 const FRACTION = /[.,](\d{4,})/;
 const NUMERAL = /^-?\d{1,19}(?:\.\d{1,9})?$/;
+/** Smaller numbers are not times but durations, counts, dates such as 20190501, or 0 for unknown. */
+const SMALLEST = 1e8;
 /** Larger numbers are not times, and are formatted with an exponent. */
 const LARGEST = 1e19;
 /** Largest time that a JavaScript Date holds. */
@@ -12,7 +16,8 @@ const LAST_MS = 8.64e15;
 
 /**
  * Parses a producer's time: ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since
- * the Unix epoch, which are distinguished by magnitude. Returns null if it is none of them.
+ * the Unix epoch, which are distinguished by magnitude. Returns null if it is none of them, such as
+ * a number below 10^8.
  */
 export function timeOf(value: unknown): ProducerTime | null {
   if (typeof value === "number") return Math.abs(value) < LARGEST ? timeOfNumeral(numeral(value)) : null;
@@ -24,8 +29,28 @@ export function timeOf(value: unknown): ProducerTime | null {
   return ISO.test(text) ? timeOfIso(text) : null;
 }
 
+/** Time of an event as its protocol gives it. */
+export type GivenTime = {
+  readonly time: ProducerTime | null;
+  /** Whether there is a value that cannot be read as a time. */
+  readonly isTimeUnread: boolean;
+};
+
+/** Reads the time in a member of a protocol. A value that is no time becomes an attribute. */
+export function readGivenTime(attributes: MutableAttributes, name: string, value: unknown): GivenTime {
+  const time = timeOf(value);
+  const isTimeUnread = time === null && isTimeExpected(value);
+  if (isTimeUnread) put(attributes, name, value as string | number);
+  return { time, isTimeUnread };
+}
+
+/** Returns whether a value in place of a time is meant as one: a number, or a text. */
+export function isTimeExpected(value: unknown): boolean {
+  return typeof value === "number" || (typeof value === "string" && value.trim() !== "");
+}
+
 /** Converts nanoseconds since the Unix epoch. */
-export function timeOfNanoseconds(ns: bigint): ProducerTime | null {
+function timeOfNanoseconds(ns: bigint): ProducerTime | null {
   const ms = Number(ns / 1_000_000n);
   return withinDates({ ms, ns: Number(ns % 1_000_000n) });
 }
@@ -42,18 +67,19 @@ function numeral(value: number): string {
 
 function timeOfNumeral(text: string): ProducerTime | null {
   const [whole = "", fraction = ""] = text.split(".");
-  const size = Math.abs(Number(whole));
-  if (size < 1e11) return scaled(whole, fraction, 1_000_000_000n, 9);
-  if (size < 1e14) return scaled(whole, fraction, 1_000_000n, 6);
-  if (size < 1e17) return scaled(whole, fraction, 1_000n, 3);
-  return scaled(whole, "", 1n, 0);
+  if (Number(whole) < SMALLEST) return null;
+  // By digits: a double does not tell 10^17 from the number before it.
+  const digits = whole.replace(/^0+/, "");
+  if (digits.length <= 11) return scaled(digits, fraction, 1_000_000_000n, 9);
+  if (digits.length <= 14) return scaled(digits, fraction, 1_000_000n, 6);
+  if (digits.length <= 17) return scaled(digits, fraction, 1_000n, 3);
+  return scaled(digits, "", 1n, 0);
 }
 
 function scaled(whole: string, fraction: string, unit_ns: bigint, places: number): ProducerTime | null {
-  if (!/^-?\d+$/.test(whole)) return null;
+  if (!/^\d+$/.test(whole)) return null;
   const rest = BigInt(fraction.padEnd(places, "0").slice(0, places) || "0");
-  const ns = BigInt(whole) * unit_ns;
-  return timeOfNanoseconds(whole.startsWith("-") ? ns - rest : ns + rest);
+  return timeOfNanoseconds(BigInt(whole) * unit_ns + rest);
 }
 
 /**

@@ -25,7 +25,24 @@ test("a time is read by its magnitude, or as ISO 8601", (t) => {
   t.deepEqual(timeOf(`${MS / 1000}456`), { ms: MS, ns: 456_000 });
   t.deepEqual(timeOf(`${MS}456789`), { ms: MS, ns: 456_789 });
   t.is(digitsOf({ ms: MS, ns: 456_789 }), `${MS}456789`);
-  t.deepEqual(timeOf(0), { ms: 0, ns: 0 });
+});
+
+test("a number is a time from 10^8 on, in the unit that its magnitude tells", (t) => {
+  for (const value of [0, -1, -1e9, 0.005, 12.345678, 20_190_501, 99_999_999, 99_999_999.9]) {
+    t.is(timeOf(value), null, String(value));
+    t.is(timeOf(String(value)), null, String(value));
+  }
+  const bounds: readonly (readonly [string, number])[] = [
+    ["100000000", 1e11],
+    ["99999999999", 99_999_999_999_000],
+    ["100000000000", 1e11],
+    ["99999999999999", 99_999_999_999_999],
+    ["100000000000000", 1e11],
+    ["99999999999999999", 99_999_999_999_999],
+    ["100000000000000000", 1e11],
+    ["9223372036854775807", 9_223_372_036_854],
+  ];
+  for (const [digits, ms] of bounds) t.is(timeOf(digits)?.ms, ms, digits);
 });
 
 test("times in the usual format are read like those with another zone", (t) => {

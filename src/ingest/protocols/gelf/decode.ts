@@ -11,7 +11,7 @@ import { readOnly } from "../long-json.ts";
 import { isPending, PENDING } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
-import { timeOf } from "../times.ts";
+import { readGivenTime } from "../times.ts";
 
 /**
  * Decodes a body of one message, or of one message per line.
@@ -98,7 +98,7 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const context = { time: timeOf(timestamp), severity: severityOf(level) };
+  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity: severityOf(level) };
   const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {
     ...event,

@@ -8,7 +8,7 @@ import type { MutableAttributes } from "../flatten.ts";
 import { CUT_TAG, tagIfCut } from "../line.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
-import { timeOf } from "../times.ts";
+import { isTimeExpected, timeOf } from "../times.ts";
 import { follow, headerOf, itemsOf, payloadOf, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 
 /** Length limit of one value in a field. Fields are shorter unless an operator raised limits. */
@@ -64,7 +64,8 @@ class Filler {
     this.#ofItem.clear();
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
-    const time = created === undefined ? null : timeOf(this.#singleValue(created, item) ?? this.#fill(created, item));
+    const given = created === undefined ? "" : (this.#singleValue(created, item) ?? this.#fill(created, item));
+    const time = timeOf(given);
     const filled = (field: TemplateField): string => {
       const pattern = this.#template[field];
       return pattern === undefined ? "" : this.#fill(pattern, item).trim();
@@ -84,6 +85,7 @@ class Filler {
       geo: null,
       tags: this.#tags(item),
       time,
+      ...(time === null && isTimeExpected(given) && { isTimeUnread: true }),
       attributes,
     };
     // A value used as text or time is not repeated as an attribute, as with documents.

@@ -9,7 +9,7 @@ import { KEPT_BYTES } from "../long-json.ts";
 import { PENDING } from "../protocol.ts";
 import type { ReadEvent } from "../protocol.ts";
 import { severityOf } from "../severity.ts";
-import { timeOf } from "../times.ts";
+import { readGivenTime } from "../times.ts";
 
 const LINE_END = 10;
 const EQUALS = 61;
@@ -23,9 +23,10 @@ export const ENTRY_MAX_BYTES = 32 * 1024 * 1024;
 const PAUSE_FIELDS = 2_048;
 
 /** Address fields, which locate and identify an entry. They do not become attributes. */
+const REALTIME = "__REALTIME_TIMESTAMP";
 const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
   "__CURSOR",
-  "__REALTIME_TIMESTAMP",
+  REALTIME,
   "__MONOTONIC_TIMESTAMP",
   "__SEQNUM",
   "__SEQNUM_ID",
@@ -167,7 +168,7 @@ class Entry {
     const source = SOURCES.map(one).find((text) => text !== "");
     const context = {
       severity: severityOf(one("PRIORITY")),
-      time: timeOf(this.#addressFields.get("__REALTIME_TIMESTAMP")),
+      ...readGivenTime(attributes, REALTIME, this.#addressFields.get(REALTIME)),
       ...(source !== undefined && { source }),
       ...(this.#message !== undefined && { text: this.#message }),
     };

@@ -12,14 +12,15 @@ import { tagIfCut } from "../line.ts";
 import { readValue } from "../long-json.ts";
 import { LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import { PENDING } from "../protocol.ts";
-import type { ProducerTime, ReadEvent, Received } from "../protocol.ts";
-import { timeOf, timeOfNanoseconds } from "../times.ts";
+import type { ReadEvent, Received } from "../protocol.ts";
+import { readGivenTime } from "../times.ts";
 import { parseLabels } from "./labels.ts";
 
 type Labels = ReadonlyMap<string, string>;
 
 type Entry = {
-  readonly time: ProducerTime | null;
+  /** As sent. */
+  readonly time: unknown;
   readonly line: string;
   /** Structured metadata. */
   readonly metadata: Labels;
@@ -30,7 +31,6 @@ const NO_LABELS: Labels = new Map();
 const MAX_METADATA = 1_024;
 /** Prefix of a label that has the name of a field of the line. */
 const LABEL_PREFIX = "label.";
-const NANOSECONDS = /^-?\d{1,20}$/;
 
 /** Decodes a `PushRequest` in protobuf. @throws LoggiaError `bad_body` */
 export function* decodeProtobuf(received: Received): Generator<ReadEvent> {
@@ -56,7 +56,7 @@ function* streamOf(bytes: Buffer, common: Common): Generator<ReadEvent> {
 }
 
 function* readEntry(reader: ProtobufReader): Steps<Entry> {
-  let time: ProducerTime | null = null;
+  let time: string | null = null;
   let line = "";
   const metadata = new Map<string, string>();
   while (reader.next()) {
@@ -68,14 +68,15 @@ function* readEntry(reader: ProtobufReader): Steps<Entry> {
   return { time, line, metadata };
 }
 
-function readTimestamp(reader: ProtobufReader): ProducerTime | null {
+/** Reads a timestamp as nanoseconds in digits; null if it is not set. */
+function readTimestamp(reader: ProtobufReader): string | null {
   let seconds = 0n;
   let ns = 0n;
   while (reader.next()) {
     if (reader.is(1, VARINT)) seconds = reader.int64();
     else if (reader.is(2, VARINT)) ns = reader.int64();
   }
-  return seconds === 0n && ns === 0n ? null : timeOfNanoseconds(seconds * 1_000_000_000n + ns);
+  return seconds === 0n && ns === 0n ? null : String(seconds * 1_000_000_000n + ns);
 }
 
 function readPair(reader: ProtobufReader, into: Map<string, string>): void {
@@ -149,15 +150,10 @@ function labelsOf({ stream, labels }: Readonly<Record<string, unknown>>): Labels
 function entryOf(value: unknown): Entry | null {
   const [time, line, metadata] = Array.isArray(value) ? (value as unknown[]) : [];
   if (typeof line === "string") {
-    return { time: momentOf(time), line, metadata: isObject(metadata) ? textsOf(metadata) : NO_LABELS };
+    return { time, line, metadata: isObject(metadata) ? textsOf(metadata) : NO_LABELS };
   }
   if (!isObject(value) || typeof value["line"] !== "string") return null;
-  return { time: timeOf(value["ts"] ?? value["timestamp"]), line: value["line"], metadata: NO_LABELS };
-}
-
-/** Parses a time. A text is always in nanoseconds, whatever its magnitude. */
-function momentOf(value: unknown): ProducerTime | null {
-  return typeof value === "string" && NANOSECONDS.test(value) ? timeOfNanoseconds(BigInt(value)) : timeOf(value);
+  return { time: value["ts"] ?? value["timestamp"], line: value["line"], metadata: NO_LABELS };
 }
 
 function textsOf(object: Readonly<Record<string, unknown>>): Labels {
@@ -198,7 +194,8 @@ class Common {
       put(attributes, attributes.has(name) ? LABEL_PREFIX + name : name, value);
     }
     for (const [name, value] of tenant.attributes) put(attributes, name, value);
-    const event = eventOfAttributes(attributes, this.#choice, { time, ...(document === null && { text: line }) });
+    const ofEntry = readGivenTime(attributes, "timestamp", time);
+    const event = eventOfAttributes(attributes, this.#choice, { ...ofEntry, ...(document === null && { text: line }) });
     return tagIfCut(labels.isCut || tenant.isCut, event.text === "" ? { ...event, text: line } : event);
   }
 }

@@ -5,15 +5,15 @@ import type { MutableAttributes } from "../flatten.ts";
 import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../json.ts";
 import { JsonScanner, malformedJson } from "../json-scanner.ts";
 import { readValue, runOfValues } from "../long-json.ts";
-import type { ProducerTime, ReadEvent } from "../protocol.ts";
-import { timeOfNanoseconds } from "../times.ts";
-import { readBodyValue, Records } from "./record.ts";
+import type { ReadEvent } from "../protocol.ts";
+import { readBodyValue, readRecordTime, Records } from "./record.ts";
 import type { Exported, LogRecord } from "./record.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
 const MAX_DEPTH = 32;
 const TOO_DEEP = "nested too deep";
+const OBSERVED = "observed_time_unix_nano";
 const DIGITS = /^\d{1,19}$/;
 const WHOLE = /^-?\d{1,19}$/;
 const HEX = /^[0-9a-f]+$/i;
@@ -184,8 +184,8 @@ function readRecord(record: Json, isCut: boolean): LogRecord {
     attributes,
     severityNumber: severityNumberOf(of("severityNumber", "severity_number")),
     severityText: textOf(of("severityText", "severity_text")),
-    time: timeOf(of("timeUnixNano", "time_unix_nano")),
-    observed: timeOf(of("observedTimeUnixNano", "observed_time_unix_nano")),
+    time: readRecordTime(attributes, "time_unix_nano", digitsOf(of("timeUnixNano", "time_unix_nano"))),
+    observed: readRecordTime(attributes, OBSERVED, digitsOf(of("observedTimeUnixNano", OBSERVED))),
     traceId: hexOf(of("traceId", "trace_id")),
     spanId: hexOf(of("spanId", "span_id")),
     flags: countOf(record["flags"]),
@@ -290,10 +290,8 @@ function severityNumberOf(value: unknown): number {
   return at === -1 ? 0 : 4 * at + (Number(step) || 1);
 }
 
-/** Reads nanoseconds from a text or a number. 0 means that there is no time. */
-function timeOf(value: unknown): ProducerTime | null {
+/** Returns the digits of a count of nanoseconds, as a text or a number; "0" if there is none. */
+function digitsOf(value: unknown): string {
   const digits = typeof value === "number" ? String(value) : value;
-  if (typeof digits !== "string" || !DIGITS.test(digits)) return null;
-  const ns = BigInt(digits);
-  return ns === 0n ? null : timeOfNanoseconds(ns);
+  return typeof digits === "string" && DIGITS.test(digits) ? BigInt(digits).toString() : "0";
 }

@@ -4,9 +4,8 @@ import type { MutableAttributes } from "../flatten.ts";
 import type { Steps } from "../json-scanner.ts";
 import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
 import { PENDING } from "../protocol.ts";
-import type { ProducerTime, ReadEvent } from "../protocol.ts";
-import { timeOfNanoseconds } from "../times.ts";
-import { readBodyValue, Records } from "./record.ts";
+import type { ReadEvent } from "../protocol.ts";
+import { NO_TIME, readBodyValue, readRecordTime, Records } from "./record.ts";
 import type { Exported, LogRecord } from "./record.ts";
 
 /** Deeper values are not decoded. */
@@ -83,8 +82,8 @@ function* readRecord(reader: ProtobufReader): Steps<LogRecord> {
     attributes: new Map() as MutableAttributes,
     severityNumber: 0,
     severityText: "",
-    time: null as ProducerTime | null,
-    observed: null as ProducerTime | null,
+    time: NO_TIME,
+    observed: NO_TIME,
     traceId: "",
     spanId: "",
     flags: 0,
@@ -92,8 +91,10 @@ function* readRecord(reader: ProtobufReader): Steps<LogRecord> {
     dropped: 0,
     isCut: false,
   };
+  let time = 0n;
+  let observed = 0n;
   while (reader.next()) {
-    if (reader.is(1, FIXED64)) record.time = timeOf(reader.fixed64());
+    if (reader.is(1, FIXED64)) time = reader.fixed64();
     else if (reader.is(2, VARINT)) record.severityNumber = reader.uint32();
     else if (reader.is(3, LENGTH)) record.severityText = reader.text();
     else if (reader.is(5, LENGTH)) {
@@ -103,11 +104,13 @@ function* readRecord(reader: ProtobufReader): Steps<LogRecord> {
     else if (reader.is(8, FIXED32)) record.flags = reader.fixed32();
     else if (reader.is(9, LENGTH)) record.traceId = idOf(reader.bytes());
     else if (reader.is(10, LENGTH)) record.spanId = idOf(reader.bytes());
-    else if (reader.is(11, FIXED64)) record.observed = timeOf(reader.fixed64());
+    else if (reader.is(11, FIXED64)) observed = reader.fixed64();
     else if (reader.is(12, LENGTH)) record.eventName = reader.text();
     if (reader.isPauseDue) yield PENDING;
   }
   record.isCut = values.isCut;
+  record.time = readRecordTime(record.attributes, "time_unix_nano", digitsOf(time));
+  record.observed = readRecordTime(record.attributes, "observed_time_unix_nano", digitsOf(observed));
   return record;
 }
 
@@ -116,9 +119,8 @@ function idOf(bytes: Buffer): string {
   return bytes.toString("hex", 0, ID_BYTES);
 }
 
-/** Converts nanoseconds. 0 means that there is no time. */
-function timeOf(ns: bigint): ProducerTime | null {
-  return ns === 0n || ns >= NANOSECONDS_MAX ? null : timeOfNanoseconds(ns);
+function digitsOf(ns: bigint): string {
+  return ns >= NANOSECONDS_MAX ? "0" : String(ns);
 }
 
 /** Reads the values of one record or resource, as many as an event holds. */

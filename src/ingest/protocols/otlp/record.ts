@@ -5,9 +5,10 @@ import { eventOfAttributes } from "../document.ts";
 import { compactJson, flattenInto, put } from "../flatten.ts";
 import type { MutableAttributes } from "../flatten.ts";
 import { tagIfCut } from "../line.ts";
-import type { ProducerEvent, ProducerTime, ReadEvent, Received } from "../protocol.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
 import { severityOf, severityOfOtel } from "../severity.ts";
-import { digitsOf } from "../times.ts";
+import { digitsOf, readGivenTime } from "../times.ts";
+import type { GivenTime } from "../times.ts";
 
 /** An export request. */
 export type Exported = Pick<Received, "body" | "choice" | "sent_bytes" | "limits">;
@@ -20,8 +21,8 @@ export type LogRecord = {
   readonly attributes: MutableAttributes;
   readonly severityNumber: number;
   readonly severityText: string;
-  readonly time: ProducerTime | null;
-  readonly observed: ProducerTime | null;
+  readonly time: GivenTime;
+  readonly observed: GivenTime;
   /** Lower-case hex; "" if there is none. */
   readonly traceId: string;
   readonly spanId: string;
@@ -61,7 +62,10 @@ export class Records {
 }
 
 function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {
-  const { attributes, severityText, severityNumber, observed, time } = record;
+  const { attributes, severityText, severityNumber } = record;
+  const { time } = record.time;
+  const observed = record.observed.time;
+  const isTimeUnread = record.time.isTimeUnread || record.observed.isTimeUnread;
   if (severityText !== "") put(attributes, "severity_text", severityText);
   if (severityNumber !== 0) put(attributes, "severity_number", severityNumber);
   if (isId(record.traceId)) put(attributes, "trace_id", record.traceId);
@@ -79,7 +83,14 @@ function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {
     if (own !== "") put(attributes, "body", own);
   }
   const severity = severityOfOtel(severityNumber) ?? severityOf(severityText);
-  return eventOfAttributes(attributes, choice, { text, severity, time: time ?? observed });
+  return eventOfAttributes(attributes, choice, { text, severity, time: time ?? observed, isTimeUnread });
+}
+
+export const NO_TIME: GivenTime = Object.freeze({ time: null, isTimeUnread: false });
+
+/** Reads a time in decimal digits. 0 means that there is none. */
+export function readRecordTime(attributes: MutableAttributes, name: string, digits: string): GivenTime {
+  return digits === "0" ? NO_TIME : readGivenTime(attributes, name, digits);
 }
 
 /** Returns the text of a body. The members of an object, and a list, go into `attributes`. */

@@ -11,7 +11,7 @@ import { beginOf, filledLinesOf, indexIn, lineOfBytes } from "../lines.ts";
 import type { TextLine } from "../lines.ts";
 import { isPending } from "../protocol.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { timeOf } from "../times.ts";
+import { readGivenTime } from "../times.ts";
 import { isRunOfObjects, objectsOf, slicesOf } from "./objects.ts";
 
 /** Error for an object whose event is missing or blank. */
@@ -66,13 +66,13 @@ export function* decodeRaw(received: Received): Generator<ReadEvent> {
     const value = query.get(name);
     if (value !== null && value !== "") put(metadata, name, value);
   }
-  const time = timeOf(query.get("time"));
+  const given = readGivenTime(metadata, "time", query.get("time"));
   const parts = new SharedParts(received);
   const common = parts.part(metadata);
   const rawEvent = (read: TextLine): ProducerEvent => {
     const { text, isCut } = typeof read === "string" ? { text: read, isCut: false } : beginOf(read);
     const shared = parts.take(common);
-    const event = eventOfAttributes(new Map(shared.attributes), choice, { text, time });
+    const event = eventOfAttributes(new Map(shared.attributes), choice, { text, ...given });
     return tagIfCut(isCut || shared.isCut, event);
   };
   let count = 0;
@@ -114,7 +114,8 @@ function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, ch
     if (typeof value === "string" && value !== "") put(attributes, name, value);
   }
   const text = typeof event === "string" ? event : compactJson(event);
-  const read = eventOfAttributes(attributes, choice, { time: timeOf(envelope["time"]), ...(isText && { text }) });
+  const time = readGivenTime(attributes, "time", envelope["time"]);
+  const read = eventOfAttributes(attributes, choice, { ...time, ...(isText && { text }) });
   const isOfHost = read.source === "" || read.source === envelope["host"];
   return { ...read, text: read.text === "" ? text : read.text, source: isOfHost && tag !== null ? tag : read.source };
 }

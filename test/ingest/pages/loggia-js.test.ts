@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { createContext, runInContext } from "node:vm";
+import test from "ava";
+
+import { type AnswerCase, errorBody, FINAL_ANSWERS, FOREIGN_ANSWERS, PASSING_ANSWERS } from "../../support/answers.ts";
+import { until } from "../../support/until.ts";
+
+const SCRIPT = readFileSync(new URL("../../../src/ingest/pages/loggia.min.js", import.meta.url), "utf8");
+const STORED: AnswerCase = { name: "stored", status: 201, body: '{"accepted":1,"rejected":0,"items":[{}]}' };
+
+type Post = { readonly key: string; readonly texts: readonly string[]; readonly redirect: string };
+
+/** Runs the script in a page whose posts are answered by `answerOf`. Its timers fire at once. */
+function openPage(answerOf: (post: Post) => AnswerCase) {
+  const posts: Post[] = [];
+  type Init = { headers: Record<string, string>; body: string; redirect: string };
+  const fetch = (_: URL, { headers, body, redirect }: Init) => {
+    const lines = body.trimEnd().split("\n");
+    const post = {
+      key: headers["Idempotency-Key"]!,
+      texts: lines.map((line) => (JSON.parse(line) as { text: string }).text),
+      redirect,
+    };
+    posts.push(post);
+    const { status, body: text } = answerOf(post);
+    return Promise.resolve({ status, text: () => Promise.resolve(text) });
+  };
+  const window: { loggia?: (text: string) => void } = {};
+  const script = { src: "http://127.0.0.1:8081/loggia.js", dataset: { log: "shop", key: "k" } };
+  const context = createContext({
+    window,
+    fetch,
+    URL,
+    URLSearchParams,
+    Blob,
+    location: { origin: "http://shop", pathname: "/" },
+    document: { currentScript: script, addEventListener() {} },
+    navigator: {},
+    addEventListener() {},
+    setTimeout: (work: () => void) => setTimeout(work, 0),
+  });
+  runInContext(SCRIPT, context);
+  return { posts, loggia: window.loggia! };
+}
+
+test("a page repeats its events, under one key, until Loggia itself answers", async (t) => {
+  for (const answer of [...FOREIGN_ANSWERS, ...PASSING_ANSWERS]) {
+    const { posts, loggia } = openPage(() => (posts.length < 3 ? answer : STORED));
+    loggia("kept");
+    await until(() => posts.length === 3, { what: `posts after ${answer.name}`, interval_ms: 2 });
+    t.is(new Set(posts.map(({ key }) => key)).size, 1, answer.name);
+    t.true(
+      posts.every(({ texts, redirect }) => texts[0] === "kept" && redirect === "manual"),
+      answer.name,
+    );
+  }
+});
+
+test("a page drops events that Loggia refuses", async (t) => {
+  for (const answer of FINAL_ANSWERS) {
+    const { posts, loggia } = openPage(({ texts }) => (texts.includes("bad") ? answer : STORED));
+    loggia("bad");
+    await until(() => posts.length === 1, { what: "a post", interval_ms: 2 });
+    loggia("good");
+    await until(() => posts.at(-1)!.texts[0] === "good", { what: `a post after ${answer.name}`, interval_ms: 2 });
+    t.is(posts.length, 2, answer.name);
+  }
+});
+
+test("a batch that Loggia finds too large is posted in halves, under keys of their own", async (t) => {
+  const tooLarge = { name: "", status: 413, body: errorBody(413, "body_too_large") };
+  const stored: string[] = [];
+  const { posts, loggia } = openPage(({ texts }) => {
+    if (texts.length > 2 || texts.includes("large")) return tooLarge;
+    stored.push(...texts);
+    return STORED;
+  });
+  for (const text of ["a", "b", "large", "c", "d"]) loggia(text);
+  await until(() => stored.length === 4, { what: "the events", interval_ms: 2 });
+  t.deepEqual(stored, ["a", "b", "c", "d"]);
+  t.is(new Set(posts.map(({ key }) => key)).size, posts.length);
+});
