@@ -1,6 +1,7 @@
 import { numberOf } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
+import { parseExactly } from "../ingest/protocols/json.ts";
 import { severityOf } from "../ingest/protocols/severity.ts";
 import { readTime } from "./times.ts";
 
@@ -95,7 +96,7 @@ function unpackAttributes(others: Map<string, unknown>): void {
 
 function parseObject(line: string): object | null {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseExactly(line);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     return null;
