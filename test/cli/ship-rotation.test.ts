@@ -1,12 +1,18 @@
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
+  closeSync,
+  copyFileSync,
   linkSync,
   mkdirSync,
+  openSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -25,13 +31,13 @@ type Read = { readonly lines: string[]; readonly faults: string[] };
 
 /** A shipper with positions, without a service. */
 class Reader {
-  readonly #state: ShipState;
+  readonly state: ShipState;
   readonly lines: string[] = [];
   readonly faults: string[] = [];
 
   constructor(t: ExecutionContext) {
-    this.#state = ShipState.open(null, "a test");
-    t.teardown(() => this.#state[Symbol.dispose]());
+    this.state = ShipState.open(null, "a test");
+    t.teardown(() => this.state[Symbol.dispose]());
   }
 
   /** Reads files as one run of `loggia ship` does. */
@@ -40,14 +46,14 @@ class Reader {
       isFollowed: followed !== undefined,
       linksTo: [],
       framing,
-      state: this.#state,
+      state: this.state,
       signal: followed ?? new AbortController().signal,
       unreadable: (path, error) => void this.faults.push(`${basename(path)}: ${error.message}`),
       resumed: () => {},
     });
     for await (const { records, position } of files) {
       this.lines.push(...records.map(({ text }) => text));
-      this.#state.storePositions([position]);
+      this.state.storePositions([position]);
     }
     return this;
   }
@@ -160,4 +166,84 @@ test("followed files that are copied, truncated and compressed are read once", a
   await running;
   t.deepEqual(reader.lines, ["1", "2", "3", "other"]);
   t.deepEqual(reader.faults, []);
+});
+
+test("a trace that is written slowly is one record, also after a pause and in a replaced file", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  const stop = new AbortController();
+  const framing = { ...PLAIN_LINES, start: /^\d{4}-/u, wait_ms: 1_000 };
+  writeFileSync(path, "2026-1 start\n");
+  const running = reader.run([path], { followed: stop.signal, framing });
+  await until(() => reader.lines.length === 1, { what: "the first record" });
+  const slowly = async (text: string): Promise<void> => {
+    appendFileSync(path, text);
+    await delay(600);
+  };
+  await slowly("2026-2 a\n  at 1\n");
+  await slowly("  at 2\n  a");
+  await slowly("t 3\nCaused by: x\n");
+  await until(() => reader.lines.length === 2, { what: "the trace" });
+  await slowly("2026-3 b\n  at 1\n");
+  renameSync(path, join(logs, "a.log.1"));
+  writeFileSync(path, "2026-4 c\n");
+  for (const text of ["  at 2\n", "  at 3\n", "  at 4\n"]) {
+    appendFileSync(join(logs, "a.log.1"), text);
+    await delay(750);
+  }
+  await until(() => reader.lines.length === 4, { what: "the records of both files" });
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines, [
+    "2026-1 start",
+    "2026-2 a\n  at 1\n  at 2\n  at 3\nCaused by: x",
+    "2026-3 b\n  at 1\n  at 2\n  at 3\n  at 4",
+    "2026-4 c",
+  ]);
+});
+
+test("a writer that goes on at its old offset after its file was truncated leaves a hole, not events", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  const file = openSync(path, "w");
+  t.teardown(() => closeSync(file));
+  writeSync(file, "1\n2\n");
+  await reader.run([path]);
+  writeSync(file, "3\n");
+  copyFileSync(path, join(logs, "a.log.1"));
+  truncateSync(path);
+  const size_bytes = 3_000_000;
+  writeSync(file, "4\n", size_bytes);
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["1", "2", "3", "4"]);
+  writeSync(file, "5\n", size_bytes + 2);
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["1", "2", "3", "4", "5"]);
+});
+
+test("positions of earlier versions are understood", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  writeFileSync(path, "1\n2\n");
+  writeFileSync(join(logs, "a.log.1.gz"), gzipSync("0\n"));
+  const { dev, ino } = statSync(path);
+  const other = statSync(join(logs, "a.log.1.gz"));
+  const hashOf = (text: string) => ({
+    size_bytes: text.length,
+    hash: createHash("sha256").update(text).digest("base64url").slice(0, 22),
+  });
+  const mark = { isWithin: false, isDone: false, seen_ms: Date.now() };
+  const read = { ...mark, position: 2, head: hashOf("1\n"), tail: hashOf("1\n") };
+  reader.state.addMark(path, { ...read, dev: String(dev), ino: String(ino) });
+  const ignored = { ...mark, position: 0, head: hashOf(""), tail: hashOf(""), isDone: true };
+  reader.state.addMark(path, { ...ignored, dev: String(other.dev), ino: String(other.ino) });
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["2"]);
+  renameSync(path, join(logs, "a.log.2"));
+  writeFileSync(path, "3\n");
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["2", "3"]);
 });

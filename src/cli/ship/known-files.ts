@@ -89,17 +89,17 @@ export class KnownFiles {
   }
 
   /** Finds the mark of a file whose device has another number now, as after a reboot. */
-  async renumbered(file: Identity, bytes: ByteSource, present: ReadonlySet<string>): Promise<StoredMark | null> {
-    return this.#firstMatch(bytes, ({ mark }) => mark.ino === file.ino && !present.has(fileKey(mark)));
+  async renumbered(file: Identity, bytes: ByteSource, isThere: (key: string) => boolean): Promise<StoredMark | null> {
+    return this.#firstMatch(bytes, ({ mark }) => mark.ino === file.ino && !isThere(fileKey(mark)));
   }
 
   /**
    * Finds the mark that a file continues: for an archive that of a file that is gone, for any file
    * that of one which was truncated.
    */
-  async continued(bytes: ByteSource, present: ReadonlySet<string>): Promise<StoredMark | null> {
+  async continued(bytes: ByteSource, isThere: (key: string) => boolean): Promise<StoredMark | null> {
     return this.#firstMatch(bytes, ({ mark }) =>
-      bytes.isArchive ? !present.has(fileKey(mark)) : mark.ino === "" && !mark.isDone,
+      bytes.isArchive ? !isThere(fileKey(mark)) : mark.ino === "" && !mark.isDone,
     );
   }
 

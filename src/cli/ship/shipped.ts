@@ -214,9 +214,11 @@ export class Shipped implements AsyncDisposable {
 
   /** Returns the mark to read a file by; `unknown` if it is held back. */
   async #identify(file: FoundFile, source: ByteSource, originals: Originals): Promise<Decision> {
-    const present = new Set([...originals.present.keys(), ...this.#active.keys()]);
+    // A copy of a file that is there continues no other one.
+    if (source.isArchive && (await this.#copies.hold(file, source, originals))) return "unknown";
+    const isThere = (key: string): boolean => originals.present.has(key) || originals.removed.has(key);
     const continued =
-      (await this.#known.renumbered(file, source, present)) ?? (await this.#known.continued(source, present));
+      (await this.#known.renumbered(file, source, isThere)) ?? (await this.#known.continued(source, isThere));
     if (continued !== null) {
       this.#known.move(continued, file);
       this.#neighbours.noteScheme(continued.source, file);
@@ -228,7 +230,8 @@ export class Shipped implements AsyncDisposable {
       await this.#known.addRead(file.path, file, source);
       return "settled";
     }
-    if ((source.isArchive || !this.#isFirst) && (await this.#copies.hold(file, source, originals))) return "unknown";
+    const mayBeCopy = !source.isArchive && !this.#isFirst;
+    if (mayBeCopy && (await this.#copies.hold(file, source, originals))) return "unknown";
     const home = file.isWanted ? file.path : this.#neighbours.homeOf(file);
     if (home === null) return "settled";
     await this.#copies.note(fileKey(file), source);
