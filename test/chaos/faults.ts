@@ -12,6 +12,7 @@ import {
   terminateEmbedded,
 } from "./faults/kills.ts";
 import { poisonCluster, poisonEmbedded } from "./faults/poison.ts";
+import { rotation } from "./faults/rotation.ts";
 import { soak } from "./faults/soak.ts";
 import {
   aheadCluster,
@@ -51,6 +52,7 @@ const EMBEDDED: readonly Fault[] = [
   aheadEmbedded,
   backup,
   pollerEmbedded,
+  rotation,
 ];
 
 export const LANES: readonly (readonly Fault[])[] = [CLUSTER, EMBEDDED];

@@ -83,6 +83,8 @@ export class Copies {
             ? "copy"
             : null;
       if (relation === null) continue;
+      // The next scan knows where the other one is now.
+      if (relation === "unclear") return true;
       const { size_bytes, changed_ns } = file;
       const isCopy = relation === "copy";
       this.#held.set(key, { size_bytes, changed_ns, since_ms: performance.now(), original, isCopy });
@@ -91,9 +93,9 @@ export class Copies {
     return false;
   }
 
-  async #relation(bytes: ByteSource, other: FoundFile): Promise<"copy" | "beginning" | null> {
+  async #relation(bytes: ByteSource, other: FoundFile): Promise<"copy" | "beginning" | "unclear" | null> {
     await using original = await openBytes(other.path, other.fence).catch(() => null);
-    if (original === null || fileKey(original) !== fileKey(other)) return null;
+    if (original === null || fileKey(original) !== fileKey(other)) return "unclear";
     if (original.isArchive !== bytes.isArchive) {
       const found = await compareContents(bytes, original);
       const fault = bytes.fault();

@@ -25,10 +25,10 @@ export class KnownFiles {
     for (const stored of state.marksBut("journal") as StoredMark[]) this.#index(stored);
   }
 
-  /** Returns the mark of an inode. Of several, as earlier versions wrote them, the farthest. */
-  at(file: Identity): StoredMark | null {
+  /** Returns the marks of an inode, which may be those of files that had it before. */
+  at(file: Identity): StoredMark[] {
     const found = [...(this.#byKey.get(fileKey(file)) ?? [])];
-    return found.toSorted((a, b) => b.mark.position - a.mark.position)[0] ?? null;
+    return found.toSorted((a, b) => b.mark.position - a.mark.position);
   }
 
   /** Returns the paths whose files were read. */

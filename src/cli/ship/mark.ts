@@ -44,9 +44,10 @@ export function fileKey({ dev, ino }: Pick<FileMark, "dev" | "ino">): string {
   return `${dev} ${ino}`;
 }
 
-export function newMark({ dev, ino }: Pick<FileMark, "dev" | "ino">): FileMark {
+export function newMark(file: Pick<FileMark, "dev" | "ino"> & { readonly changed_ns: bigint }): FileMark {
   const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, isWithin: false, isDone: false };
-  return { dev, ino, position: 0, ...none, seen_ms: Date.now() };
+  const times = { seen_ms: Date.now(), changed_ms: Number(file.changed_ns / 1_000_000n) };
+  return { dev: file.dev, ino: file.ino, position: 0, ...none, ...times };
 }
 
 /** Whether the source starts with the content that the mark describes. */

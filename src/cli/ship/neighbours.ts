@@ -127,6 +127,14 @@ export class Neighbours {
     return this.#known.lastOf(path) !== null;
   }
 
+  /** Whether a file may be known as a generation of some file once that was rotated. */
+  mayBeGeneration(file: FoundFile): boolean {
+    const folder = dirname(file.path);
+    return [...this.#known.sources()].some(
+      (path) => dirname(path) === folder && mayBeGenerationName(basename(path), basename(file.path)),
+    );
+  }
+
   /** Returns the path of which an unknown file is a generation that came and went unseen, or null. */
   homeOf(file: FoundFile): string | null {
     const name = basename(file.path);
@@ -141,7 +149,7 @@ export class Neighbours {
   /** Notes the files that lie beside one that is read for the first time: they are not read. */
   async noteOthers(path: string, isHeld: (file: FoundFile) => boolean): Promise<void> {
     for (const other of this.#others.get(dirname(path)) ?? []) {
-      if (!mayBeGenerationName(basename(path), basename(other.path)) || this.#known.at(other) !== null) continue;
+      if (!mayBeGenerationName(basename(path), basename(other.path)) || this.#known.at(other).length > 0) continue;
       if (isHeld(other)) continue;
       await using source = await openBytes(other.path, other.fence).catch(() => null);
       if (source !== null && fileKey(source) === fileKey(other)) await this.#known.addOther(path, other, source);

@@ -173,28 +173,39 @@ export class Shipped implements AsyncDisposable {
 
   /** Goes on with a file that has a mark; false if its content has none. */
   async #resume(file: FoundFile): Promise<boolean> {
-    const stored = this.#known.at(file);
-    if (stored === null) return false;
-    const { mark } = stored;
-    const key = fileKey(file);
-    if (mark.isDone && mark.head.size_bytes === 0) return this.#settle(file);
+    const marks = this.#known.at(file);
+    if (marks.length === 0) return false;
+    // Earlier versions noted archives that they ignored without their content.
+    if (marks.some(({ mark }) => mark.isDone && mark.head.size_bytes === 0)) return this.#settle(file);
     return this.#withSource(file, async (source) => {
-      if (mark.isOther === true) {
-        if (!file.isWanted && (await matches(mark, source))) return "settled";
-        this.#known.remove(stored);
-        return "unknown";
+      for (const stored of marks) {
+        const decision = await this.#decideKnown(file, source, stored);
+        if (decision !== "unknown") return decision;
       }
-      if (!(await matches(mark, source))) {
-        this.#known.detach(stored);
-        this.#copies.forget(key);
-        if (stored.source === file.path) this.#neighbours.expectAt(file.path, stored);
-        return "unknown";
-      }
-      await this.#copies.note(key, source);
-      if (this.#isFirst) this.#resumed.add(stored.source);
-      const isRead = mark.isDone || (!file.isWanted && !source.isArchive && (await source.size()) <= mark.position);
-      return isRead ? "settled" : stored;
+      return "unknown";
     });
+  }
+
+  /** Decides by one of the marks of the file's inode; `unknown`: it is that of other content. */
+  async #decideKnown(file: FoundFile, source: ByteSource, stored: StoredMark): Promise<Decision> {
+    const { mark } = stored;
+    const isSame = await matches(mark, source);
+    if (mark.isOther === true) {
+      if (!file.isWanted && isSame) return "settled";
+      this.#known.remove(stored);
+      return "unknown";
+    }
+    const key = fileKey(file);
+    if (!isSame) {
+      this.#known.detach(stored);
+      this.#copies.forget(key);
+      if (stored.source === file.path) this.#neighbours.expectAt(file.path, stored);
+      return "unknown";
+    }
+    await this.#copies.note(key, source);
+    if (this.#isFirst) this.#resumed.add(stored.source);
+    const isRead = mark.isDone || (!file.isWanted && !source.isArchive && (await source.size()) <= mark.position);
+    return isRead ? "settled" : stored;
   }
 
   /** False if the file is an archive and those are considered later. */
@@ -233,7 +244,7 @@ export class Shipped implements AsyncDisposable {
     const mayBeCopy = !source.isArchive && !this.#isFirst;
     if (mayBeCopy && (await this.#copies.hold(file, source, originals))) return "unknown";
     const home = file.isWanted ? file.path : this.#neighbours.homeOf(file);
-    if (home === null) return "settled";
+    if (home === null) return this.#neighbours.mayBeGeneration(file) ? "unknown" : "settled";
     await this.#copies.note(fileKey(file), source);
     return this.#known.add(home, newMark(file));
   }
