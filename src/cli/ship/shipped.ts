@@ -42,6 +42,7 @@ export class Shipped implements AsyncDisposable {
   readonly #refusedPaths = new Set<string>();
   readonly #resumed = new Set<string>();
   #isFirst = true;
+  #wantedCount = 0;
   /** Whether files were rotated since the last scan. */
   needsScan = false;
 
@@ -62,7 +63,10 @@ export class Shipped implements AsyncDisposable {
   async scan(): Promise<void> {
     this.needsScan = false;
     const wanted = await this.#wantedFiles();
-    const isChanged = this.#isFirst || this.#neighbours.isExpected || wanted.some((file) => !this.#isAsBefore(file));
+    const isLess = wanted.length < this.#wantedCount;
+    this.#wantedCount = wanted.length;
+    const isNew = this.#isFirst || isLess || wanted.some((file) => !this.#isAsBefore(file));
+    const isChanged = this.#neighbours.isExpected || isNew;
     const beside = isChanged ? await this.#neighbours.find(wanted) : [];
     const present = new Map([...beside, ...wanted].map((file) => [fileKey(file), file]));
     const unknown: FoundFile[] = [];
@@ -140,6 +144,7 @@ export class Shipped implements AsyncDisposable {
       this.#settled.set(key, { ...file.found, until_ms: performance.now() + UNFINISHED_MS });
     }
     const isRotated = file.isReplaced && this.#options.isFollowed;
+    if (outcome === "lost") this.#neighbours.expect(file);
     this.needsScan ||= outcome === "renewed" || outcome === "lost" || isRotated;
     await file.close();
   }
