@@ -29,7 +29,11 @@ export type ReadLine = (line: string) => LineContent | null;
 const NO_CONTENT: LineContent = { fields: {}, others: {} };
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader({ pattern, json = false, multilineStart }: EventOptions): { name: string; read: ReadLine } | null {
+export function lineReader({
+  pattern,
+  json = false,
+  multilineStart,
+}: EventOptions): { name: string; read: ReadLine } | null {
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
   if (json) return { name: "--json found no JSON object in", read: jsonFields };
   if (pattern === undefined) return null;

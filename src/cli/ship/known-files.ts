@@ -46,6 +46,23 @@ export class KnownFiles {
     return last;
   }
 
+  /** Returns when the first file known of a path was last changed. Unknown generations came later. */
+  firstChangeOf(source: string): bigint {
+    let first_ms = Infinity;
+    for (const { source: path, mark } of this.#marks)
+      if (path === source && mark.isOther !== true) first_ms = Math.min(first_ms, mark.changed_ms ?? mark.seen_ms);
+    return first_ms === Infinity ? 0n : BigInt(Math.floor(first_ms)) * 1_000_000n;
+  }
+
+  /**
+   * Returns the paths of files of which nothing was read when a run was killed. If such a file was
+   * compressed or copied since, its content does not tell.
+   */
+  unreadSources(): Set<string> {
+    const unread = [...this.#marks].filter(({ mark }) => mark.position === 0 && !mark.isDone && mark.isOther !== true);
+    return new Set(unread.map(({ source }) => source));
+  }
+
   add(source: string, mark: FileMark): StoredMark {
     const stored = { id: this.#state.addMark(source, mark), source, mark };
     this.#index(stored);

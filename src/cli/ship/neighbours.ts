@@ -5,7 +5,6 @@ import { openBytes } from "./byte-source.ts";
 import { areOfOneScheme, isGenerationName, mayBeGenerationName } from "./generation-names.ts";
 import type { KnownFiles } from "./known-files.ts";
 import { fileKey, type StoredMark } from "./mark.ts";
-import type { TrackedFile } from "./tracked-file.ts";
 import { fileAt, filesIn, type FoundFile, type WordScan } from "./word-scan.ts";
 
 /** How long after a rotation unknown files beside the path may be generations of it. */
@@ -14,8 +13,8 @@ const ROTATED_MS = 5_000;
 type Rotation = {
   /** The file that was at the path before. */
   readonly former: StoredMark;
-  /** Its last change: generations that came after it were changed later. */
-  changed_ns: bigint;
+  /** Generations that came and went unseen were changed later. */
+  readonly changed_ns: bigint;
   /** Its present name; null if unknown. */
   name: string | null;
   until_ms: number;
@@ -46,22 +45,19 @@ export class Neighbours {
     return this.#rotations.size > 0;
   }
 
-  /** Notes that a file was replaced or truncated. */
-  expect({ home, stored, changed_ns }: TrackedFile): void {
-    this.#expect(home, stored, changed_ns);
-  }
-
-  /** Notes that the file at a path was replaced or truncated while nothing read it. */
-  expectAt(path: string, former: StoredMark): void {
-    const { changed_ms, seen_ms } = former.mark;
-    this.#expect(path, former, BigInt(Math.floor(changed_ms ?? seen_ms)) * 1_000_000n);
-  }
-
-  #expect(path: string, former: StoredMark, changed_ns: bigint): void {
+  /** Notes that the file at a path was replaced or truncated. */
+  expect(path: string, former: StoredMark): void {
     const until_ms = performance.now() + ROTATED_MS;
     const rotation = this.#rotations.get(path);
-    if (rotation === undefined) this.#rotations.set(path, { former, changed_ns, name: null, until_ms });
-    else rotation.until_ms = until_ms;
+    if (rotation !== undefined) rotation.until_ms = until_ms;
+    else this.#rotations.set(path, { former, changed_ns: this.#known.firstChangeOf(path), name: null, until_ms });
+  }
+
+  /** Notes the paths whose files were not read when an earlier run was killed. */
+  expectUnread(): void {
+    for (const path of this.#known.unreadSources()) {
+      if (this.#words.fenceBeside(path) !== null) this.#expectFormer(path);
+    }
   }
 
   /** Lists the files beside the wanted ones and beside those that were read earlier. */
@@ -95,25 +91,23 @@ export class Neighbours {
   /** Notes at which paths other files are now than those that were read. */
   noteRotations(unknown: readonly FoundFile[], present: ReadonlyMap<string, FoundFile>): void {
     const there = new Set([...present.values()].map(({ path }) => path));
-    for (const { path } of unknown) this.#noteFormer(path);
+    for (const { path } of unknown) this.#expectFormer(path);
     for (const path of this.#known.sources()) {
       if (there.has(path)) this.#missing.delete(path);
       else if (!this.#missing.has(path) && this.#words.fenceBeside(path) !== null) {
         this.#missing.add(path);
-        this.#noteFormer(path);
+        this.#expectFormer(path);
       }
     }
     for (const [path, rotation] of this.#rotations) {
       const file = present.get(fileKey(rotation.former.mark));
-      if (file === undefined || file.path === path) continue;
-      rotation.name = basename(file.path);
-      if (file.changed_ns > rotation.changed_ns) rotation.changed_ns = file.changed_ns;
+      if (file !== undefined && file.path !== path) rotation.name = basename(file.path);
     }
   }
 
-  #noteFormer(path: string): void {
+  #expectFormer(path: string): void {
     const former = this.#known.lastOf(path);
-    if (former !== null) this.expectAt(path, former);
+    if (former !== null) this.expect(path, former);
   }
 
   /** Learns under which name the former file of a path is kept. */

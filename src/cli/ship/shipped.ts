@@ -62,6 +62,7 @@ export class Shipped implements AsyncDisposable {
   /** Looks for files, and decides which of them are read. */
   async scan(): Promise<void> {
     this.needsScan = false;
+    if (this.#isFirst) this.#neighbours.expectUnread();
     const wanted = await this.#wantedFiles();
     const isLess = wanted.length < this.#wantedCount;
     this.#wantedCount = wanted.length;
@@ -111,7 +112,7 @@ export class Shipped implements AsyncDisposable {
         await this.#retire(file);
       } else if (file.isReplaced) {
         // Its last lines come before those of the file that replaced it.
-        this.#neighbours.expect(file);
+        this.#neighbours.expect(file.home, file.stored);
         this.needsScan ||= !file.isRotationScanned;
         file.isRotationScanned = true;
         return;
@@ -135,7 +136,7 @@ export class Shipped implements AsyncDisposable {
       this.#known.detach(stored);
       this.#copies.forget(key);
       this.#settled.delete(key);
-      this.#neighbours.expect(file);
+      this.#neighbours.expect(file.home, file.stored);
     } else if (outcome === "read" || outcome === "idle") {
       const size_bytes = source?.isArchive === false ? await source.size() : null;
       if (size_bytes === null) this.#settled.set(key, file.found);
@@ -144,7 +145,7 @@ export class Shipped implements AsyncDisposable {
       this.#settled.set(key, { ...file.found, until_ms: performance.now() + UNFINISHED_MS });
     }
     const isRotated = file.isReplaced && this.#options.isFollowed;
-    if (outcome === "lost") this.#neighbours.expect(file);
+    if (outcome === "lost") this.#neighbours.expect(file.home, file.stored);
     this.needsScan ||= outcome === "renewed" || outcome === "lost" || isRotated;
     await file.close();
   }
@@ -194,7 +195,9 @@ export class Shipped implements AsyncDisposable {
   /** Decides by one of the marks of the file's inode; `unknown`: it is that of other content. */
   async #decideKnown(file: FoundFile, source: ByteSource, stored: StoredMark): Promise<Decision> {
     const { mark } = stored;
-    const isSame = await matches(mark, source);
+    // Of a file that was not read only its path tells that its inode has not gone to another.
+    const isSame =
+      mark.position > 0 || mark.isOther === true ? await matches(mark, source) : file.path === stored.source;
     if (mark.isOther === true) {
       if (!file.isWanted && isSame) return "settled";
       this.#known.remove(stored);
@@ -204,7 +207,7 @@ export class Shipped implements AsyncDisposable {
     if (!isSame) {
       this.#known.detach(stored);
       this.#copies.forget(key);
-      if (stored.source === file.path) this.#neighbours.expectAt(file.path, stored);
+      if (stored.source === file.path) this.#neighbours.expect(file.path, stored);
       return "unknown";
     }
     await this.#copies.note(key, source);
