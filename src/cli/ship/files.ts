@@ -1,21 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Framing } from "./framing.ts";
-import { Shipped } from "./shipped.ts";
-import type { ShipState } from "./state.ts";
+import { type FilesOptions, Shipped } from "./shipped.ts";
 import type { FilePiece } from "./tracked-file.ts";
-
-export type FilesOptions = {
-  readonly isFollowed: boolean;
-  /** Folders that links may lead to, beside those that are named. */
-  readonly linksTo: readonly string[];
-  readonly framing: Framing;
-  readonly state: ShipState;
-  readonly signal: AbortSignal;
-  readonly unreadable: (path: string, error: Error) => void;
-  /** Called once with the number of files that resume where an earlier run stopped. */
-  readonly resumed: (files: number) => void;
-};
 
 /** Pieces read from files of one name before the others get a turn. */
 const TURN_PIECES = 40;

@@ -4,13 +4,26 @@ import { ArchiveError } from "../archive-error.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
 import { Copies, type Originals } from "./copies.ts";
 import { FenceError } from "./fence.ts";
-import type { FilesOptions } from "./files.ts";
+import type { Framing } from "./framing.ts";
 import { baseName } from "./generation-names.ts";
 import { KnownFiles } from "./known-files.ts";
 import { fileKey, matches, newMark, type StoredMark } from "./mark.ts";
 import { Neighbours } from "./neighbours.ts";
+import type { ShipState } from "./state.ts";
 import { type FilePiece, TrackedFile } from "./tracked-file.ts";
 import { type FoundFile, WordScan } from "./word-scan.ts";
+
+export type FilesOptions = {
+  readonly isFollowed: boolean;
+  /** Folders that links may lead to, beside those that are named. */
+  readonly linksTo: readonly string[];
+  readonly framing: Framing;
+  readonly state: ShipState;
+  readonly signal: AbortSignal;
+  readonly unreadable: (path: string, error: Error) => void;
+  /** Called once with the number of files that resume where an earlier run stopped. */
+  readonly resumed: (files: number) => void;
+};
 
 const PIECE_RECORDS = 250;
 /** Links out of their folder that are reported; further ones are skipped without a message. */
