@@ -1,6 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { finished } from "node:stream/promises";
-import { createGunzip, createZstdDecompress } from "node:zlib";
+import { createZstdDecompress } from "node:zlib";
+
+import { ArchiveError } from "./archive-error.ts";
+import { gunzip } from "./gunzip.ts";
 
 /** Bytes of a signature, each with its smallest and largest value. */
 type Signature = readonly (readonly [least: number, greatest: number])[];
@@ -25,15 +28,6 @@ const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
 /** Bytes fed to a decoder at a time. They may decompress to megabytes, with zstd to dozens. */
 const FEED_BYTES = 1024;
 
-/** An archive that cannot be read, or not to its end. */
-export class ArchiveError extends Error {
-  readonly code = "ARCHIVE";
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "ArchiveError";
-  }
-}
-
 /**
  * Decompresses a stream of gzip or zstd with any number of members; other data is passed through.
  * It buffers only a few chunks and the decoder's window.
@@ -51,9 +45,13 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
   })();
   try {
     if (format === null) {
-      if (NAMED_AS_ARCHIVE.test(name)) throw new ArchiveError("its name is that of an archive, but it is not one");
+      if (NAMED_AS_ARCHIVE.test(name)) {
+        const isTruncated = head.length === 0;
+        throw new ArchiveError("its name is that of an archive, but it is not one", { isTruncated });
+      }
       yield* rest;
-    } else if (format === "gzip" || format === "zstd") yield* decompress(rest, format);
+    } else if (format === "gzip") yield* gunzip(rest);
+    else if (format === "zstd") yield* decompressZstd(rest);
     else throw new ArchiveError(`it is a ${format} archive, which is not supported; unpack it and ship its files`);
   } finally {
     await source.return?.();
@@ -100,8 +98,8 @@ function formatOf(head: Buffer): Format | null | "unclear" {
  * Feeds the decoder in small pieces and takes all output before the next one, as a failing stream
  * discards output that was not taken.
  */
-async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd"): AsyncGenerator<Buffer> {
-  const decoder = format === "gzip" ? createGunzip() : createZstdDecompress();
+async function* decompressZstd(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const decoder = createZstdDecompress();
   const unpacked: Buffer[] = [];
   let fault: Error | null = null;
   let size_bytes = 0;
@@ -125,10 +123,11 @@ async function* decompress(chunks: AsyncIterable<Buffer>, format: "gzip" | "zstd
     decoder.end();
     await finished(decoder).catch(() => {});
     yield* unpacked.splice(0);
-    if (fault !== null) throw archiveFault(fault, format);
+    if (fault !== null) throw zstdFault(fault);
     // Node ignores data after the last zstd member.
-    const rest_bytes = format === "zstd" ? size_bytes - decoder.bytesWritten : 0;
-    if (rest_bytes > 0) throw new ArchiveError(`the ${format} archive is damaged: ${rest_bytes} bytes after its end`);
+    const rest_bytes = size_bytes - decoder.bytesWritten;
+    if (rest_bytes > 0)
+      throw new ArchiveError(`the zstd archive is damaged: ${rest_bytes} bytes after its end are not zstd`);
   } finally {
     decoder.destroy();
   }
@@ -140,7 +139,8 @@ async function* piecesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
-function archiveFault(error: NodeJS.ErrnoException, format: Format): ArchiveError {
-  const what = error.code === "Z_BUF_ERROR" ? "truncated" : `damaged: ${error.message}`;
-  return new ArchiveError(`the ${format} archive is ${what}`, { cause: error });
+function zstdFault(error: NodeJS.ErrnoException): ArchiveError {
+  const isTruncated = error.code === "Z_BUF_ERROR";
+  const what = isTruncated ? "truncated" : `damaged: ${error.message}`;
+  return new ArchiveError(`the zstd archive is ${what}`, { cause: error, isTruncated });
 }

@@ -2,6 +2,7 @@ import { numberOf } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
 import { producerNames, severityNamed } from "../ingest/protocols/document.ts";
+import { parseExactly } from "../ingest/protocols/json.ts";
 import type { ProducerTime } from "../ingest/protocols/protocol.ts";
 import { digitsOf, timeOf } from "../ingest/protocols/times.ts";
 import { type DateOrder, readTime } from "./times.ts";
@@ -125,7 +126,7 @@ function unpackAttributes(others: Map<string, unknown>): void {
 
 function parseObject(line: string): object | null {
   try {
-    const value: unknown = JSON.parse(line);
+    const value = parseExactly(line);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     return null;

@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
+import { MULTILINE_WAIT_S } from "./ship/framing.ts";
 import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
 import { addMachineCommands, addManagementCommands, addOperationCommands, addQueryCommands } from "./commands.ts";
@@ -51,7 +52,14 @@ program
   )
   .option(
     "--multiline-start <regex>",
-    "regular expression that matches the first line of each event; other lines continue it",
+    "regular expression that matches the first line of each event; other lines continue it, " +
+      "and . in --pattern matches line breaks",
+  )
+  .option(
+    "--multiline-wait <seconds>",
+    "how long after its last byte an event of several lines ends if no other begins",
+    wholeFrom(1, 86_400),
+    MULTILINE_WAIT_S,
   )
   .option("--follow", "follow appended lines and new files until stopped")
   .option(

@@ -13,6 +13,8 @@ export type EventOptions = {
   readonly user?: string;
   /** Regular expression whose named groups become fields and attributes of the event. */
   readonly pattern?: string;
+  /** As in `SourceOptions`: lines may then hold line breaks, which `.` of the pattern matches. */
+  readonly multilineStart?: string;
   /** Whether lines are JSON objects, whose members become fields and attributes. */
   readonly json?: boolean;
   /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
@@ -29,19 +31,20 @@ export type ReadLine = (line: string) => LineContent | null;
 const NO_CONTENT: LineContent = { fields: {}, others: {} };
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader({ pattern, json = false, dates }: EventOptions): { name: string; read: ReadLine } | null {
+export function lineReader(options: EventOptions): { name: string; read: ReadLine } | null {
+  const { pattern, json = false, dates, multilineStart } = options;
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
   if (json) return { name: "--json found no JSON object in", read: (line) => jsonFields(line, dates ?? null) };
   if (pattern === undefined) return null;
-  const expression = compilePattern(pattern);
+  const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
   return { name: "--pattern matched none of", read: (line) => groupsOf(expression, line) };
 }
 
-function compilePattern(text: string): RegExp {
+function compilePattern(text: string, flags: string): RegExp {
   if (!/\(\?<[A-Za-z_$][\w$]*>/.test(text))
     throw new CommandError("--pattern has no named group, such as (?<text>.*), that could become a field");
   try {
-    return new RegExp(text, "u");
+    return new RegExp(text, flags);
   } catch (error) {
     throw new CommandError(`--pattern is not a valid regular expression: ${(error as Error).message}`, {
       cause: error,

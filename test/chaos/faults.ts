@@ -13,6 +13,7 @@ import {
 } from "./faults/kills.ts";
 import { poisonCluster, poisonEmbedded } from "./faults/poison.ts";
 import { proxy } from "./faults/proxy.ts";
+import { rotation } from "./faults/rotation.ts";
 import { soak } from "./faults/soak.ts";
 import {
   aheadCluster,
@@ -53,6 +54,7 @@ const EMBEDDED: readonly Fault[] = [
   backup,
   proxy,
   pollerEmbedded,
+  rotation,
 ];
 
 export const LANES: readonly (readonly Fault[])[] = [CLUSTER, EMBEDDED];

@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 
-import { ArchiveError, refuseArchive, unpack } from "../../src/cli/archives.ts";
+import { ArchiveError } from "../../src/cli/archive-error.ts";
+import { refuseArchive, unpack } from "../../src/cli/archives.ts";
 import { readLines } from "../../src/cli/ship/streams.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 
@@ -73,13 +74,15 @@ for (const format of FORMATS) {
     t.regex((await read(bytes, { size: 1_000 })).fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
   });
 
-  test(`bytes after the end of ${format} are reported`, async (t) => {
-    const bytes = Buffer.concat([pack(`${TEXT.join("\n")}\n`), Buffer.from("no archive")]);
-    const { lines, fault } = await read(bytes, { size: 1_000_000 });
-    t.deepEqual(lines, TEXT.slice(0, lines.length));
-    t.true(lines.length > TEXT.length / 2);
-    t.regex(fault ?? "", new RegExp(`^the ${format} archive is damaged: `));
-  });
+  for (const size of [1, 1_000_000]) {
+    test(`bytes after the end of ${format} are reported after all lines before them, in chunks of ${size}`, async (t) => {
+      for (const lines of [TEXT.slice(0, 2), TEXT.slice(0, 5_000)]) {
+        const bytes = Buffer.concat([pack(`${lines.join("\n")}\n`), Buffer.from("no archive")]);
+        const fault = `the ${format} archive is damaged: 10 bytes after its end are not ${format}`;
+        t.deepEqual(await read(bytes, { size }), { lines, fault });
+      }
+    });
+  }
 
   test(`${format} that expands greatly is read piece by piece, and only as far as requested`, async (t) => {
     const one = PACKERS[format](Buffer.alloc(1_000_000, `${"x".repeat(99)}\n`));
@@ -102,6 +105,31 @@ for (const format of FORMATS) {
     await t.throwsAsync(refuseArchive(fileOf(t, pack("one\n"))), { instanceOf: ArchiveError, message: /--follow/ });
   });
 }
+
+test("zero bytes around members of gzip are padding, and what they hide is reported", async (t) => {
+  const pack = (text: string): Buffer => gzipSync(text);
+  for (const size of [1, 7, 1_000_000]) {
+    const padded = Buffer.concat([pack("one\n"), Buffer.alloc(9), pack("two\n"), Buffer.alloc(2_000)]);
+    t.deepEqual(await read(padded, { size }), { lines: ["one", "two"], fault: null });
+    const hidden = Buffer.concat([pack("one\n"), Buffer.alloc(9), Buffer.from("two\n")]);
+    const fault = "the gzip archive is damaged: 4 bytes after its end are not gzip";
+    t.deepEqual(await read(hidden, { size }), { lines: ["one"], fault });
+  }
+});
+
+test("gzip is read whatever its header holds, and its checksum is verified", async (t) => {
+  const plain = gzipSync("one\n");
+  const extra = Buffer.from([3, 0, 1, 2, 3]);
+  const header = Buffer.concat([plain.subarray(0, 10), extra, Buffer.from("name\0comment\0"), Buffer.from([1, 2])]);
+  header[3] = 2 + 4 + 8 + 16;
+  for (const size of [1, 1_000]) {
+    const read_lines = await read(Buffer.concat([header, plain.subarray(10)]), { size });
+    t.deepEqual(read_lines, { lines: ["one"], fault: null });
+  }
+  const wrong = Buffer.from(plain);
+  wrong[wrong.length - 8]! ^= 1;
+  t.deepEqual(await read(wrong), { lines: ["one"], fault: "the gzip archive is damaged: its checksum is wrong" });
+});
 
 test("a file that is not an archive is read as it is, also if it starts like one", async (t) => {
   for (const text of ["", "P", "(", "PK", "BZh is a word", "\u001f", "Query: P*M", "plain\nlines\n"]) {

@@ -14,6 +14,8 @@ export type ByteSource = AsyncDisposable & {
   readonly fault: () => Error | null;
   /** Size in bytes; Infinity for an archive whose end was not read yet. */
   size(): Promise<number>;
+  /** When the file was last changed; null for archives, which are opened on demand. */
+  changed_ns(): Promise<bigint | null>;
 };
 
 /**
@@ -53,6 +55,7 @@ function plainBytes(file: FileHandle, identity: FileIdentity): ByteSource {
     },
     fault: () => null,
     size: async () => (await file.stat()).size,
+    changed_ns: async () => (await file.stat({ bigint: true })).mtimeNs,
     [Symbol.asyncDispose]: () => file.close(),
   };
 }
@@ -99,6 +102,7 @@ function archiveBytes(path: string, fence: Fence, identity: FileIdentity): ByteS
     },
     fault: () => fault,
     size: () => Promise.resolve(isEnded ? start + window.length : Infinity),
+    changed_ns: () => Promise.resolve(null),
     async [Symbol.asyncDispose]() {
       await chunks?.return?.();
     },

@@ -35,11 +35,6 @@ export async function openWithin(path: string, fence: Fence): Promise<FileHandle
   }
 }
 
-/** @throws FenceError if the path leads out of the fence at the moment */
-export async function checkWithin(path: string, fence: readonly string[]): Promise<void> {
-  await requireWithin(path, await realpath(path), fence);
-}
-
 async function requireWithin(path: string, real: string, fence: readonly string[]): Promise<void> {
   if (real === resolve(path)) return;
   for (const folder of fence) {

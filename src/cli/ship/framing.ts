@@ -1,13 +1,10 @@
-/** Longest line; longer ones are cut. It bounds the memory for files without line breaks. */
-export const LINE_MAX_BYTES = 1024 * 1024;
+import { type Encoding, LINE_MAX_BYTES, LineSplitter } from "./lines.ts";
 
 /** A line, or several lines that form one record. */
 export type TextRecord = {
   readonly text: string;
   /** Metadata that Docker wrote with the text. */
   readonly docker: DockerLine | null;
-  /** Offset in the bytes just after its line break. */
-  readonly end: number;
 };
 
 export type DockerLine = {
@@ -22,17 +19,26 @@ export type Framing = {
   readonly start: RegExp | null;
   /** Whether each line is a JSON object of Docker's json-file driver. */
   readonly isDocker: boolean;
+  /** How long after its last byte an unfinished record ends. */
+  readonly wait_ms: number;
 };
 
-export const PLAIN_LINES: Framing = { start: null, isDocker: false };
+/** Default of `--multiline-wait`, in seconds. */
+export const MULTILINE_WAIT_S = 5;
+
+export const PLAIN_LINES: Framing = { start: null, isDocker: false, wait_ms: MULTILINE_WAIT_S * 1_000 };
 
 export type FrameOptions = {
+  readonly encoding: Encoding;
   /** Whether the bytes start a file, where a byte order mark is skipped. */
   readonly isFirst: boolean;
   /** Whether the bytes start inside a line that was cut, whose rest is skipped. */
   readonly isWithin: boolean;
   /** Unfinished data that becomes records: none, groups of whole lines, or the last line too. */
   readonly flush: "nothing" | "groups" | "all";
+  /** Whether zero bytes at the end are followed by others. */
+  readonly isHoleClosed: boolean;
+  /** Records after which framing stops. More may come at once if an earlier one kept them back. */
   readonly mostRecords: number;
 };
 
@@ -44,98 +50,118 @@ export type FrameResult = {
   readonly isWithin: boolean;
 };
 
-type Line = { readonly text: string; readonly end: number; readonly isEnded: boolean };
-
 /** Splits bytes into records. */
 export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): FrameResult {
+  const isLast = options.flush === "all";
+  const lines = new LineSplitter(bytes, { ...options, isLast });
   let at = 0;
   if (options.isWithin) {
-    at = bytes.indexOf(10) + 1;
-    if (at === 0) return { records: [], consumed: bytes.length, isWithin: options.flush !== "all" };
+    const next = lines.skipRest();
+    if (next === null) return { records: [], consumed: bytes.length, isWithin: !isLast };
+    at = next;
   }
-  const records: TextRecord[] = [];
-  const groups = createGroups(framing, records);
-  let consumed = at;
-  while (records.length < options.mostRecords && at < bytes.length) {
-    const line = lineAt(bytes, at, options.isFirst && at === 0, options.flush === "all");
+  const grouping = new Grouping(framing);
+  let isCut = false;
+  while (grouping.records.length < options.mostRecords && at < bytes.length) {
+    const line = lines.lineAt(at);
     if (line === null) break;
-    consumed = Math.max(consumed, groups.add(line, at));
+    if (line.text !== null) grouping.add(line.text, at, line.end);
     at = line.end;
-    if (!line.isEnded) break;
+    isCut = !line.isEnded;
+    if (isCut) break;
   }
-  if (options.flush !== "nothing" && records.length < options.mostRecords)
-    consumed = Math.max(consumed, groups.end(at));
-  const isWithin = at > 0 && consumed === at && at === bytes.length && bytes[at - 1] !== 10 && options.flush !== "all";
-  return { records, consumed, isWithin };
+  if (options.flush !== "nothing" && grouping.records.length < options.mostRecords) grouping.end();
+  const consumed = grouping.firstOpen ?? at;
+  return { records: grouping.records, consumed, isWithin: isCut && !isLast && consumed === at };
 }
 
-/** Returns the line at an offset; null if it has no line break yet and may still get one. */
-function lineAt(bytes: Buffer, at: number, isFirst: boolean, isFlushed: boolean): Line | null {
-  const found = bytes.indexOf(10, at);
-  const isEnded = found !== -1;
-  if (!isEnded && !isFlushed && bytes.length - at < LINE_MAX_BYTES) return null;
-  const stop = isEnded ? found : bytes.length;
-  const skipped = isFirst && bytes.subarray(at, at + 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
-  const isLong = stop - at > LINE_MAX_BYTES;
-  const last = isLong ? at + LINE_MAX_BYTES : stop > at && bytes[stop - 1] === 13 ? stop - 1 : stop;
-  return { text: bytes.toString("utf8", at + skipped, last), end: isEnded ? stop + 1 : stop, isEnded };
-}
+/** A record in the making. `hasParts`: its last line is the first part of a longer one. */
+type Open = {
+  readonly begin: number;
+  readonly stream: string;
+  readonly docker: DockerLine | null;
+  readonly texts: string[];
+  hasParts: boolean;
+  isClosed: boolean;
+};
 
-const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
+/**
+ * Joins the lines of each stream into records: first the parts of a Docker line, then lines by
+ * `start`. Records come in the order of their first lines, so one that is open keeps later ones of
+ * other streams back: all bytes before a position are then in records.
+ */
+class Grouping {
+  readonly records: TextRecord[] = [];
+  readonly #framing: Framing;
+  readonly #queue: Open[] = [];
+  readonly #open = new Map<string, Open>();
 
-type Open = { texts: string[]; size_bytes: number; docker: DockerLine | null; begin: number };
+  constructor(framing: Framing) {
+    this.#framing = framing;
+  }
 
-/** Joins lines into records: first the parts of a Docker line, then lines by `start`. */
-function createGroups({ start, isDocker }: Framing, records: TextRecord[]) {
-  let part: Open | null = null;
-  let group: Open | null = null;
-  const close = (end: number): number => {
-    if (group === null) return 0;
-    records.push({ text: group.texts.join("\n"), docker: group.docker, end });
-    group = null;
-    return end;
-  };
-  /** Takes a complete line. Returns the offset up to which all lines are in records. */
-  const take = (text: string, docker: DockerLine | null, { begin, end }: { begin: number; end: number }): number => {
-    if (start === null) {
-      records.push({ text, docker, end });
-      return end;
+  /** Offset of the first record that is not finished; null if all are. */
+  get firstOpen(): number | null {
+    return this.#queue[0]?.begin ?? null;
+  }
+
+  add(text: string, begin: number, end: number): void {
+    const { start, isDocker } = this.#framing;
+    if (start === null && !isDocker) {
+      this.records.push({ text, docker: null });
+      return;
     }
-    let done = 0;
-    if (group !== null && start.test(text)) done = close(begin);
-    group ??= { texts: [], size_bytes: 0, docker, begin };
-    group.texts.push(text);
-    group.size_bytes += end - begin;
-    return group.size_bytes >= LINE_MAX_BYTES ? close(end) : done;
-  };
-  return {
-    add({ text, end }: Line, begin: number): number {
-      if (!isDocker) return take(text, null, { begin, end });
-      const parsed = readDocker(text);
-      let done = 0;
-      if (part !== null && (parsed === null || parsed.docker.stream !== part.docker?.stream)) {
-        done = take(part.texts.join(""), part.docker, { begin: part.begin, end: begin });
-        part = null;
+    const parsed = isDocker ? readDocker(text) : null;
+    this.#append(parsed ?? { text, docker: null, isWhole: true }, begin);
+    // The bytes of an open record are read again and again.
+    const first = this.#queue[0];
+    if (first !== undefined && end - first.begin >= LINE_MAX_BYTES) this.#close(first);
+    this.#release();
+  }
+
+  #append({ text, docker, isWhole }: DockerText, begin: number): void {
+    const { start } = this.#framing;
+    const stream = docker?.stream ?? "";
+    let open = this.#open.get(stream);
+    if (open?.hasParts === true) open.texts.push(open.texts.pop()! + text);
+    else {
+      if (open !== undefined && (start === null || start.test(text))) {
+        this.#close(open);
+        open = undefined;
       }
-      if (parsed === null) return Math.max(done, take(text, null, { begin, end }));
-      part ??= { texts: [], size_bytes: 0, docker: parsed.docker, begin };
-      part.texts.push(parsed.text);
-      part.size_bytes += end - begin;
-      if (!parsed.isWhole && part.size_bytes < LINE_MAX_BYTES) return done;
-      const whole = part;
-      part = null;
-      return Math.max(done, take(whole.texts.join(""), whole.docker, { begin: whole.begin, end }));
-    },
-    end(end: number): number {
-      let done = 0;
-      if (part !== null) done = take(part.texts.join(""), part.docker, { begin: part.begin, end });
-      part = null;
-      return Math.max(done, close(end));
-    },
-  };
+      if (open === undefined) {
+        open = { begin, stream, docker, texts: [], hasParts: false, isClosed: false };
+        this.#open.set(stream, open);
+        this.#queue.push(open);
+      }
+      open.texts.push(text);
+    }
+    open.hasParts = !isWhole;
+    if (isWhole && start === null) this.#close(open);
+  }
+
+  /** Closes all records. */
+  end(): void {
+    for (const open of this.#open.values()) this.#close(open);
+    this.#release();
+  }
+
+  #close(open: Open): void {
+    open.isClosed = true;
+    this.#open.delete(open.stream);
+  }
+
+  #release(): void {
+    while (this.#queue[0]?.isClosed === true) {
+      const { texts, docker } = this.#queue.shift()!;
+      this.records.push({ text: texts.join("\n"), docker });
+    }
+  }
 }
 
-function readDocker(line: string): { text: string; docker: DockerLine; isWhole: boolean } | null {
+type DockerText = { readonly text: string; readonly docker: DockerLine | null; readonly isWhole: boolean };
+
+function readDocker(line: string): DockerText | null {
   try {
     const { log, stream, time, attrs } = JSON.parse(line) as Record<string, unknown>;
     if (typeof log !== "string") return null;

@@ -19,7 +19,14 @@ export type FileMark = {
   /** Whether it is an archive that was read to its end. */
   readonly isDone: boolean;
   readonly seen_ms: number;
+  /** When it was last changed, as far as known; absent in states of earlier versions. */
+  readonly changed_ms?: number;
+  /** Whether it lay beside a named file before the first run, so that its lines are not posted. */
+  readonly isOther?: boolean;
 };
+
+/** A mark with its row in the state. */
+export type StoredMark = { readonly id: number; readonly source: string; mark: FileMark };
 
 export type Fingerprint = { readonly size_bytes: number; readonly hash: string };
 
@@ -32,6 +39,17 @@ export function fingerprintOf(bytes: Buffer): Fingerprint {
 
 export const NO_FINGERPRINT = fingerprintOf(Buffer.alloc(0));
 
+/** Identifies a file until it is removed. */
+export function fileKey({ dev, ino }: Pick<FileMark, "dev" | "ino">): string {
+  return `${dev} ${ino}`;
+}
+
+export function newMark(file: Pick<FileMark, "dev" | "ino"> & { readonly changed_ns: bigint }): FileMark {
+  const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, isWithin: false, isDone: false };
+  const times = { seen_ms: Date.now(), changed_ms: Number(file.changed_ns / 1_000_000n) };
+  return { dev: file.dev, ino: file.ino, position: 0, ...none, ...times };
+}
+
 /** Whether the source starts with the content that the mark describes. */
 export async function matches(mark: FileMark, source: ByteSource): Promise<boolean> {
   return (await hasHead(mark, source)) && (await hasTail(mark, source));
@@ -41,7 +59,8 @@ export async function hasHead({ head }: FileMark, source: ByteSource): Promise<b
   return fingerprintOf(await source.read(0, head.size_bytes)).hash === head.hash;
 }
 
-async function hasTail({ position, tail }: FileMark, source: ByteSource): Promise<boolean> {
+/** Whether the bytes before the mark's position are those that were read. */
+export async function hasTail({ position, tail }: FileMark, source: ByteSource): Promise<boolean> {
   const bytes = await source.read(position - tail.size_bytes, tail.size_bytes);
   return fingerprintOf(bytes).hash === tail.hash;
 }

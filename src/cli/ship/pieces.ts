@@ -1,13 +1,14 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 
-import { ArchiveError, unpack } from "../archives.ts";
+import { ArchiveError } from "../archive-error.ts";
+import { unpack } from "../archives.ts";
 import type { Item } from "../post-batch.ts";
 import { CommandError } from "../request.ts";
 import type { WriteEvent } from "../ship-events.ts";
 import { createContainers, DOCKER_FOLDER } from "./docker.ts";
 import { readFiles } from "./files.ts";
-import type { Framing, TextRecord } from "./framing.ts";
+import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
 import { readJournal } from "./journal.ts";
 import type { Position, ShipState } from "./state.ts";
 import { recordsOf } from "./streams.ts";
@@ -16,6 +17,8 @@ export type SourceOptions = {
   readonly follow?: boolean;
   /** Regular expression that matches the first line of each event of several lines. */
   readonly multilineStart?: string;
+  /** How long after its last byte such an event ends, in seconds. */
+  readonly multilineWait?: number;
   /** Whether to read systemd's journal; the words are then arguments of journalctl. */
   readonly journal?: boolean;
   /** Folders that symbolic links may lead to, beside those that are named. */
@@ -42,10 +45,11 @@ export function readPieces(words: readonly string[], options: SourceOptions, rea
     if (options.docker !== undefined) throw new CommandError("--journal and --docker exclude each other");
     return journalPieces(words, options, reading);
   }
-  const framing = { start: startOf(options), isDocker: options.docker !== undefined };
-  if (options.docker !== undefined) {
+  const { docker, multilineWait = MULTILINE_WAIT_S } = options;
+  const framing = { start: startOf(options), isDocker: docker !== undefined, wait_ms: multilineWait * 1_000 };
+  if (docker !== undefined) {
     if (words.length > 0) throw new CommandError("--docker takes a folder and no other files");
-    const folder = options.docker === true ? DOCKER_FOLDER : options.docker;
+    const folder = docker === true ? DOCKER_FOLDER : docker;
     return filePieces([`${folder}/*/*-json.log*`], { options, framing }, reading);
   }
   return words.length === 0 ? inputPieces(framing, reading) : filePieces(words, { options, framing }, reading);

@@ -84,6 +84,12 @@ export class ShipState implements Disposable {
     return (rows as MarkRow[]).map(({ id, mark }) => ({ id, mark: JSON.parse(mark) as unknown }));
   }
 
+  /** Returns the marks of all sources but one, oldest first. */
+  marksBut(source: string): { id: number; source: string; mark: unknown }[] {
+    const rows = this.#database.prepare("SELECT id, source, mark FROM marks WHERE source <> ? ORDER BY id").all(source);
+    return (rows as (MarkRow & { source: string })[]).map((row) => ({ ...row, mark: JSON.parse(row.mark) as unknown }));
+  }
+
   addMark(source: string, mark: object): number {
     const insert = this.#database.prepare("INSERT INTO marks (source, mark) VALUES (?, ?) RETURNING id");
     const [row] = insert.all(source, JSON.stringify(mark)) as { id: number }[];

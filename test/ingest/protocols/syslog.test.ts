@@ -108,6 +108,12 @@ test("an unparsable message becomes the text of an event", (t) => {
   for (const line of lines) t.like(read(line), { text: line, source: "", created: null, secret: null }, line);
   t.is(read("<34>1 not a time h a - - - x").severity, "fatal", "its priority still counts");
   t.is(read(Buffer.from("<13>caf\xe9", "latin1")).text, "café", "Latin-1");
+  t.is(read(Buffer.from("<13>Gr\xf6\xdfe caf\xe9", "latin1")).text, "Größe café", "Latin-1");
+  const cut = Buffer.from("<13>Größe überschritten €");
+  for (const bytes of [1, 2]) {
+    t.is(read(cut.subarray(0, -bytes)).text, "Größe überschritten \ufffd", "UTF-8, cut amid a character");
+    t.is(read(Buffer.from("<13>cost: 5 €").subarray(0, -1)).text, "cost: 5 \ufffd", "cut after its only character");
+  }
 });
 
 test("a key in structured data is returned and is not an attribute", (t) => {

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 
 import type { Zone } from "../../../query/zone.ts";
 import { USUAL } from "../choice.ts";
@@ -194,10 +194,27 @@ function plain(line: string, attributes: MutableAttributes, priority: number, ta
   return { event, secret: null };
 }
 
-/** Decodes text. Devices without UTF-8 send Latin-1. */
+/** Decodes text. Devices without UTF-8 send Latin-1; many senders cut messages amid a character. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString("utf8");
-  return text.includes("\ufffd") && !isUtf8(bytes) ? bytes.toString("latin1") : text;
+  return !text.includes("\ufffd") || isUtf8(bytes) || isCutUtf8(bytes) ? text : bytes.toString("latin1");
+}
+
+/** Whether bytes are UTF-8 but for an incomplete character at the end. */
+function isCutUtf8(bytes: Buffer): boolean {
+  let lead = bytes.length - 1;
+  while (lead > 0 && bytes.length - lead < 3 && isContinuation(bytes[lead]!)) lead -= 1;
+  const first = bytes[lead];
+  if (first === undefined || first < 0xc2 || first > 0xf4) return false;
+  const needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  const before = bytes.subarray(0, lead);
+  if (bytes.length - lead >= needed || !isUtf8(before)) return false;
+  // A single such byte after ASCII is a letter of Latin-1.
+  return bytes.length - lead > 1 || !isAscii(before);
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
 }
 
 const WHOLE = /^(?:0|[1-9]\d{0,14})$/;

@@ -1,0 +1,249 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import test, { type ExecutionContext } from "ava";
+
+import { readFiles } from "../../src/cli/ship/files.ts";
+import { type Framing, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
+import { ShipState } from "../../src/cli/ship/state.ts";
+import { RotatingLog, SCHEMES } from "../support/rotating-log.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { until } from "../support/until.ts";
+
+type ReadOptions = { readonly followed?: AbortSignal; readonly framing?: Framing };
+type Read = { readonly lines: string[]; readonly faults: string[] };
+
+/** A shipper with positions, without a service. */
+class Reader {
+  readonly state: ShipState;
+  readonly lines: string[] = [];
+  readonly faults: string[] = [];
+
+  constructor(t: ExecutionContext) {
+    this.state = ShipState.open(null, "a test");
+    t.teardown(() => this.state[Symbol.dispose]());
+  }
+
+  /** Reads files as one run of `loggia ship` does. */
+  async run(words: readonly string[], { followed, framing = PLAIN_LINES }: ReadOptions = {}): Promise<Read> {
+    const files = readFiles(words, {
+      isFollowed: followed !== undefined,
+      linksTo: [],
+      framing,
+      state: this.state,
+      signal: followed ?? new AbortController().signal,
+      unreadable: (path, error) => void this.faults.push(`${basename(path)}: ${error.message}`),
+      resumed: () => {},
+    });
+    for await (const { records, position } of files) {
+      this.lines.push(...records.map(({ text }) => text));
+      this.state.storePositions([position]);
+    }
+    return this;
+  }
+}
+
+function logsFolder(t: ExecutionContext): string {
+  const folder = join(temporaryFolder(t), "logs");
+  mkdirSync(folder);
+  return folder;
+}
+
+/** What a command may name: the log, a glob that matches it and perhaps generations, its folder. */
+const WORDS = { file: "app.log", glob: "*.log", folder: "" } as const;
+
+for (const scheme of SCHEMES)
+  for (const [kind, word] of Object.entries(WORDS)) {
+    test(`each line is read once, in order, with ${scheme} and a ${kind} named, over runs`, async (t) => {
+      const logs = logsFolder(t);
+      const reader = new Reader(t);
+      let now_s = Math.floor(Date.now() / 1_000) - 1_000;
+      const log = new RotatingLog(logs, scheme, () => (now_s += 1));
+      const words = [join(logs, word)];
+      let count = 0;
+      // The first run comes before the first rotation: it reads a named file alone.
+      for (const rotations of [0, 1, 0, 2, 1, 3, 0, 1]) {
+        for (let i = 0; i <= rotations; i += 1) {
+          if (i > 0) log.rotate();
+          for (let line = 0; line < 3; line += 1) log.write(`line ${count++}\n`);
+        }
+        await reader.run(words);
+      }
+      t.deepEqual(
+        reader.lines,
+        Array.from({ length: count }, (_, i) => `line ${i}`),
+      );
+    });
+  }
+
+test("a file beside another whose name looks like an earlier generation is read, and followed", async (t) => {
+  const logs = logsFolder(t);
+  const write = (name: string, text: string): void => appendFileSync(join(logs, name), text);
+  write("redis.log", "a\n");
+  write("redis-6379.log", "b\n");
+  const stop = new AbortController();
+  const reader = new Reader(t);
+  const running = reader.run([join(logs, "*.log")], { followed: stop.signal });
+  await until(() => reader.lines.length === 2, { what: "both files" });
+  write("redis-6379.log", "c\n");
+  write("redis-2.log", "d\n");
+  await until(() => reader.lines.length === 4, { what: "appended lines and a new file" });
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines.toSorted(), ["a", "b", "c", "d"]);
+  // A named file is read alone, also after it was rotated.
+  const named = new Reader(t);
+  await named.run([join(logs, "redis.log")]);
+  write("redis-6379.log", "e\n");
+  write("redis.log", "f\n");
+  renameSync(join(logs, "redis.log"), join(logs, "redis.1.log"));
+  write("redis.log", "g\n");
+  await named.run([join(logs, "redis.log")]);
+  t.deepEqual(named.lines, ["a", "f", "g"]);
+});
+
+test("a file is read once under all its names, and files of equal content are read each", async (t) => {
+  const logs = logsFolder(t);
+  const path = (name: string): string => join(logs, name);
+  writeFileSync(path("a.log"), "started\n");
+  writeFileSync(path("b.log"), "started\n");
+  linkSync(path("a.log"), path("hard.log"));
+  symlinkSync("a.log", path("soft.log"));
+  writeFileSync(path("a.log.gz"), gzipSync("started\n"));
+  const reader = new Reader(t);
+  const words = [path("soft.log"), path("a.log"), logs, path("*.log")];
+  await reader.run(words);
+  t.deepEqual(reader.lines, ["started", "started"]);
+  // The compressed file continues the one that it replaces.
+  rmSync(path("b.log"));
+  writeFileSync(path("b.log.1.gz"), gzipSync("started\nstopped\n"));
+  await reader.run(words);
+  t.deepEqual(reader.lines, ["started", "started", "stopped"]);
+  t.deepEqual(reader.faults, []);
+});
+
+test("followed files that are copied, truncated and compressed are read once", async (t) => {
+  const logs = logsFolder(t);
+  const path = (name: string): string => join(logs, name);
+  const reader = new Reader(t);
+  const stop = new AbortController();
+  writeFileSync(path("a.log"), "1\n2\n");
+  const running = reader.run([logs], { followed: stop.signal });
+  await until(() => reader.lines.length === 2, { what: "the first lines" });
+  // The copy is there for a while before the file is truncated.
+  writeFileSync(path("a.log.1"), "1\n");
+  await delay(1_500);
+  writeFileSync(path("a.log.1"), "1\n2\n");
+  truncateSync(path("a.log"));
+  appendFileSync(path("a.log"), "3\n");
+  await until(() => reader.lines.length === 3, { what: "the line after the file was truncated" });
+  // An archive is written slowly, and the file removed once it is whole.
+  const packed = gzipSync("1\n2\n");
+  writeFileSync(path("a.log.1.gz"), packed.subarray(0, 15));
+  await delay(1_500);
+  writeFileSync(path("a.log.1.gz"), packed);
+  rmSync(path("a.log.1"));
+  writeFileSync(path("b.log"), "other\n");
+  await until(() => reader.lines.length === 4, { what: "another file" });
+  await delay(1_500);
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines, ["1", "2", "3", "other"]);
+  t.deepEqual(reader.faults, []);
+});
+
+test("a trace that is written slowly is one record, also after a pause and in a replaced file", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  const stop = new AbortController();
+  const framing = { ...PLAIN_LINES, start: /^\d{4}-/u, wait_ms: 1_000 };
+  writeFileSync(path, "2026-1 start\n");
+  const running = reader.run([path], { followed: stop.signal, framing });
+  await until(() => reader.lines.length === 1, { what: "the first record" });
+  const slowly = async (text: string): Promise<void> => {
+    appendFileSync(path, text);
+    await delay(600);
+  };
+  await slowly("2026-2 a\n  at 1\n");
+  await slowly("  at 2\n  a");
+  await slowly("t 3\nCaused by: x\n");
+  await until(() => reader.lines.length === 2, { what: "the trace" });
+  await slowly("2026-3 b\n  at 1\n");
+  renameSync(path, join(logs, "a.log.1"));
+  writeFileSync(path, "2026-4 c\n");
+  for (const text of ["  at 2\n", "  at 3\n", "  at 4\n"]) {
+    appendFileSync(join(logs, "a.log.1"), text);
+    await delay(750);
+  }
+  await until(() => reader.lines.length === 4, { what: "the records of both files" });
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines, [
+    "2026-1 start",
+    "2026-2 a\n  at 1\n  at 2\n  at 3\nCaused by: x",
+    "2026-3 b\n  at 1\n  at 2\n  at 3\n  at 4",
+    "2026-4 c",
+  ]);
+});
+
+test("a writer that goes on at its old offset after its file was truncated leaves a hole, not events", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  const file = openSync(path, "w");
+  t.teardown(() => closeSync(file));
+  writeSync(file, "1\n2\n");
+  await reader.run([path]);
+  writeSync(file, "3\n");
+  copyFileSync(path, join(logs, "a.log.1"));
+  truncateSync(path);
+  const size_bytes = 3_000_000;
+  writeSync(file, "4\n", size_bytes);
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["1", "2", "3", "4"]);
+  writeSync(file, "5\n", size_bytes + 2);
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["1", "2", "3", "4", "5"]);
+});
+
+test("positions of earlier versions are understood", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  writeFileSync(path, "1\n2\n");
+  writeFileSync(join(logs, "a.log.1.gz"), gzipSync("0\n"));
+  const { dev, ino } = statSync(path);
+  const other = statSync(join(logs, "a.log.1.gz"));
+  const hashOf = (text: string) => ({
+    size_bytes: text.length,
+    hash: createHash("sha256").update(text).digest("base64url").slice(0, 22),
+  });
+  const mark = { isWithin: false, isDone: false, seen_ms: Date.now() };
+  const read = { ...mark, position: 2, head: hashOf("1\n"), tail: hashOf("1\n") };
+  reader.state.addMark(path, { ...read, dev: String(dev), ino: String(ino) });
+  const ignored = { ...mark, position: 0, head: hashOf(""), tail: hashOf(""), isDone: true };
+  reader.state.addMark(path, { ...ignored, dev: String(other.dev), ino: String(other.ino) });
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["2"]);
+  renameSync(path, join(logs, "a.log.2"));
+  writeFileSync(path, "3\n");
+  await reader.run([path]);
+  t.deepEqual(reader.lines, ["2", "3"]);
+});
