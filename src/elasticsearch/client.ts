@@ -90,7 +90,7 @@ function inApiOf(client: Client, log: Logger): Send {
   const send = client.transport.request.bind(client.transport) as unknown as Send;
   let api: ApiMajor | null = null;
   const sendAs = (used: ApiMajor, params: Parameters<Send>[0], options?: RequestOptions): Promise<unknown> => {
-    const headers = { ...headersOfApi(used, params.bulkBody != null), ...options?.headers };
+    const headers = { ...headersOfApi(used, params.bulkBody !== undefined), ...options?.headers };
     return send(params, { ...options, headers });
   };
   return async (params, options) => {

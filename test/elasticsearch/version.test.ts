@@ -78,8 +78,7 @@ for (const version of ["7.17.28", "8.18.4", "10.0.0"]) {
     await t.throwsAsync(
       translated(() => client.search({ index: "any" })),
       {
-        message:
-          `Elasticsearch at ${url} is version ${version}; ` + "supported are 8.19 and later releases of 8, and 9",
+        message: `Elasticsearch at ${url} is version ${version}; supported are 8.19 and later releases of 8, and 9`,
       },
     );
     t.is(asked.length, 1);
