@@ -30,6 +30,18 @@ test("brokers and nodes select a cluster, with several addresses each", (t) => {
   t.is(engines.kafka.sasl, null);
 });
 
+test("copies and shards of a cluster are set, or follow the cluster", (t) => {
+  const read = (given: NodeJS.ProcessEnv) => {
+    const { engines } = readSettings({ ...CLUSTER, ...given });
+    if (engines.kind !== "cluster") return t.fail();
+    const { shards, replicas } = engines.elasticsearch;
+    return { copies: engines.kafka.replicationFactor, shards, replicas };
+  };
+  t.deepEqual(read({}), { copies: undefined, shards: 1, replicas: undefined });
+  const given = { KAFKA_REPLICATION: "2", ELASTICSEARCH_SHARDS: "8", ELASTICSEARCH_REPLICAS: "0" };
+  t.deepEqual(read(given), { copies: 2, shards: 8, replicas: 0 });
+});
+
 test("memory defaults to a third of the machine and at most 1 GB, and its shares fit into it", (t) => {
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
@@ -238,6 +250,9 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ ELASTICSEARCH_URL: "http://e:9200" }, /^ELASTICSEARCH_URL is set and KAFKA_BROKERS is not/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "e:9200" }, /^ELASTICSEARCH_URL is "e:9200"; allowed: addresses such as http/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "http://u:p@e:9200" }, /^ELASTICSEARCH_URL contains credentials/],
+  [{ ...CLUSTER, KAFKA_REPLICATION: "0" }, /^KAFKA_REPLICATION is "0"; allowed: whole numbers from 1/],
+  [{ ...CLUSTER, ELASTICSEARCH_SHARDS: "0" }, /^ELASTICSEARCH_SHARDS is "0"; allowed: whole numbers from 1 to 1024/],
+  [{ ...CLUSTER, ELASTICSEARCH_REPLICAS: "-1" }, /^ELASTICSEARCH_REPLICAS is "-1"; allowed: whole numbers from 0/],
   [{ ...CLUSTER, KAFKA_SASL: "plain" }, /^KAFKA_SASL is set, so KAFKA_USERNAME and KAFKA_PASSWORD/],
   [{ ...CLUSTER, KAFKA_USERNAME: "x" }, /KAFKA_SASL is not; set it/],
   [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /must both be set/],

@@ -1,6 +1,6 @@
 /**
- * The suites of the store, the documents and the scenarios on Elasticsearch 8.19. All other tests
- * run on the default release.
+ * The suites of the store, the documents and the scenarios on Elasticsearch 8.19, those of the store
+ * with two shards. All other tests run on the default release, most of them with one shard.
  */
 import test from "ava";
 
@@ -25,7 +25,7 @@ if (realEngines) {
     t.regex(Object.values(nodes)[0]?.version ?? "", /^8\.19\./);
   });
 
-  storeContract(elasticsearchAdapter(url, 2));
+  storeContract(elasticsearchAdapter(url, { differentialRounds: 2, shards: 2 }));
   documentsContract(test, "elasticsearch", elasticsearchStorage(url));
   declareScenarios(clusterEngine(url));
 
