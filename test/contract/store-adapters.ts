@@ -41,21 +41,11 @@ const duckdb: StoreAdapter = {
  * templates and indices are created once.
  * @param url default: the run's
  */
-export function elasticsearchAdapter(
-  url?: string,
-  { differentialRounds = 4, shards }: { differentialRounds?: number; shards?: number } = {},
-): StoreAdapter {
+export function elasticsearchAdapter(url?: string, differentialRounds = 4): StoreAdapter {
   const client = elasticsearchClient(silent, url);
   const namespace = uniqueName("test");
   const openStore = (listedAttributes?: number) =>
-    openElasticsearchStore({
-      client,
-      namespace,
-      log: silent,
-      shards,
-      queryTimeout_ms: QUERY_TIMEOUT_MS,
-      listedAttributes,
-    });
+    openElasticsearchStore({ client, namespace, log: silent, queryTimeout_ms: QUERY_TIMEOUT_MS, listedAttributes });
   const opening = once(openStore);
   return {
     name: "Elasticsearch",

@@ -7,8 +7,11 @@ import type { Engine } from "./engines.ts";
 import { runScenario } from "./run.ts";
 import { readScenarios } from "./scenario.ts";
 
-/** Declares a test for each scenario, on one service that runs on the engine. */
-export function declareScenarios(engine: Engine): void {
+/**
+ * Declares a test for each scenario, on one service that runs on the engine.
+ * @returns a promise that resolves once the service has started, or failed to
+ */
+export function declareScenarios(engine: Engine): Promise<unknown> {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
   const service = engine.start(folder);
   // A service that cannot start fails every scenario, each with this reason.
@@ -22,4 +25,5 @@ export function declareScenarios(engine: Engine): void {
       await t.notThrowsAsync(runScenario(await service, scenario));
     });
   }
+  return Promise.allSettled([service]);
 }
