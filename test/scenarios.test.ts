@@ -1,4 +1,4 @@
 import { declareScenarios } from "./scenarios/declare.ts";
 import { ENGINES } from "./scenarios/engines.ts";
 
-for (const engine of ENGINES) void declareScenarios(engine);
+for (const engine of ENGINES) declareScenarios(engine);

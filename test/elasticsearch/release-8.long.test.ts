@@ -17,6 +17,7 @@ import { realEngines } from "../support/engine-kinds.ts";
 if (realEngines) {
   const engine = await startElasticsearch({ env: { ...process.env, ENGINES_ELASTICSEARCH: "8.19" } });
   const url = `http://${engine.address}`;
+  await warmUp(url);
 
   test("the engine of these tests is of release 8.19", async (t) => {
     const client = elasticsearchClient(undefined, url);
@@ -27,11 +28,19 @@ if (realEngines) {
 
   storeContract(elasticsearchAdapter(url, 2));
   documentsContract(test, "elasticsearch", elasticsearchStorage(url));
-  // The service starts before the tests, which would keep a new engine from answering within 2 s.
-  await declareScenarios(clusterEngine(url));
+  // These run before the others, under whose load the engine may not answer the service in time.
+  declareScenarios(clusterEngine(url), test.serial);
 
   // In the order of their declaration: the service of the scenarios closes first.
   test.serial.after.always("stop Elasticsearch", () => engine.stop());
 } else {
   test.skip("suites on Elasticsearch 8.19", () => {});
+}
+
+/** Has the engine load what the creation and the search of an index need. */
+async function warmUp(url: string): Promise<void> {
+  const client = elasticsearchClient(undefined, url);
+  await client.index({ index: "warm-up", document: { text: "any" }, refresh: true });
+  await client.search({ index: "warm-up", query: { match: { text: "any" } } });
+  await client.close();
 }

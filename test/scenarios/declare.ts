@@ -1,4 +1,4 @@
-import test from "ava";
+import test, { type SerialFn, type TestFn } from "ava";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,9 +9,9 @@ import { readScenarios } from "./scenario.ts";
 
 /**
  * Declares a test for each scenario, on one service that runs on the engine.
- * @returns a promise that resolves once the service has started, or failed to
+ * @param declare declares one test. Default: concurrent with the others of the file
  */
-export function declareScenarios(engine: Engine): Promise<unknown> {
+export function declareScenarios(engine: Engine, declare: TestFn | SerialFn = test): void {
   const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
   const service = engine.start(folder);
   // A service that cannot start fails every scenario, each with this reason.
@@ -21,9 +21,8 @@ export function declareScenarios(engine: Engine): Promise<unknown> {
     rmSync(folder, { recursive: true, force: true });
   });
   for (const { file, scenario } of readScenarios()) {
-    test(`${engine.name}: ${file}: ${scenario.scenario}`, async (t) => {
+    declare(`${engine.name}: ${file}: ${scenario.scenario}`, async (t) => {
       await t.notThrowsAsync(runScenario(await service, scenario));
     });
   }
-  return Promise.allSettled([service]);
 }
