@@ -41,10 +41,12 @@ function customOf(kind: string): string {
 }
 
 async function readCustomTemplates(client: Client, names: Names): Promise<ReadonlyMap<string, CustomTemplate>> {
-  const { component_templates: found = [] } = await client.cluster.getComponentTemplate(
+  // Where none matches, this is 404.
+  const answer: Partial<estypes.ClusterGetComponentTemplateResponse> = await client.cluster.getComponentTemplate(
     { name: names.custom, flat_settings: true },
     { ignore: [404] },
   );
+  const { component_templates: found = [] } = answer;
   return new Map(
     found.map(({ name, component_template: { template } }) => [
       name,
