@@ -109,8 +109,8 @@ lock: ## rewrite package-lock.json after a change of package.json, for every pla
 	node infra/lockfile.ts
 	@test "$$(uname -sm)" != "Linux x86_64" || sha256sum node_modules/node/bin/node >infra/node.sha256
 
-up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engines/
-	@exec node infra/engines.ts up
+up: $(INSTALLED) ## start a local Kafka and Elasticsearch, data kept under .engines/; ELASTICSEARCH=8.19: that release
+	@$(if $(ELASTICSEARCH),ENGINES_ELASTICSEARCH="$(ELASTICSEARCH)") exec node infra/engines.ts up
 
 down: $(INSTALLED) ## stop them
 	@exec node infra/engines.ts down

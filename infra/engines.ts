@@ -18,7 +18,7 @@ const USAGE = `Usage: node infra/engines.ts <command>
                   looked for at LOGGIA_OPS, --api (or LOGGIA_API) and --post (or LOGGIA_POST), host:port or URLs
   run -- <words>  start them, then run a command with KAFKA_BROKERS and ELASTICSEARCH_URL set
 Settings, by environment: ENGINES_KAFKA_PORT (9092), ENGINES_ELASTICSEARCH_PORT (9200), ENGINES_DIR (.engines),
-ENGINES_JARS (.engines/jars), ENGINES_WAY (containers or processes; containers where a container engine answers),
+ENGINES_JARS (.engines/jars), ENGINES_ELASTICSEARCH (9.5 or 8.19), ENGINES_WAY (containers or processes; containers where a container engine answers),
 ENGINES_JVM_OPTIONS (further options of the JVMs of local processes, separated by blanks)`;
 
 const say = (line: string): void => console.log(line);

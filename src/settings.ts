@@ -11,6 +11,7 @@ import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { defaultMemory, MIN_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
 import { type SettingName, SETTINGS } from "./settings/table.ts";
+import { refuseUnknown } from "./settings/unknown.ts";
 import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
 
 export const ROLES = ["post", "pipeline", "api"] as const;
@@ -191,22 +192,6 @@ function readVariable(environment: NodeJS.ProcessEnv, name: SettingName): string
   if (file === "") return value === "" ? setting.standard : value;
   if (value !== "") throw new StartError(`${name} and ${name}_FILE are both set; set one of them`);
   return readFile(`${name}_FILE`, file).trim();
-}
-
-/** Variables of other commands, which `start` does not read. */
-const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
-
-/** Refuses unknown variables. A misspelt one would silently leave the default in force. */
-function refuseUnknown(environment: NodeJS.ProcessEnv): void {
-  const known = new Set<string>(
-    SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
-  );
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith("LOGGIA_") && !known.has(name) && !CLIENT_VARIABLES.has(name)) {
-      const names = [...known].filter((other) => other.startsWith("LOGGIA_")).join(", ");
-      throw new StartError(`${name} is not a setting; allowed are ${names}`);
-    }
-  }
 }
 
 function readRoles(value: string): ReadonlySet<Role> {

@@ -30,6 +30,18 @@ test("brokers and nodes select a cluster, with several addresses each", (t) => {
   t.is(engines.kafka.sasl, null);
 });
 
+test("copies and shards of a cluster are set, or follow the cluster", (t) => {
+  const read = (given: NodeJS.ProcessEnv) => {
+    const { engines } = readSettings({ ...CLUSTER, ...given });
+    if (engines.kind !== "cluster") return t.fail();
+    const { shards, replicas } = engines.elasticsearch;
+    return { copies: engines.kafka.replicationFactor, shards, replicas };
+  };
+  t.deepEqual(read({}), { copies: undefined, shards: 1, replicas: undefined });
+  const given = { KAFKA_REPLICATION: "2", ELASTICSEARCH_SHARDS: "8", ELASTICSEARCH_REPLICAS: "0" };
+  t.deepEqual(read(given), { copies: 2, shards: 8, replicas: 0 });
+});
+
 test("memory defaults to a third of the machine and at most 1 GB, and its shares fit into it", (t) => {
   const given = readSettings({ LOGGIA_MEMORY: "2GB" }).memory;
   t.deepEqual(readSettings({ LOGGIA_MEMORY: "2048mb" }).memory, given);
@@ -211,7 +223,21 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_LOG: "alerts" }, /^LOGGIA_LOG is "alerts"/],
   [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: whole numbers from 1/],
   [{ LOGGIA_LIMITS: "title=5" }, /^LOGGIA_LIMITS is "title=5"; allowed: pairs of text, link/],
-  [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting; allowed are LOGGIA_API/],
+  [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting\. Did you mean LOGGIA_API\? Allowed are LOGGIA_API, /],
+  [{ LOGGIA_COLOUR: "x" }, /^LOGGIA_COLOUR is not a setting; allowed are LOGGIA_API, /],
+  [{ LOGGIA_PORT: "8081" }, /^LOGGIA_PORT is not a setting\. Did you mean LOGGIA_POST\? /],
+  [
+    { KAFKA_BROKER: "k:9092", ELASTICSEARCH_URI: "http://e:9200" },
+    /^KAFKA_BROKER is not a setting\. Did you mean KAFKA_BROKERS\? Allowed are KAFKA_BROKERS, KAFKA_PARTITIONS, [A-Z_, ]+$/,
+  ],
+  [{ ELASTICSEARCH_URI: "http://e:9200" }, /^ELASTICSEARCH_URI is not a setting\. Did you mean ELASTICSEARCH_URL\? /],
+  [{ ELASTIC_SEARCH_URL: "http://e:9200" }, /^ELASTIC_SEARCH_URL is not a setting\. Did you mean ELASTICSEARCH_URL\? /],
+  [{ ...CLUSTER, KAKFA_SASL: "plain" }, /^KAKFA_SASL is not a setting\. Did you mean KAFKA_SASL\? /],
+  [
+    { ...CLUSTER, KAFKA_PASSWORD_FIL: "/x" },
+    /^KAFKA_PASSWORD_FIL is not a setting\. Did you mean KAFKA_PASSWORD_FILE\? /,
+  ],
+  [{ LOGIA_ADMIN: "a@b:password" }, /^LOGIA_ADMIN is not a setting\. Did you mean LOGGIA_ADMIN\? /],
   [{ LOGGIA_TRUSTED_PROXIES: "10.0.0.1/33" }, /^LOGGIA_TRUSTED_PROXIES is "10.0.0.1\/33"; allowed: addresses such as/],
   [{ LOGGIA_TRUSTED_PROXIES: "all" }, /^LOGGIA_TRUSTED_PROXIES is "all"; allowed: addresses such as/],
   [{ LOGGIA_RATE_FAILURES: "0" }, /^LOGGIA_RATE_FAILURES is "0"; allowed: whole numbers from 1/],
@@ -224,6 +250,9 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ ELASTICSEARCH_URL: "http://e:9200" }, /^ELASTICSEARCH_URL is set and KAFKA_BROKERS is not/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "e:9200" }, /^ELASTICSEARCH_URL is "e:9200"; allowed: addresses such as http/],
   [{ ...CLUSTER, ELASTICSEARCH_URL: "http://u:p@e:9200" }, /^ELASTICSEARCH_URL contains credentials/],
+  [{ ...CLUSTER, KAFKA_REPLICATION: "0" }, /^KAFKA_REPLICATION is "0"; allowed: whole numbers from 1/],
+  [{ ...CLUSTER, ELASTICSEARCH_SHARDS: "0" }, /^ELASTICSEARCH_SHARDS is "0"; allowed: whole numbers from 1 to 1024/],
+  [{ ...CLUSTER, ELASTICSEARCH_REPLICAS: "-1" }, /^ELASTICSEARCH_REPLICAS is "-1"; allowed: whole numbers from 0/],
   [{ ...CLUSTER, KAFKA_SASL: "plain" }, /^KAFKA_SASL is set, so KAFKA_USERNAME and KAFKA_PASSWORD/],
   [{ ...CLUSTER, KAFKA_USERNAME: "x" }, /KAFKA_SASL is not; set it/],
   [{ ...CLUSTER, ELASTICSEARCH_PASSWORD: "x" }, /must both be set/],
@@ -248,6 +277,37 @@ for (const [environment, message] of FAULTS) {
     t.false(error.message.includes("\n"));
   });
 }
+
+test("names near a setting that is set, and those of other programs, are ignored", (t) => {
+  const environment = {
+    ...CLUSTER,
+    KAFKA_BROKER: "another program's",
+    KAFKA_HOME: "/opt/kafka",
+    KAFKA_HEAP_OPTS: "-Xmx1g",
+    ELASTICSEARCH_HOSTS: "http://e:9200",
+    KAFKA_TL: "",
+    LOGGIA_AS: "ann@example.org:password",
+  };
+  t.is(readSettings(environment).engines.kind, "cluster");
+});
+
+test("the variables that Kubernetes sets for Services are ignored", (t) => {
+  const links = (service: string) => ({
+    [`${service}_SERVICE_HOST`]: "10.0.171.239",
+    [`${service}_SERVICE_PORT`]: "8081",
+    [`${service}_SERVICE_PORT_API`]: "8081",
+    [`${service}_PORT`]: "tcp://10.0.171.239:8081",
+    [`${service}_PORT_8081_TCP`]: "tcp://10.0.171.239:8081",
+    [`${service}_PORT_8081_TCP_PROTO`]: "tcp",
+    [`${service}_PORT_8081_TCP_PORT`]: "8081",
+    [`${service}_PORT_8081_TCP_ADDR`]: "10.0.171.239",
+    [`${service}_PORT_514_UDP`]: "udp://10.0.171.239:514",
+  });
+  const services = ["LOGGIA", "LOGGIA_POST", "LOGGIA_API", "KAFKA", "KAFKA_BROKERS", "ELASTICSEARCH"].map(links);
+  const environment: NodeJS.ProcessEnv = Object.assign({}, ...services);
+  t.is(readSettings(environment).engines.kind, "embedded");
+  t.is(readSettings({ ...environment, ...CLUSTER }).engines.kind, "cluster");
+});
 
 test("every setting has a help text of one line", (t) => {
   for (const { name, help } of SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);

@@ -6,6 +6,7 @@ import { StartError } from "../../src/errors.ts";
 import type { Engine, EngineName } from "./engine.ts";
 import { freePorts } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
+import { dataNameOf, DEFAULT_RELEASE, ELASTICSEARCH_RELEASES, type ElasticsearchRelease } from "./releases.ts";
 import type { EngineSettings } from "./settings.ts";
 import { COMPOSE_FILE } from "./settings.ts";
 import type { State } from "./state.ts";
@@ -15,7 +16,7 @@ const run = promisify(execFile);
 
 /** Same releases as infra/compose.yaml and infra/jvm; `test/infra/versions.test.ts` checks it. */
 export const KAFKA_IMAGE = "apache/kafka:4.3.1";
-export const ELASTICSEARCH_IMAGE = "docker.elastic.co/elasticsearch/elasticsearch:9.5.3";
+export const ELASTICSEARCH_IMAGE = "docker.elastic.co/elasticsearch/elasticsearch";
 
 /** A first start pulls some 1.5 GB of images. */
 const START_TIMEOUT_MS = 15 * 60_000;
@@ -32,12 +33,12 @@ export function containerEngineAnswers(): Promise<boolean> {
 }
 
 /** Starts both services of the compose file and waits until they are healthy. */
-export async function composeUp(settings: EngineSettings): Promise<State> {
-  await compose(settings, "up", "--detach", "--wait");
+export async function composeUp(settings: EngineSettings, release: ElasticsearchRelease): Promise<State> {
+  await compose(settings, release, "up", "--detach", "--wait");
   const state: State = {
     way: "containers",
     kafka: { brokers: [`127.0.0.1:${settings.kafkaPort}`], pid: null, ready: true },
-    elasticsearch: { url: `http://127.0.0.1:${settings.elasticsearchPort}`, pid: null, ready: true },
+    elasticsearch: { url: `http://127.0.0.1:${settings.elasticsearchPort}`, release, pid: null, ready: true },
   };
   updateState(settings.folder, state);
   return state;
@@ -45,14 +46,16 @@ export async function composeUp(settings: EngineSettings): Promise<State> {
 
 /** Stops the services. Their volumes remain. */
 export async function composeDown(settings: EngineSettings): Promise<void> {
-  await compose(settings, "down");
+  await compose(settings, settings.release ?? DEFAULT_RELEASE, "down");
 }
 
-async function compose(settings: EngineSettings, ...args: string[]): Promise<void> {
+async function compose(settings: EngineSettings, release: ElasticsearchRelease, ...args: string[]): Promise<void> {
   const env = {
     ...process.env,
     ENGINES_KAFKA_PORT: String(settings.kafkaPort),
     ENGINES_ELASTICSEARCH_PORT: String(settings.elasticsearchPort),
+    ENGINES_ELASTICSEARCH_VERSION: ELASTICSEARCH_RELEASES[release],
+    ENGINES_ELASTICSEARCH_DATA: dataNameOf(release),
   };
   try {
     await run("docker", ["compose", "--file", COMPOSE_FILE, ...args], { env, timeout: START_TIMEOUT_MS });
@@ -105,11 +108,11 @@ export async function startKafkaContainer(): Promise<Engine> {
  * Runs Elasticsearch in a container that is removed when this process ends.
  * @throws StartError
  */
-export async function startElasticsearchContainer(): Promise<Engine> {
+export async function startElasticsearchContainer(release: ElasticsearchRelease): Promise<Engine> {
   const { host, port } = await chooseAddress();
   return startContainer({
     name: "elasticsearch",
-    image: ELASTICSEARCH_IMAGE,
+    image: `${ELASTICSEARCH_IMAGE}:${ELASTICSEARCH_RELEASES[release]}`,
     host,
     port,
     containerPort: 9200,

@@ -6,6 +6,7 @@ import { findJdk } from "./jdk.ts";
 import { resolveJars } from "./jars.ts";
 import type { ProcessOptions } from "./kafka.ts";
 import { markOf } from "./processes-of.ts";
+import { dataNameOf } from "./releases.ts";
 import { askElasticsearch } from "./ready.ts";
 import { JVM_FOLDER } from "./settings.ts";
 import { updateState } from "./state.ts";
@@ -16,10 +17,10 @@ import { updateState } from "./state.ts";
  * @throws StartError
  */
 export async function startElasticsearchProcess(options: ProcessOptions): Promise<Engine> {
-  const { folder, jars, port, jvmOptions, say, signal, onStopped } = options;
+  const { folder, jars, release, port, jvmOptions, say, signal, onStopped } = options;
   const jdk = await findJdk();
-  const { elasticsearch, elasticsearchHome } = await resolveJars({ cache: jars, jdk, say, signal });
-  const home = resolve(folder, "elasticsearch");
+  const { elasticsearch, elasticsearchHome } = await resolveJars({ cache: jars, release, jdk, say, signal });
+  const home = resolve(folder, dataNameOf(release));
   const config = join(home, "config");
   await mkdir(config, { recursive: true });
   await writeFile(join(config, "elasticsearch.yml"), configuration(home, port));
@@ -47,7 +48,7 @@ export async function startElasticsearchProcess(options: ProcessOptions): Promis
     mark,
     log: resolve(folder, "logs/elasticsearch.log"),
     ask: () => askElasticsearch(url),
-    onProcess: (pid, ready) => updateState(folder, { way: "processes", elasticsearch: { url, pid, ready } }),
+    onProcess: (pid, ready) => updateState(folder, { way: "processes", elasticsearch: { url, release, pid, ready } }),
     signal,
     onStopped,
   });

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { StartError } from "../../src/errors.ts";
 import type { Jdk } from "./jdk.ts";
 import { withLock } from "./lock.ts";
+import { ELASTICSEARCH_RELEASES, type ElasticsearchRelease } from "./releases.ts";
 import type { Say } from "./settings.ts";
 import { JVM_FOLDER } from "./settings.ts";
 
@@ -30,6 +31,7 @@ export type Jars = {
 export type ResolveOptions = {
   /** Folder in which the jars are kept between runs. */
   readonly cache: string;
+  readonly release: ElasticsearchRelease;
   readonly jdk: Jdk;
   readonly say: Say;
   /** Aborts the resolution. */
@@ -40,12 +42,12 @@ export type ResolveOptions = {
 
 /**
  * Returns the jars of both engines. Maven resolves them at the first call; they are cached under a
- * hash of the project files. Safe for concurrent processes; interruptions leave no partial result.
+ * hash of the project files and the release. Safe for concurrent processes; interruptions leave no partial result.
  * @throws StartError that says what to install, or what Maven reported
  */
 export async function resolveJars(options: ResolveOptions): Promise<Jars> {
-  const { cache, jdk, say } = options;
-  const folder = join(cache, await projectHash());
+  const { cache, release, jdk, say } = options;
+  const folder = join(cache, await projectHash(release));
   if (!existsSync(folder)) {
     await withLock(join(cache, "lock"), RESOLVE_TIMEOUT_MS, async () => {
       if (existsSync(folder)) return;
@@ -64,17 +66,19 @@ export async function resolveJars(options: ResolveOptions): Promise<Jars> {
   };
 }
 
-async function projectHash(): Promise<string> {
-  const hash = createHash("sha256").update(`layout ${LAYOUT}\n`);
+async function projectHash(release: ElasticsearchRelease): Promise<string> {
+  const hash = createHash("sha256").update(`layout ${LAYOUT}\n${ELASTICSEARCH_RELEASES[release]}\n`);
   for (const file of ["pom.xml", "kafka/pom.xml", "elasticsearch/pom.xml"]) {
     hash.update(await readFile(join(JVM_FOLDER, file)));
   }
   return hash.digest("hex").slice(0, 12);
 }
 
-async function copyDependencies(folder: string, { jdk, signal, env = process.env }: ResolveOptions): Promise<void> {
+async function copyDependencies(folder: string, options: ResolveOptions): Promise<void> {
+  const { release, jdk, signal, env = process.env } = options;
   const pom = join(JVM_FOLDER, "pom.xml");
-  const goal = ["-q", "-B", "-f", pom, "dependency:copy-dependencies", `-Dengines.lib=${resolve(folder)}`];
+  const values = [`-Dengines.lib=${resolve(folder)}`, `-Delasticsearch.version=${ELASTICSEARCH_RELEASES[release]}`];
+  const goal = ["-q", "-B", "-f", pom, "dependency:copy-dependencies", ...values];
   const limits = { timeout: RESOLVE_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, ...(signal ? { signal } : {}) };
   try {
     await run("mvn", goal, { env: { ...env, JAVA_HOME: jdk.home }, ...limits });

@@ -11,6 +11,7 @@ import { resolveJars } from "./jars.ts";
 import { freePorts } from "./ports.ts";
 import { markOf } from "./processes-of.ts";
 import { askKafka } from "./ready.ts";
+import type { ElasticsearchRelease } from "./releases.ts";
 import type { Say } from "./settings.ts";
 import { JVM_FOLDER } from "./settings.ts";
 import { updateState } from "./state.ts";
@@ -19,6 +20,7 @@ export type ProcessOptions = {
   /** Folder of `state.json`, logs and data, which are kept from one start to the next. */
   readonly folder: string;
   readonly jars: string;
+  readonly release: ElasticsearchRelease;
   readonly port: number;
   readonly jvmOptions: readonly string[];
   readonly say: Say;
@@ -47,9 +49,9 @@ const NO_EXTRAS: KafkaExtras = { listeners: [], properties: {}, scram: [] };
 export async function startKafkaProcess(
   options: ProcessOptions & { readonly extras?: KafkaExtras | undefined },
 ): Promise<Engine> {
-  const { folder, jars, port, jvmOptions, say, signal, onStopped, extras = NO_EXTRAS } = options;
+  const { folder, jars, release, port, jvmOptions, say, signal, onStopped, extras = NO_EXTRAS } = options;
   const jdk = await findJdk();
-  const { kafka } = await resolveJars({ cache: jars, jdk, say, signal });
+  const { kafka } = await resolveJars({ cache: jars, release, jdk, say, signal });
   const home = resolve(folder, "kafka");
   const [controllerPort] = await freePorts(1);
   const properties = join(home, "server.properties");

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { StartError } from "../../src/errors.ts";
+import { ELASTICSEARCH_RELEASES, type ElasticsearchRelease } from "./releases.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
 
@@ -24,6 +25,8 @@ export type EngineSettings = {
   readonly jvmOptions: readonly string[];
   /** ENGINES_WAY: containers or processes; null: containers if a container engine is available. */
   readonly way: Way | null;
+  /** ENGINES_ELASTICSEARCH; null: the release that runs, or the default. */
+  readonly release: ElasticsearchRelease | null;
 };
 
 export type Way = "containers" | "processes";
@@ -39,6 +42,7 @@ export function readSettings(env: Environment = process.env): EngineSettings {
     elasticsearchPort: readPort(env, "ENGINES_ELASTICSEARCH_PORT", 9200),
     jvmOptions: (env["ENGINES_JVM_OPTIONS"] ?? "").split(/\s+/).filter((option) => option !== ""),
     way: readWay(env["ENGINES_WAY"]),
+    release: readRelease(env["ENGINES_ELASTICSEARCH"]),
   };
 }
 
@@ -56,4 +60,11 @@ function readWay(text: string | undefined): Way | null {
   if (!text) return null;
   if (text === "containers" || text === "processes") return text;
   throw new StartError(`ENGINES_WAY must be containers or processes, not ${JSON.stringify(text)}.`);
+}
+
+function readRelease(text: string | undefined): ElasticsearchRelease | null {
+  if (!text) return null;
+  if (Object.hasOwn(ELASTICSEARCH_RELEASES, text)) return text as ElasticsearchRelease;
+  const names = Object.keys(ELASTICSEARCH_RELEASES).join(" or ");
+  throw new StartError(`ENGINES_ELASTICSEARCH must be ${names}, not ${JSON.stringify(text)}.`);
 }

@@ -8,6 +8,7 @@ import { startKafkaProcess } from "./kafka.ts";
 import type { KafkaExtras, ProcessOptions } from "./kafka.ts";
 import { freePorts } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
+import { DEFAULT_RELEASE, type ElasticsearchRelease } from "./releases.ts";
 import { readSettings } from "./settings.ts";
 import type { Say } from "./settings.ts";
 import { guardEngineFolder, removeEngineFolder, removeOrphanedEngines, temporaryEngineFolder } from "./temporary.ts";
@@ -80,12 +81,13 @@ export function startElasticsearch(options: StartOptions = {}): Promise<Engine> 
 
 async function startAlone(
   options: StartOptions,
-  startContainer: () => Promise<Engine>,
+  startContainer: (release: ElasticsearchRelease) => Promise<Engine>,
   startProcess: (options: ProcessOptions) => Promise<Engine>,
 ): Promise<Engine> {
   const { say = () => {}, env = process.env } = options;
-  if ((await chooseWay(readSettings(env).way)) !== "containers") return startAsProcess(options, startProcess);
-  const engine = await startContainer();
+  const { way, release } = readSettings(env);
+  if ((await chooseWay(way)) !== "containers") return startAsProcess(options, startProcess);
+  const engine = await startContainer(release ?? DEFAULT_RELEASE);
   say(`${TITLES[engine.name]} in a container at ${engine.address}`);
   return engine;
 }
@@ -94,7 +96,8 @@ async function startAsProcess(
   { say = () => {}, env = process.env, signal }: StartOptions,
   startProcess: (options: ProcessOptions) => Promise<Engine>,
 ): Promise<Engine> {
-  const { jars, jvmOptions } = readSettings(env);
+  const { jars, jvmOptions, release: wanted } = readSettings(env);
+  const release = wanted ?? DEFAULT_RELEASE;
   await removeOrphanedEngines();
   const folder = temporaryEngineFolder();
   const guard = guardEngineFolder(folder);
@@ -104,7 +107,16 @@ async function startAsProcess(
   };
   try {
     const [port] = await freePorts(1);
-    const engine = await startProcess({ folder, jars, port: port!, jvmOptions, say, signal, onStopped: remove });
+    const engine = await startProcess({
+      folder,
+      jars,
+      release,
+      port: port!,
+      jvmOptions,
+      say,
+      signal,
+      onStopped: remove,
+    });
     say(`${TITLES[engine.name]} as a local process at ${engine.address}`);
     return engine;
   } catch (error) {

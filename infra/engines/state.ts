@@ -1,12 +1,19 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ElasticsearchRelease } from "./releases.ts";
 import type { Way } from "./settings.ts";
 
 /** Engines of a folder, as in its `state.json`. A process may have died since: see `isRunning`. */
 export type State = {
   readonly way: Way;
   readonly kafka?: { readonly brokers: readonly string[]; readonly pid: number | null; readonly ready: boolean };
-  readonly elasticsearch?: { readonly url: string; readonly pid: number | null; readonly ready: boolean };
+  readonly elasticsearch?: {
+    readonly url: string;
+    /** Absent in the state of an earlier version of this file: the default. */
+    readonly release?: ElasticsearchRelease;
+    readonly pid: number | null;
+    readonly ready: boolean;
+  };
 };
 
 const FILE = "state.json";

@@ -7,7 +7,9 @@ import { withLock } from "./lock.ts";
 import { processesOf, stopProcessesOf } from "./processes-of.ts";
 import { requireFreePort } from "./ports.ts";
 import { askElasticsearch, askKafka } from "./ready.ts";
+import { DEFAULT_RELEASE, type ElasticsearchRelease } from "./releases.ts";
 import type { EngineSettings, Say } from "./settings.ts";
+import { StartError } from "../../src/errors.ts";
 import { readState, removeState } from "./state.ts";
 import type { State } from "./state.ts";
 
@@ -23,21 +25,28 @@ export function up(settings: EngineSettings, say: Say): Promise<State> {
   return withLock(join(folder, "lock"), LOCK_TIMEOUT_MS, async () => {
     const running = processesOf(folder);
     const none = !running.kafka && !running.elasticsearch;
-    if (none && (await chooseWay(settings.way)) === "containers") return composeUp(settings);
+    const current = readState(folder)?.elasticsearch?.release ?? DEFAULT_RELEASE;
+    const release = settings.release ?? current;
+    if (none && (await chooseWay(settings.way)) === "containers") return composeUp(settings, release);
 
+    if (running.elasticsearch && release !== current) throw runsAlready(current, release);
     const { kafkaPort, elasticsearchPort, jvmOptions } = settings;
     if (!running.kafka) await requireFreePort(kafkaPort, "Kafka", "ENGINES_KAFKA_PORT");
     if (!running.elasticsearch) {
       await requireFreePort(elasticsearchPort, "Elasticsearch", "ENGINES_ELASTICSEARCH_PORT");
     }
     const starts = [];
-    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, port: kafkaPort, jvmOptions, say }));
+    if (!running.kafka) starts.push(startKafkaProcess({ folder, jars, release, port: kafkaPort, jvmOptions, say }));
     if (!running.elasticsearch)
-      starts.push(startElasticsearchProcess({ folder, jars, port: elasticsearchPort, jvmOptions, say }));
+      starts.push(startElasticsearchProcess({ folder, jars, release, port: elasticsearchPort, jvmOptions, say }));
     const failed = (await Promise.allSettled(starts)).find((start) => start.status === "rejected");
     if (failed) throw failed.reason;
     return readState(folder)!;
   });
+}
+
+function runsAlready(current: ElasticsearchRelease, wanted: ElasticsearchRelease): StartError {
+  return new StartError(`Elasticsearch ${current} is running: stop it with \`make down\` before you start ${wanted}.`);
 }
 
 /**

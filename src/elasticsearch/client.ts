@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 
 import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
 import { monitorNodes } from "./node-monitor.ts";
+import { type ApiMajor, headersOfApi, isRefusedApi, readVersion } from "./version.ts";
 
 export type ElasticsearchOptions = {
   /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
@@ -28,6 +29,8 @@ const UNRESPONSIVE_MS = 2000;
  * until one responds again. If a connection fails or a node returns 502 to 504, a read is retried
  * on another node, at most twice; the transport never retries a 429. Bulk writes are sent once:
  * the caller handles the result of each item and its own back-off.
+ *
+ * The first request asks for the cluster's version, and all are written for the API of that.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
   const { nodes, auth, ca, log } = options;
@@ -45,7 +48,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   const failsFast = (path: string): boolean => !path.endsWith("/_bulk") && context.getStore()?.failsFast !== false;
   const nodeMonitor = monitorNodes(client, failsFast, unresponsiveAfter_ms);
   // All requests of the client pass through this function, whichever method sends them.
-  const send = client.transport.request.bind(client.transport) as unknown as Send;
+  const send = inApiOf(client, log);
   (client.transport as unknown as { request: Send }).request = async (params, options) => {
     if (failsFast(params.path)) nodeMonitor.requireResponsiveNode();
     const signal = context.getStore()?.signal;
@@ -68,9 +71,45 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
 }
 
 type Send = (
-  params: { readonly method: string; readonly path: string },
-  options?: { readonly signal?: AbortSignal },
+  params: { readonly method: string; readonly path: string; readonly bulkBody?: unknown },
+  options?: RequestOptions,
 ) => Promise<unknown>;
+
+type RequestOptions = {
+  readonly signal?: AbortSignal;
+  readonly requestTimeout?: number | string;
+  readonly maxRetries?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/**
+ * Returns a function that sends requests in the API of the cluster's version. Nodes of 8 refuse the
+ * API of 9, which the client speaks by itself.
+ */
+function inApiOf(client: Client, log: Logger): Send {
+  const send = client.transport.request.bind(client.transport) as unknown as Send;
+  let api: ApiMajor | null = null;
+  const sendAs = (used: ApiMajor, params: Parameters<Send>[0], options?: RequestOptions): Promise<unknown> => {
+    const headers = { ...headersOfApi(used, params.bulkBody !== undefined), ...options?.headers };
+    return send(params, { ...options, headers });
+  };
+  return async (params, options) => {
+    if (api === null) {
+      const known = await readVersion(send as Parameters<typeof readVersion>[0], options);
+      api = known.api;
+      log.info({ version: known.version }, "elasticsearch: the cluster answers");
+    }
+    const used: ApiMajor = api;
+    try {
+      return await sendAs(used, params, options);
+    } catch (error) {
+      // While a cluster is upgraded, some of its nodes are of the earlier major release.
+      if (used === 8 || !isRefusedApi(error)) throw error;
+      api = 8;
+      return sendAs(8, params, options);
+    }
+  };
+}
 
 /** Context of the operation that a request belongs to. */
 type RequestContext = {

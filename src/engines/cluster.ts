@@ -29,12 +29,13 @@ export async function openCluster(
   closing.defer(() => client.close());
   const lost = (index: string): void =>
     log.error({ index }, "an index was lost and is recreated: the state that the service stored in it is gone");
-  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, lost });
+  const { shards, replicas } = elasticsearch;
+  const open = (name: string) => openElasticsearchDocuments({ client, namespace, name, replicas, lost });
   const clockMarks = sharedMarks(closing.use(await open(CLOCK)));
   const clock = closing.use(
     await openClock({ marks: clockMarks, shared: true, holds, log, reference: () => readClusterTime(client) }),
   );
-  const documents = await openElasticsearchDocuments({ client, namespace });
+  const documents = await openElasticsearchDocuments({ client, namespace, replicas });
   const catalog = closing.use(
     await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.trusted }),
   );
@@ -45,6 +46,8 @@ export async function openCluster(
       client,
       namespace,
       log,
+      shards,
+      replicas,
       beforeRemoval: marks.beforeRemoval,
       ownerOf: (key) => quotaOwnerOf(catalog, key),
     }),

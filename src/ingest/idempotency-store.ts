@@ -11,6 +11,7 @@ import type { RemovalClock } from "../events/clock.ts";
 export type IdempotencyStore = {
   create(id: string, body: Body): Promise<WriteResult>;
   replace(id: string, body: Body, expected: string): Promise<WriteResult>;
+  remove(id: string, expected: string): Promise<WriteResult>;
   read(id: string): Promise<{ readonly version: string; readonly body: Body | null } | null>;
   changes(since: string | null): Promise<{ readonly cursor: string }>;
   forget(upTo: string): Promise<number>;

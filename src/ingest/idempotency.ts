@@ -10,10 +10,11 @@ import { decodeRecord } from "../events/record.ts";
 import type { IdempotencyStore } from "./idempotency-store.ts";
 import { KEY_LIFE_MS } from "./idempotency-store.ts";
 import type { Store } from "../store/store.ts";
-import type { Reserve } from "./write-coalescer.ts";
+import type { Reserve } from "./post-ids.ts";
+import { UnusedReservations } from "./unused-reservations.ts";
 
 export type IdempotencyOptions = {
-  readonly documents: Pick<IdempotencyStore, "create" | "replace" | "read">;
+  readonly documents: Pick<IdempotencyStore, "create" | "replace" | "remove" | "read">;
   readonly bus: Pick<Bus, "read">;
   readonly store: Pick<Store, "deletionsAmong" | "rows">;
   readonly deletions: DeletionLog;
@@ -50,7 +51,8 @@ export type Posted = Pick<KeyedBatch, "read_ms" | "trusted_ms"> & { readonly fir
  * with the first id.
  */
 export type Append = (
-  ids: { readonly reserve: Reserve } | { readonly first: EventId; readonly created: number },
+  ids:
+    { readonly reserve: Reserve; readonly release: () => void } | { readonly first: EventId; readonly created: number },
 ) => Promise<EventId>;
 
 /** Stores a batch once, however often it is posted under its key. */
@@ -92,6 +94,7 @@ const RETRY_AFTER_S = 5;
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
+  const unused = new UnusedReservations(documents);
   const inProgress = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
@@ -103,7 +106,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       if (!(error instanceof KeyInUse)) throw error;
     }
     const found = await documents.read(name);
-    if (found === null || found.body === null) throw stillInProgress();
+    // The reservation was removed meanwhile.
+    if (found === null || found.body === null) throw stillInProgress(1);
     const known = reservationOf(found.body);
     if (isExpired(known)) return await appendReplacing(name, batch, append, found.version);
     if (known.hash !== batch.hash) throw keyReused();
@@ -140,10 +144,12 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     append: Append,
   ): Promise<Posted | null> {
     if (known.done) return postedOf(known);
+    if (unused.has(known.first)) return null;
     const found = await idsOnBus(bus, batch.log, known, settle_ms);
     if (found.size < known.count) for (const id of await idsInStore(store, batch.log, known)) found.add(id);
     if (found.size < known.count) {
-      if (settle_ms > 0 && now() < acceptedAt(known.first) + settle_ms) throw stillInProgress();
+      const left_ms = acceptedAt(known.first) + settle_ms - now();
+      if (settle_ms > 0 && left_ms > 0) throw stillInProgress(Math.ceil(left_ms / 1000));
       if (found.size === 0) return null;
       // A batch that took several requests may be there in part; what is there is not stored again.
       await append({ first: known.first, created: known.created });
@@ -158,19 +164,22 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   async function appendNew(name: string, batch: KeyedBatch, append: Append, replaced: string | null): Promise<Posted> {
     const { hash, count, read_ms, trusted_ms } = batch;
     let reservation: Reservation | null = null;
-    let version = "";
+    let written: Promise<string | null> = Promise.resolve(null);
     const first = await append({
       reserve: async (first, created) => {
         reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
         const document = documentOf(reservation);
-        const written =
-          replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced);
-        const result = await written;
-        if (result.kind === "conflict") throw new KeyInUse();
-        version = result.version;
+        written = (
+          replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced)
+        ).then((result) => (result.kind === "done" ? result.version : null));
+        if ((await written) === null) throw new KeyInUse();
+      },
+      release: () => {
+        if (reservation !== null && settle_ms > 0) void unused.free(name, reservation.first, written);
       },
     });
-    if (reservation !== null) void markDone(name, reservation, version);
+    const version = await written;
+    if (reservation !== null && version !== null) void markDone(name, reservation, version);
     return { first, read_ms, trusted_ms };
   }
 
@@ -182,7 +191,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     try {
       return await appendNew(name, batch, append, version);
     } catch (error) {
-      throw error instanceof KeyInUse ? stillInProgress() : error;
+      throw error instanceof KeyInUse ? stillInProgress(RETRY_AFTER_S) : error;
     }
   }
 
@@ -260,7 +269,7 @@ async function idsOnBus(
     }
   } catch (error) {
     if (!bounds.signal.aborted) throw error;
-    throw stillInProgress(error);
+    throw stillInProgress(RETRY_AFTER_S, error);
   }
   return found;
 }
@@ -311,10 +320,11 @@ function keyReused(): LoggiaError {
   );
 }
 
-function stillInProgress(cause?: unknown): LoggiaError {
+/** @param retryAfter_s when the outcome of the earlier request is known, as far as this can tell */
+function stillInProgress(retryAfter_s: number, cause?: unknown): LoggiaError {
   return new LoggiaError(
     "bus_unavailable",
-    "An earlier request with this Idempotency-Key may still be in progress; try again in a few seconds",
-    { retryAfter_s: RETRY_AFTER_S, cause },
+    `An earlier request with this Idempotency-Key may still be in progress; try again in ${retryAfter_s} s`,
+    { retryAfter_s, cause },
   );
 }

@@ -5,6 +5,7 @@ import type { LogKey } from "../events/event.ts";
 import type { EventId, IdSource } from "../events/id.ts";
 import { encodeFields, encodeVisitFields } from "../events/record.ts";
 import { countForAppend } from "./append-size.ts";
+import { releaseIds, reserveOf, type Ids } from "./post-ids.ts";
 import type { ValidatedEvent } from "./posting/validated-event.ts";
 import { buildRecords, lineOf, sizeOf } from "./posting/lines.ts";
 import type { AcceptedLines, Line } from "./posting/lines.ts";
@@ -55,17 +56,6 @@ const BUSY_POLL_MS = 2;
 /** Time after the append timeout in which an append may still reach the bus, in milliseconds. */
 const LATE_MS = 500;
 
-/**
- * Reserves ids before the lines are appended. Receives the first id, and the creation time of lines
- * without their own. If it throws, the lines are not appended and the caller gets the error.
- */
-export type Reserve = (first: EventId, created: number) => Promise<void>;
-
-/**
- * Source of the ids of lines: new ids, which may have to be reserved, or ids assigned earlier,
- * given by the first of them.
- */
-export type Ids = { readonly reserve: Reserve | null } | { readonly first: EventId; readonly created: number };
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
 
 /** Callbacks for the outcome of a post. They must not throw, as those of other posts follow. */
@@ -245,11 +235,16 @@ export function createWriteCoalescer({
     if (accepted.length > 0) {
       const now_ms = performance.now();
       const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
-      if (left_ms <= 0) throw timedOut();
+      if (left_ms <= 0) {
+        releaseAll(accepted);
+        throw timedOut();
+      }
       const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
       onHandedOver();
       await durable.catch((error: unknown) => {
         if (error instanceof LateAppend) void settleLate(accepted, error);
+        // A full queue of the bus has taken none of them.
+        if (error instanceof LoggiaError && error.code === "overloaded") releaseAll(accepted);
         throw error;
       });
     }
@@ -296,15 +291,16 @@ export function createWriteCoalescer({
    * slow reservation from delaying the other posts.
    */
   async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
-    if (accepted.every(({ post }) => reserveOf(post) === null)) return accepted;
+    if (accepted.every(({ post }) => reserveOf(post.ids) === null)) return accepted;
     const isReserved = await Promise.all(
       accepted.map(async ({ post, first, created }) => {
-        const reserve = reserveOf(post);
+        const reserve = reserveOf(post.ids);
         if (reserve === null) return true;
         try {
           await withTimeout(reserve(first, created), append_ms / 2);
           return true;
         } catch (error) {
+          releaseIds(post.ids);
           post.callbacks.reject(error);
           return false;
         }
@@ -377,8 +373,8 @@ function addTo(share: QueueTotals, events: number, size_bytes: number): void {
   share.size_bytes += size_bytes;
 }
 
-function reserveOf({ ids }: QueuedPost): Reserve | null {
-  return "reserve" in ids ? ids.reserve : null;
+function releaseAll(posts: readonly Accepted[]): void {
+  for (const { post } of posts) releaseIds(post.ids);
 }
 
 function withTimeout(work: Promise<void>, ms: number): Promise<void> {

@@ -7,7 +7,7 @@ import { LoggiaError } from "../errors.ts";
 import { UNEXPECTED_ERROR } from "../monitoring/appends.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
-import { faultsOf } from "./faults.ts";
+import { faultsOf, newForeignParts } from "./faults.ts";
 import {
   type EngineName,
   ENGINES,
@@ -133,9 +133,11 @@ class Watch {
     return this.#inTurn(() =>
       this.#change(async (before) => {
         const origin = this.#options.keepsOffsets ? 1 : 0;
-        const { partitions } = await this.#read(null);
+        const { partitions, parts } = await this.#read(null);
         const isWhole =
-          partitions.every(({ first }) => first <= origin) && before.lost.every((part) => part.isReplayed);
+          partitions.every(({ first }) => first <= origin) &&
+          before.lost.every((part) => part.isReplayed) &&
+          parts.every(({ lacksLayout }) => lacksLayout !== true);
         if (isWhole) return this.#accepted("store", before);
         const why = before.pending.store;
         if (why === undefined || why.endsWith(REPLAYED)) return before;
@@ -161,7 +163,8 @@ class Watch {
       const state = await this.#read(before);
       const faults = faultsOf(state, before);
       const pending = { ...faults, ...before?.pending };
-      if (faults.store !== undefined && state.lost.length > (before?.lost.length ?? 0)) pending.store = faults.store;
+      const isNew = state.lost.length > (before?.lost.length ?? 0) || newForeignParts(state, before).length > 0;
+      if (faults.store !== undefined && isNew) pending.store = faults.store;
       const now = { ...marksOf(state, before), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);

@@ -1,3 +1,4 @@
+import type { StorePart } from "../store/store.ts";
 import type { Marks, EngineName, State } from "./marks.ts";
 
 const SHOWN = 5;
@@ -22,12 +23,11 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Eng
   if (before?.hasEvents === true && before.parts.length === 0 && !state.hasEvents && state.isNeverEmpty) {
     faults.store ??= "the store is empty, but held events before";
   }
-  if (state.lost.length > 0) {
-    const names = state.lost.map(({ place }) => place);
-    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
-    const shown = names.slice(0, SHOWN).join(", ");
-    faults.store = `these indices were lost or recreated, and their documents are missing: ${shown}${more}`;
-  }
+  const found = [
+    ...(state.lost.length > 0 ? [lostText(state.lost)] : []),
+    ...foreignTexts(newForeignParts(state, before)),
+  ];
+  if (found.length > 0) faults.store = found.join("; ");
   if (state.damage !== null) {
     faults.bus ??= `the bus's file is damaged, so records may be missing: ${state.damage}`;
   }
@@ -48,6 +48,37 @@ export function faultsOf(state: State, before: Marks | null): Partial<Record<Eng
     faults.catalog = "the catalog is not the one known before: it was recreated or restored";
   }
   return faults;
+}
+
+/**
+ * Returns the parts in another layout that are not in the marks. Those in the marks are in the
+ * reason of a hold, or a person has accepted them.
+ */
+export function newForeignParts({ parts }: Pick<State, "parts">, before: Marks | null): readonly StorePart[] {
+  const known = new Set(before?.parts.filter(({ lacksLayout }) => lacksLayout).map(({ id }) => id));
+  return parts.filter(({ id, lacksLayout }) => lacksLayout && !known.has(id));
+}
+
+function lostText(lost: readonly StorePart[]): string {
+  return `these indices were lost or recreated, and their documents are missing: ${placesOf(lost)}`;
+}
+
+function foreignTexts(parts: readonly StorePart[]): readonly string[] {
+  if (parts.length === 0) return [];
+  const places = placesOf(parts);
+  return [
+    `these indices were created by an index template other than the service's, so queries find nothing in them: ${places}; ` +
+      "remove that template first",
+  ];
+}
+
+function placesOf(parts: readonly StorePart[]): string {
+  const more = parts.length > SHOWN ? ` and ${parts.length - SHOWN} more` : "";
+  return parts
+    .slice(0, SHOWN)
+    .map(({ place }) => place)
+    .join(", ")
+    .concat(more);
 }
 
 function isPosted({ partitions, keepsOffsets }: State): boolean {

@@ -12,12 +12,18 @@ type KafkaSettings = {
     readonly password: string;
   } | null;
   readonly partitions: number;
+  /** Copies of each record in new topics; undefined: three, or one on each broker. */
+  readonly replicationFactor: number | undefined;
 };
 
 type ElasticsearchSettings = {
   readonly nodes: readonly string[];
   readonly auth: { readonly username: string; readonly password: string } | { readonly apiKey: string } | null;
   readonly ca: string | null;
+  /** Primary shards of each new index of the store. */
+  readonly shards: number;
+  /** Replicas of each shard; undefined: one if the cluster has a second node. */
+  readonly replicas: number | undefined;
 };
 
 export type EngineSettings =
@@ -68,6 +74,7 @@ function readKafka(get: (name: SettingName) => string, brokers: string): KafkaSe
             password,
           },
     partitions: readWhole("KAFKA_PARTITIONS", get("KAFKA_PARTITIONS"), 1, 1000),
+    replicationFactor: readOptional("KAFKA_REPLICATION", get("KAFKA_REPLICATION"), 1, 32_767),
   };
 }
 
@@ -95,5 +102,11 @@ function readElasticsearch(get: (name: SettingName) => string, url: string): Ela
     nodes,
     auth: apiKey !== "" ? { apiKey } : username !== "" ? { username, password } : null,
     ca: readAuthorities("ELASTICSEARCH_CA_FILE", ca),
+    shards: readWhole("ELASTICSEARCH_SHARDS", get("ELASTICSEARCH_SHARDS"), 1, 1024),
+    replicas: readOptional("ELASTICSEARCH_REPLICAS", get("ELASTICSEARCH_REPLICAS"), 0, 10),
   };
+}
+
+function readOptional(name: SettingName, value: string, least: number, most: number): number | undefined {
+  return value === "" ? undefined : readWhole(name, value, least, most);
 }

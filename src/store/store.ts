@@ -188,6 +188,8 @@ export type StorePart = {
   readonly generation: number;
   /** Whether a replay restores its contents, as far as the bus holds them. */
   readonly isReplayed: boolean;
+  /** Set if it was created in another layout, in which queries do not find its contents. */
+  readonly lacksLayout?: true;
 };
 
 /** Bounds of the data that may be removed. Times are milliseconds since the Unix epoch. */

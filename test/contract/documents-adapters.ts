@@ -26,17 +26,23 @@ export const DOCUMENTS_ADAPTERS: readonly {
       return { connect: () => closing(t, openSqliteDocuments({ file })) };
     },
   },
-  ...(realEngines ? [{ name: "elasticsearch", openStorage: openElasticsearchStorage }] : []),
+  ...(realEngines ? [{ name: "elasticsearch", openStorage: elasticsearchStorage() }] : []),
 ];
 
-async function openElasticsearchStorage(t: ExecutionContext): Promise<DocumentsStorage> {
-  const client = elasticsearchClient();
-  const namespace = uniqueName("test");
-  t.teardown(async () => {
-    await client.indices.delete({ index: `${namespace}-catalog`, ignore_unavailable: true });
-    await client.close();
-  });
-  return { connect: () => closing(t, openElasticsearchDocuments({ client, namespace })) };
+/**
+ * Returns a function that opens documents in Elasticsearch.
+ * @param url default: the run's
+ */
+export function elasticsearchStorage(url?: string): (t: ExecutionContext) => Promise<DocumentsStorage> {
+  return async (t) => {
+    const client = elasticsearchClient(undefined, url);
+    const namespace = uniqueName("test");
+    t.teardown(async () => {
+      await client.indices.delete({ index: `${namespace}-catalog`, ignore_unavailable: true });
+      await client.close();
+    });
+    return { connect: () => closing(t, openElasticsearchDocuments({ client, namespace })) };
+  };
 }
 
 async function closing(t: ExecutionContext, opening: Promise<Documents>): Promise<Documents> {

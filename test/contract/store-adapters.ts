@@ -36,9 +36,13 @@ const duckdb: StoreAdapter = {
   },
 };
 
-/** One namespace for all tests of a run, so that templates and indices are created once. */
-function elasticsearch(): StoreAdapter {
-  const client = elasticsearchClient();
+/**
+ * Returns the adapter of Elasticsearch. It has one namespace for all tests of a run, so that
+ * templates and indices are created once.
+ * @param url default: the run's
+ */
+export function elasticsearchAdapter(url?: string, differentialRounds = 4): StoreAdapter {
+  const client = elasticsearchClient(silent, url);
   const namespace = uniqueName("test");
   const openStore = (listedAttributes?: number) =>
     openElasticsearchStore({ client, namespace, log: silent, queryTimeout_ms: QUERY_TIMEOUT_MS, listedAttributes });
@@ -46,7 +50,7 @@ function elasticsearch(): StoreAdapter {
   return {
     name: "Elasticsearch",
     keepsPositions: false,
-    differentialRounds: 4,
+    differentialRounds,
     open: (_, listedAttributes) => (listedAttributes === undefined ? opening() : openStore(listedAttributes)),
     cleanUp: async () => {
       const indices = Object.keys(await client.indices.get({ index: `${namespace}-*` }));
@@ -63,4 +67,4 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** The adapters of the store port that this run can reach. A new adapter takes one line. */
-export const storeAdapters: readonly StoreAdapter[] = [duckdb, ...(realEngines ? [elasticsearch()] : [])];
+export const storeAdapters: readonly StoreAdapter[] = [duckdb, ...(realEngines ? [elasticsearchAdapter()] : [])];

@@ -1,11 +1,14 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import test from "ava";
 import { freePorts } from "../../infra/engines/ports.ts";
+import { markOf } from "../../infra/engines/processes-of.ts";
 import { readSettings } from "../../infra/engines/settings.ts";
+import { updateState } from "../../infra/engines/state.ts";
 import { StartError } from "../../src/errors.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { PROJECT, plantJdk, plantProgram, runProgram } from "./support.ts";
@@ -50,7 +53,7 @@ test("with a container engine, the compose file is started and stopped, on the g
   plantProgram(
     join(folder, "bin"),
     "docker",
-    `case $1 in info) echo 28.2.2;; *) echo "$* $ENGINES_KAFKA_PORT $ENGINES_ELASTICSEARCH_PORT" >> '${log}';; esac`,
+    `case $1 in info) echo 28.2.2;; *) echo "$* $ENGINES_KAFKA_PORT $ENGINES_ELASTICSEARCH_PORT $ENGINES_ELASTICSEARCH_VERSION $ENGINES_ELASTICSEARCH_DATA" >> '${log}';; esac`,
   );
   const ports = { ENGINES_KAFKA_PORT: "19", ENGINES_ELASTICSEARCH_PORT: "20" };
   const env = { PATH: join(folder, "bin"), ENGINES_WAY: "", ENGINES_DIR: join(folder, "engines"), ...ports };
@@ -62,7 +65,31 @@ test("with a container engine, the compose file is started and stopped, on the g
   t.is((await engines("status", env)).stdout, "Kafka          stopped\nElasticsearch  stopped\n");
 
   const compose = `compose --file ${join(PROJECT, "infra/compose.yaml")}`;
-  t.is(readFileSync(log, "utf8"), `${compose} up --detach --wait 19 20\n${compose} down 19 20\n`);
+  const release = "19 20 9.5.3 elasticsearch";
+  t.is(readFileSync(log, "utf8"), `${compose} up --detach --wait ${release}\n${compose} down ${release}\n`);
+
+  writeFileSync(log, "");
+  t.is((await engines("up", { ...env, ENGINES_ELASTICSEARCH: "8.19" })).code, 0);
+  // A later start without the setting keeps the release that runs.
+  t.is((await engines("up", env)).code, 0);
+  const other = `${compose} up --detach --wait 19 20 8.19.5 elasticsearch-8.19\n`;
+  t.is(readFileSync(log, "utf8"), other.repeat(2));
+});
+
+test("another release than the running one is refused in one line, and nothing is started", async (t) => {
+  const folder = temporaryFolder(t);
+  const mark = markOf(folder, "elasticsearch");
+  const running = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", "--", mark]);
+  t.teardown(() => running.kill("SIGKILL"));
+  await once(running, "spawn");
+  const [kafka] = await freePorts(1);
+  const state = { url: "http://127.0.0.1:9200", release: "9.5" as const, pid: running.pid!, ready: true };
+  updateState(folder, { way: "processes", elasticsearch: state });
+  const env = { ENGINES_DIR: folder, ENGINES_KAFKA_PORT: String(kafka), ENGINES_ELASTICSEARCH: "8.19" };
+  const { code, stdout, stderr } = await engines("up", env);
+  t.is(code, 1);
+  t.is(stdout, "");
+  t.is(stderr, "Elasticsearch 9.5 is running: stop it with `make down` before you start 8.19.\n");
 });
 
 test("an error of the container engine is shown, with the way to run without it", async (t) => {
@@ -101,6 +128,10 @@ test("invalid settings are refused by name", (t) => {
       message: `ENGINES_KAFKA_PORT must be a port from 1 to 65535, not "${port}".`,
     });
   }
+  t.throws(() => readSettings({ ENGINES_ELASTICSEARCH: "7.17" }), {
+    instanceOf: StartError,
+    message: 'ENGINES_ELASTICSEARCH must be 9.5 or 8.19, not "7.17".',
+  });
   t.throws(() => readSettings({ ENGINES_WAY: "docker" }), { instanceOf: StartError, message: /^ENGINES_WAY must be / });
   const { folder, kafkaPort, elasticsearchPort, way } = readSettings({ ENGINES_DIR: "/somewhere", ENGINES_WAY: "" });
   t.deepEqual([folder, kafkaPort, elasticsearchPort, way], ["/somewhere", 9092, 9200, null]);

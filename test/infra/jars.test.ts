@@ -10,6 +10,7 @@ import { plantJdk, plantProgram } from "./support.ts";
 const WORKING_MAVEN = (calls: string): string => `
 for word in "$@"; do case $word in -Dengines.lib=*) lib=\${word#*=};; esac; done
 echo "$JAVA_HOME" >> '${calls}'
+for word in "$@"; do case $word in -Delasticsearch.version=*) echo "\${word#*=}" >> '${calls}-releases';; esac; done
 /bin/mkdir -p "$lib/kafka" "$lib/elasticsearch"
 : > "$lib/kafka/kafka_2.13-1.jar"
 for name in elasticsearch-1 transport-netty4-1 netty-common-4; do : > "$lib/elasticsearch/$name.jar"; done
@@ -18,6 +19,8 @@ for name in elasticsearch-1 transport-netty4-1 netty-common-4; do : > "$lib/elas
 const WORKING_JAR = `
 /bin/mkdir -p META-INF/es-plugins/transport-netty4
 echo name=transport-netty4 > META-INF/es-plugins/transport-netty4/plugin-descriptor.properties`;
+
+const RELEASE = "9.5" as const;
 
 function plant(folder: string): { cache: string; calls: string; bin: string; jdk: { home: string; release: number } } {
   const home = plantJdk(join(folder, "jdk"), "25");
@@ -34,7 +37,7 @@ test("concurrent calls resolve once, and later calls not at all", async (t) => {
   plantProgram(bin, "mvn", WORKING_MAVEN(calls));
   plantProgram(join(jdk.home, "bin"), "jar", WORKING_JAR);
   const said: string[] = [];
-  const options = { cache, jdk, env: { PATH: bin }, say: (line: string) => void said.push(line) };
+  const options = { cache, release: RELEASE, jdk, env: { PATH: bin }, say: (line: string) => void said.push(line) };
   const [first, ...others] = await Promise.all([resolveJars(options), resolveJars(options), resolveJars(options)]);
   const later = await resolveJars({ ...options, env: { PATH: "" } });
   for (const other of [...others, later]) t.deepEqual(other, first);
@@ -50,10 +53,21 @@ test("concurrent calls resolve once, and later calls not at all", async (t) => {
   ]);
 });
 
+test("each release of Elasticsearch has jars of its own", async (t) => {
+  const { cache, calls, bin, jdk } = plant(temporaryFolder(t));
+  plantProgram(bin, "mvn", WORKING_MAVEN(calls));
+  plantProgram(join(jdk.home, "bin"), "jar", WORKING_JAR);
+  const options = { cache, jdk, env: { PATH: bin }, say: () => {} };
+  const first = await resolveJars({ ...options, release: "9.5" });
+  const other = await resolveJars({ ...options, release: "8.19" });
+  t.not(other.elasticsearch, first.elasticsearch);
+  t.is(readFileSync(`${calls}-releases`, "utf8"), "9.5.3\n8.19.5\n");
+});
+
 test("an interrupted resolution does not count: the next one starts again", async (t) => {
   const { cache, calls, bin, jdk } = plant(temporaryFolder(t));
   plantProgram(bin, "mvn", WORKING_MAVEN(calls));
-  const options = { cache, jdk, env: { PATH: bin }, say: () => {} };
+  const options = { cache, release: RELEASE, jdk, env: { PATH: bin }, say: () => {} };
   await t.throwsAsync(resolveJars(options));
   plantProgram(join(jdk.home, "bin"), "jar", WORKING_JAR);
   const { elasticsearch } = await resolveJars(options);
@@ -63,7 +77,7 @@ test("an interrupted resolution does not count: the next one starts again", asyn
 
 test("without Maven, one line says what to install", async (t) => {
   const { cache, bin, jdk } = plant(temporaryFolder(t));
-  const error = await t.throwsAsync(resolveJars({ cache, jdk, env: { PATH: bin }, say: () => {} }), {
+  const error = await t.throwsAsync(resolveJars({ cache, release: RELEASE, jdk, env: { PATH: bin }, say: () => {} }), {
     instanceOf: StartError,
   });
   t.regex(error.message, /^The local engines are downloaded with Maven, but `mvn` was not found: install it .*$/);
@@ -72,7 +86,7 @@ test("without Maven, one line says what to install", async (t) => {
 test("an error of Maven is shown", async (t) => {
   const { cache, bin, jdk } = plant(temporaryFolder(t));
   plantProgram(bin, "mvn", 'echo "[INFO] working"; echo "[ERROR] Could not transfer kafka_2.13"; exit 1');
-  const error = await t.throwsAsync(resolveJars({ cache, jdk, env: { PATH: bin }, say: () => {} }), {
+  const error = await t.throwsAsync(resolveJars({ cache, release: RELEASE, jdk, env: { PATH: bin }, say: () => {} }), {
     instanceOf: StartError,
   });
   t.is(error.message, "Maven could not resolve the engines:\n[ERROR] Could not transfer kafka_2.13");

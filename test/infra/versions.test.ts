@@ -3,6 +3,7 @@ import { join } from "node:path";
 import test from "ava";
 import { parse } from "yaml";
 import { ELASTICSEARCH_IMAGE, KAFKA_IMAGE } from "../../infra/engines/containers.ts";
+import { DEFAULT_RELEASE, ELASTICSEARCH_RELEASES } from "../../infra/engines/releases.ts";
 import { PROJECT } from "./support.ts";
 
 const read = (file: string): string => readFileSync(join(PROJECT, "infra", file), "utf8");
@@ -15,11 +16,13 @@ function versionOf(artifact: string, pom: string): string | undefined {
 test("compose, testcontainers and local processes run the same releases", (t) => {
   const { services } = parse(read("compose.yaml")) as { services: Record<string, { image: string }> };
   t.is(services["kafka"]?.image, KAFKA_IMAGE);
-  t.is(services["elasticsearch"]?.image, ELASTICSEARCH_IMAGE);
+  const version = `\${ENGINES_ELASTICSEARCH_VERSION:-${ELASTICSEARCH_RELEASES[DEFAULT_RELEASE]}}`;
+  t.is(services["elasticsearch"]?.image, `${ELASTICSEARCH_IMAGE}:${version}`);
   t.is(KAFKA_IMAGE.split(":")[1], versionOf("kafka_2.13", read("jvm/kafka/pom.xml")));
   const pom = read("jvm/elasticsearch/pom.xml");
-  t.is(ELASTICSEARCH_IMAGE.split(":")[1], versionOf("elasticsearch", pom));
-  t.is(versionOf("transport-netty4", pom), versionOf("elasticsearch", pom));
+  for (const artifact of ["elasticsearch", "transport-netty4"]) {
+    t.is(versionOf(artifact, pom), "${elasticsearch.version}", artifact);
+  }
 });
 
 test("both services listen on the loopback only", (t) => {

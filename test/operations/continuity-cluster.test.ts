@@ -75,6 +75,34 @@ declare("cluster: one lost month among others is detected, also if a write has r
   t.deepEqual(await readiness(service), READY, "rebuilt from the bus");
 });
 
+declare("cluster: an index that another template created raises a hold, and a replay builds it anew", async (t) => {
+  const { namespace, start, elasticsearch } = clusterOf(t);
+  const name = `operator-${namespace}`;
+  await elasticsearch.indices.putIndexTemplate({
+    name,
+    index_patterns: [`${namespace}-events-*`],
+    priority: 1000,
+    template: { settings: { number_of_shards: 2 } },
+  });
+  t.teardown(() => elasticsearch.indices.deleteIndexTemplate({ name }, { ignore: [404] }));
+  let service = await start();
+  await postAndDrain(service, ["one", "two", "three"]);
+  t.is(await total(service), 0, "queries do not find them");
+  await service.close();
+
+  service = await start();
+  t.deepEqual(await readiness(service), heldBy("store"));
+  const listed = await loggia(service, "holds", "list");
+  t.true(listed.includes(`created by an index template other than the service's`), listed);
+  await elasticsearch.indices.deleteIndexTemplate({ name });
+  await loggia(service, "replay", "start");
+  t.deepEqual(await readiness(service), READY, "rebuilt in the layout");
+  t.is(await total(service), 3);
+  await service.close();
+  service = await start();
+  t.deepEqual(await readiness(service), READY, "the start after");
+});
+
 declare("cluster: a lost store is detected if each log has a retention", async (t) => {
   const { start, remove } = await clusterWithHistory(t);
   let service = await start();

@@ -59,11 +59,17 @@ function engine(name: string, environment: () => NodeJS.ProcessEnv): Engine {
   };
 }
 
-const cluster = engine("cluster", () => ({
-  KAFKA_BROKERS: kafkaBrokers().join(","),
-  KAFKA_PARTITIONS: "2",
-  ELASTICSEARCH_URL: elasticsearchUrl(),
-  LOGGIA_NAMESPACE: uniqueName("scenarios"),
-}));
+/**
+ * Returns the engine of a cluster on the run's Kafka.
+ * @param url of Elasticsearch. Default: the run's
+ */
+export function clusterEngine(url?: string): Engine {
+  return engine("cluster", () => ({
+    KAFKA_BROKERS: kafkaBrokers().join(","),
+    KAFKA_PARTITIONS: "2",
+    ELASTICSEARCH_URL: url ?? elasticsearchUrl(),
+    LOGGIA_NAMESPACE: uniqueName("scenarios"),
+  }));
+}
 
-export const ENGINES: readonly Engine[] = [engine("embedded", () => ({})), ...(realEngines ? [cluster] : [])];
+export const ENGINES: readonly Engine[] = [engine("embedded", () => ({})), ...(realEngines ? [clusterEngine()] : [])];

@@ -8,9 +8,10 @@ import { elasticsearchUrl } from "./engines.ts";
 const LIMITS = { unresponsiveAfter_ms: 60_000, requestTimeout_ms: 150_000 } as const;
 
 /**
- * Creates a client of the run's Elasticsearch whose requests do not fail because the engine is slow.
+ * Creates a client of an Elasticsearch whose requests do not fail because the engine is slow.
+ * @param url default: the run's
  * @throws Error with instructions if no engine is running
  */
-export function elasticsearchClient(log: Logger = pino({ level: "silent" })): Client {
-  return createElasticsearchClient({ nodes: [elasticsearchUrl()], log, ...LIMITS });
+export function elasticsearchClient(log: Logger = pino({ level: "silent" }), url: string = elasticsearchUrl()): Client {
+  return createElasticsearchClient({ nodes: [url], log, ...LIMITS });
 }

@@ -1,4 +1,6 @@
+import java.lang.reflect.Method;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -7,6 +9,7 @@ import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.env.Environment;
 import org.elasticsearch.node.InternalSettingsPreparer;
 import org.elasticsearch.node.Node;
+import org.elasticsearch.plugins.PluginBundle;
 import org.elasticsearch.plugins.PluginsLoader;
 
 /**
@@ -24,7 +27,7 @@ final class Launcher {
         InternalSettingsPreparer.prepareEnvironment(home, Map.of(), Path.of(arguments[1]), () -> "local");
     PluginsLoader plugins =
         PluginsLoader.createPluginsLoader(
-            PluginsLoader.loadModulesBundles(environment.modulesDir(), false), Set.of(), Map.of());
+            modulesIn(environment.modulesDir()), Set.of(), Map.of());
 
     Node node = new Node(environment, plugins);
     CountDownLatch closed = new CountDownLatch(1);
@@ -39,5 +42,17 @@ final class Launcher {
     // The node's threads are daemons, so this wait keeps the process alive.
     node.start();
     closed.await();
+  }
+
+  /** Loads the modules. From release 9 on the method has a second parameter. */
+  @SuppressWarnings("unchecked")
+  private static Set<PluginBundle> modulesIn(Path folder) throws Exception {
+    Method load =
+        Arrays.stream(PluginsLoader.class.getMethods())
+            .filter(method -> method.getName().equals("loadModulesBundles"))
+            .findFirst()
+            .orElseThrow();
+    Object[] arguments = load.getParameterCount() == 1 ? new Object[] {folder} : new Object[] {folder, false};
+    return (Set<PluginBundle>) load.invoke(null, arguments);
   }
 }

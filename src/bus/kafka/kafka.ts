@@ -32,14 +32,18 @@ export type KafkaBusOptions = KafkaConnection & {
   /** Partitions of the topics of events and alerts, if created here. Dead letters have one. */
   readonly partitions?: number;
   /** Replication factor of topics created here. Default: 3, or the number of brokers if lower. */
-  readonly replicationFactor?: number;
+  readonly replicationFactor?: number | undefined;
 };
 
 const DEFAULT_PARTITIONS = 6;
 const OPEN_TIMEOUT_MS = 20_000;
 const ADMIN_TIMEOUT_MS = 5000;
 
-type TopicInfo = { readonly name: string; readonly partitions: number };
+/** `copies`: the fewest of a partition. */
+type TopicInfo = { readonly name: string; readonly partitions: number; readonly copies: number };
+
+/** Copies of a record with which any one broker may fail while two hold what is acknowledged. */
+const SAFE_COPIES = 3;
 
 /**
  * Opens the bus of a cluster and creates missing topics.
@@ -81,7 +85,21 @@ async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<Rea
     // A partition that still has no leader is not waited for; appending retries.
     if (!isElecting(error)) throw error;
   });
+  warnOfFewCopies([...topics.values()], options);
   return topics;
+}
+
+function warnOfFewCopies(topics: readonly TopicInfo[], { log, replicationFactor }: KafkaBusOptions): void {
+  const few = topics.filter(({ copies }) => copies < Math.max(SAFE_COPIES, replicationFactor ?? 0));
+  if (few.length === 0) return;
+  const copies = Math.min(...few.map((topic) => topic.copies));
+  const names = few.map(({ name }) => name).toSorted();
+  const found = `${names.join(", ")} keep ${copies} ${copies === 1 ? "copy" : "copies"} of a record`;
+  const risk = copies < SAFE_COPIES ? ": an acknowledged event may be lost with a broker" : "";
+  log.warn(
+    { topics: names, copies },
+    `${found}${risk}. KAFKA_REPLICATION sets the copies of new topics, kafka-reassign-partitions those of existing ones`,
+  );
 }
 
 /**
@@ -125,9 +143,13 @@ const ELECTING: ReadonlySet<string> = new Set([
 
 async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
   const { brokers } = await admin.describeCluster();
-  const replicationFactor = options.replicationFactor ?? Math.min(3, brokers.length);
+  const replicationFactor = options.replicationFactor ?? Math.min(SAFE_COPIES, brokers.length);
+  if (replicationFactor > brokers.length) {
+    const available = `${brokers.length} ${brokers.length === 1 ? "broker" : "brokers"}`;
+    throw new StartError(`KAFKA_REPLICATION is ${replicationFactor}, but the cluster has ${available}`);
+  }
   // With three copies an acknowledged record is on at least two, so that any one broker may fail.
-  const safety = replicationFactor >= 3 ? [{ name: "min.insync.replicas", value: "2" }] : [];
+  const safety = replicationFactor >= SAFE_COPIES ? [{ name: "min.insync.replicas", value: "2" }] : [];
   // Brokers assign the timestamps. A broker refuses records of a host whose clock is ahead, and
   // removes those of a host whose clock is behind too early.
   const configEntries = [...safety, { name: "message.timestamp.type", value: "LogAppendTime" }];
@@ -148,7 +170,9 @@ async function readTopics(admin: Admin, options: KafkaBusOptions): Promise<Reado
   const { topics } = await admin.fetchTopicMetadata({ topics: [...names.keys()] });
   const infos = topics.flatMap(({ name, partitions }): [Topic, TopicInfo][] => {
     const topic = names.get(name);
-    return topic === undefined ? [] : [[topic, { name, partitions: partitions.length }]];
+    if (topic === undefined) return [];
+    const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
+    return [[topic, { name, partitions: partitions.length, copies }]];
   });
   return new Map(infos);
 }

@@ -3,6 +3,7 @@ import { errors } from "@elastic/elasticsearch";
 import { randomBytes } from "node:crypto";
 
 import { withoutFailFast, translateElasticsearchError } from "../../elasticsearch/client.ts";
+import { replicaSettings } from "../../elasticsearch/replicas.ts";
 import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
@@ -50,6 +51,7 @@ export type ElasticsearchDocuments = Documents & {
  * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
  *
  * @param options.name suffix of the index name (`catalog`)
+ * @param options.replicas replicas of a new index. Default: one if the cluster has a second node
  * @param options.overlap_ms how long the feed rereads changes that become searchable out of order
  * (10 s)
  * @param options.lost called after a lost index was recreated; without it requests keep failing
@@ -60,12 +62,14 @@ export async function openElasticsearchDocuments(options: {
   client: Client;
   namespace: string;
   name?: string;
+  replicas?: number | undefined;
   overlap_ms?: number;
   lost?: (index: string) => void;
 }): Promise<ElasticsearchDocuments> {
-  const { client, name = "catalog", overlap_ms = OVERLAP_MS, lost } = options;
+  const { client, name = "catalog", replicas, overlap_ms = OVERLAP_MS, lost } = options;
   const index = `${options.namespace}-${name}`;
-  const prepare = (): Promise<string> => translated(index, () => withoutFailFast(() => prepareIndex(client, index)));
+  const prepare = (): Promise<string> =>
+    translated(index, () => withoutFailFast(() => prepareIndex(client, index, replicas)));
   let alias = await prepare();
   const run = async <T>(work: (alias: string) => Promise<T>): Promise<T> => {
     const used = alias;
@@ -105,11 +109,11 @@ export async function openElasticsearchDocuments(options: {
 }
 
 /** Creates the index unless it exists. @returns the alias of this one index */
-async function prepareIndex(client: Client, index: string): Promise<string> {
+async function prepareIndex(client: Client, index: string, replicas: number | undefined): Promise<string> {
   try {
     await client.indices.create({
       index,
-      settings: { number_of_shards: 1, auto_expand_replicas: "0-1" },
+      settings: { number_of_shards: 1, ...replicaSettings(replicas) },
       mappings: { dynamic: false, _meta: { layout: LAYOUT_VERSION }, properties: { removed: { type: "boolean" } } },
     });
   } catch (error) {

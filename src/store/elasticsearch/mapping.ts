@@ -1,17 +1,13 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 
-import { StartError } from "../../errors.ts";
 import { acceptedAt } from "../../events/id.ts";
 import type { EventId } from "../../events/id.ts";
 import type { RecordSource } from "../../query/plan.ts";
 import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
-import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
 
 /** Incremented when documents or mappings become incompatible with earlier releases. */
-const LAYOUT_VERSION = 3;
-/** Above the templates of Elasticsearch (`logs-*-*`, 100): any namespace gets plain indices. */
-const TEMPLATE_PRIORITY = 500;
+export const LAYOUT_VERSION = 3;
 
 /**
  * Names of indices. Events, alerts and visits are in monthly indices by the month of acceptance,
@@ -41,6 +37,8 @@ export type Names = {
   readonly rebuild: string;
   /** Alias of all indices that are being built. */
   readonly building: string;
+  /** Pattern of the operator's component templates, see `templates.ts`. */
+  readonly custom: string;
 };
 
 /** Returns the name under which each kind of documents is read. */
@@ -64,6 +62,7 @@ export function namesIn(namespace: string): Names {
     earlier: [],
     rebuild: `${namespace}-rebuild`,
     building: `${namespace}-building`,
+    custom: `${namespace}-*@custom`,
   };
 }
 
@@ -129,47 +128,8 @@ function monthOf(id: EventId): string {
 const SAME_MONTH_DIGITS = 7;
 let latest = { moment: "", month: "" };
 
-export type IndexOptions = {
-  /** Primary shards of each index. Default: 1. */
-  readonly shards?: number;
-  /** Replicas of each shard. Default: one as soon as the cluster has a second node. */
-  readonly replicas?: number;
-};
-
-/**
- * Puts the index templates, by which the cluster creates indices on their first write. Any number
- * of processes may run this at once.
- * @throws StartError if a later release has changed the layout
- */
-export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
-  // All checks precede the first change. Then all at once: the cluster batches concurrent changes.
-  await Promise.all(kindsOf(names).map((kind) => refuseLaterLayout(client, kind)));
-  await Promise.all(kindsOf(names).flatMap((kind) => putTemplatesOf(client, names, kind, options)));
-}
-
-function putTemplatesOf(client: Client, names: Names, kind: string, options: IndexOptions): Promise<unknown>[] {
-  const isMonthly = kind !== names.bookmarks;
-  const mappings = { ...mappingsOf(names, kind), _meta: { layout: LAYOUT_VERSION } };
-  const template = { settings: settings(options), mappings };
-  const common = { priority: TEMPLATE_PRIORITY, _meta: { layout: LAYOUT_VERSION } };
-  return [
-    client.indices.putIndexTemplate({
-      ...common,
-      name: kind,
-      index_patterns: [isMonthly ? `${kind}-*` : kind],
-      template: { ...template, ...(isMonthly && { aliases: { [kind]: {} } }) },
-    }),
-    // Later generations of the same kind, which have no alias until they are complete.
-    client.indices.putIndexTemplate({
-      ...common,
-      name: `${kind}.generations`,
-      index_patterns: [`${kind}.g*`],
-      template,
-    }),
-  ];
-}
-
-function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
+/** Returns the mappings of a kind of indices. */
+export function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
   if (kind === names.visits) return VISIT_MAPPINGS;
   return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
 }
@@ -216,30 +176,6 @@ function layoutOf({ _meta: meta }: estypes.MappingTypeMapping): number {
   return typeof layout === "number" ? layout : 0;
 }
 
-async function refuseLaterLayout(client: Client, name: string): Promise<void> {
-  const answer = await client.indices.getIndexTemplate({ name }, { ignore: [404] });
-  const { _meta: meta } = answer.index_templates?.[0]?.index_template ?? {};
-  const layout: unknown = meta?.["layout"];
-  if (typeof layout === "number" && layout > LAYOUT_VERSION) {
-    throw new StartError(
-      `The Elasticsearch index template ${name} has layout ${layout} of a later release; ` +
-        `this release supports layouts up to ${LAYOUT_VERSION}`,
-    );
-  }
-}
-
-function settings({ shards = 1, replicas }: IndexOptions): estypes.IndicesIndexSettings {
-  return {
-    number_of_shards: shards,
-    ...(replicas === undefined ? { auto_expand_replicas: "0-1" } : { number_of_replicas: replicas }),
-    // Explicit, since an index with the default stops refreshing when it is not searched for a
-    // while.
-    refresh_interval: "1s",
-    max_regex_length: MAX_EXPRESSION_LENGTH,
-    ...FIELD_LIMITS,
-  };
-}
-
 /** Maximum number of fields of an index. */
 export const FIELD_LIMIT = 6000;
 
@@ -247,7 +183,7 @@ export const FIELD_LIMIT = 6000;
  * Attributes have up to three fields each. Fields beyond the limit are listed in `_ignored` of
  * their document.
  */
-const FIELD_LIMITS = {
+export const FIELD_LIMITS = {
   "mapping.total_fields.limit": FIELD_LIMIT,
   "mapping.total_fields.ignore_dynamic_beyond_limit": true,
 };

@@ -21,8 +21,10 @@ import { attributeNames, fields } from "./search/fields.ts";
 import { readParts } from "./rebuild/generations.ts";
 import { group } from "./groups/group.ts";
 import { list, rows } from "./search/list.ts";
-import { earlierIndices, namesIn, putTemplates, wordlessIndices } from "./mapping.ts";
-import type { IndexOptions, Names } from "./mapping.ts";
+import { earlierIndices, namesIn, wordlessIndices } from "./mapping.ts";
+import type { Names } from "./mapping.ts";
+import { putTemplates } from "./templates.ts";
+import type { IndexOptions } from "./templates.ts";
 import {
   addBookmark,
   copyId,

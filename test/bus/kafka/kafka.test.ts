@@ -55,6 +55,29 @@ if (realEngines) {
     );
   });
 
+  test("fewer than three copies are warned of, and more than there are brokers refused", async (t) => {
+    const namespace = uniqueName("bus");
+    const lines: string[] = [];
+    const recorded = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const error = await t.throwsAsync(open({ namespace, replicationFactor: 2, log: recorded }), {
+      instanceOf: StartError,
+    });
+    t.regex(error.message, /^Kafka at [\w.:]+ cannot be used: KAFKA_REPLICATION is 2, but the cluster has 1 broker$/);
+    for (const replicationFactor of [1, 3]) {
+      lines.length = 0;
+      const bus = await open({ namespace, partitions: 1, replicationFactor, log: recorded });
+      t.teardown(() => bus[Symbol.asyncDispose]());
+      const warnings = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+      // The client may warn of a slow broker too.
+      const ours = warnings.filter((warning) => warning.includes("KAFKA_REPLICATION"));
+      t.deepEqual(ours, [
+        `${namespace}.alerts, ${namespace}.dead-letters, ${namespace}.events keep 1 copy of a record: ` +
+          "an acknowledged event may be lost with a broker. KAFKA_REPLICATION sets the copies of new topics, " +
+          "kafka-reassign-partitions those of existing ones",
+      ]);
+    }
+  });
+
   test("members of a group share its partitions, and one takes over from another that dies", async (t) => {
     const namespace = uniqueName("bus");
     const proxy = await startProxy(t, at(kafkaBrokers(), 0));

@@ -150,7 +150,7 @@ test("a chunk repeated by the same connection before its acknowledgement is stor
 /** Appends every batch, as if each were the first with its key. */
 const FORGETFUL: ListenerContext["idempotency"] = {
   post: async (_batch, append) => ({
-    first: await append({ reserve: async () => {} }),
+    first: await append({ reserve: async () => {}, release: () => {} }),
     read_ms: 0,
     trusted_ms: 0,
   }),

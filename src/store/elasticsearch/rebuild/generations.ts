@@ -2,7 +2,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
 import type { StorePart } from "../../store.ts";
-import { generationOf, indexOfGeneration, kindOf, kindsOf, placeOfIndex } from "../mapping.ts";
+import { generationOf, indexOfGeneration, kindOf, kindsOf, monthAt, placeOfIndex } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 
 /** Maximum number of names in a URL, since a node limits its first line to 4 KB. */
@@ -26,28 +26,48 @@ export type Index = {
   /** Whether it is being built and may still be switched to. */
   readonly isBuilding: boolean;
   readonly isBlocked: boolean;
+  /** Whether another template than the store's created it, so that no reader finds its documents. */
+  readonly lacksLayout: boolean;
 };
+
+/** What is read of an index. Its mappings may have thousands of fields. */
+const READ = [
+  "*.aliases",
+  "*.settings.index.uuid",
+  "*.settings.index.number_of_shards",
+  "*.settings.index.blocks",
+  "*.mappings.properties.log.type",
+];
 
 /** Returns all indices of a namespace, served or not, except that of the lock. */
 export async function readIndices(client: Client, names: Names): Promise<Index[]> {
   const answer = await client.indices.get({
-    index: kindsOf(names).flatMap((kind) => [kind, `${kind}.g*`]),
-    features: ["aliases", "settings"],
+    // An index without the layout lacks the alias of its kind too.
+    index: kindsOf(names).flatMap((kind) => [kind, `${kind}-*`, `${kind}.g*`]),
+    features: ["aliases", "settings", "mappings"],
+    filter_path: READ,
     ignore_unavailable: true,
     allow_no_indices: true,
   });
-  return Object.entries(answer).map(([name, { aliases = {}, settings }]) => {
+  return Object.entries(answer).flatMap(([name, { aliases = {}, settings, mappings }]) => {
     const place = placeOfIndex(name);
+    const kind = kindOf(names, place);
+    const isMonth = monthAt(names, place) !== null;
+    if (place !== names.bookmarks && !isMonth) return [];
     const { uuid, number_of_shards: shards, blocks } = settings?.index ?? {};
-    return {
+    const isServed = name === place || place in aliases;
+    const isFound = !isServed || !isMonth || kind in aliases;
+    const index: Index = {
       name,
       place,
       uuid: uuid ?? "",
       shards: Number(shards ?? 1),
-      isServed: name === place || place in aliases,
+      isServed,
       isBuilding: names.building in aliases,
       isBlocked: String(blocks?.write) === "true",
+      lacksLayout: !isFound || mappings?.properties?.["log"]?.type !== "keyword",
     };
+    return [index];
   });
 }
 
@@ -57,9 +77,9 @@ export async function readParts(client: Client, names: Names): Promise<StorePart
   return indices.filter(({ isServed }) => isServed).map((index) => partOf(names, index));
 }
 
-export function partOf(names: Names, { name, place, uuid }: Index): StorePart {
+export function partOf(names: Names, { name, place, uuid, lacksLayout }: Index): StorePart {
   const isReplayed = [names.events, names.visits].includes(kindOf(names, place));
-  return { place, id: uuid, generation: generationOf(name), isReplayed };
+  return { place, id: uuid, generation: generationOf(name), isReplayed, ...(lacksLayout && { lacksLayout }) };
 }
 
 /** Progress of the writes to an index, by the sequence numbers of each shard. */

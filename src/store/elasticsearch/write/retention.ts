@@ -145,7 +145,8 @@ async function dropMonths(
   if (groups.length > MAX_GROUPS) return;
   const latest = Math.max(...groups.map(({ before }) => before));
   const months = (await readIndices(client, names)).filter(
-    ({ isServed, place }) => isServed && kindOf(names, place) === alias,
+    // What an index without the layout contains cannot be told by a query.
+    ({ isServed, lacksLayout, place }) => isServed && !lacksLayout && kindOf(names, place) === alias,
   );
   for (const index of months) {
     const month = monthAt(names, index.place);

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from "ava";
 import { LoggiaError } from "../../../../src/errors.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import { openElasticsearchStore } from "../../../../src/store/elasticsearch/store.ts";
-import type { IndexOptions } from "../../../../src/store/elasticsearch/mapping.ts";
+import type { IndexOptions } from "../../../../src/store/elasticsearch/templates.ts";
 import type { RebuildOptions, RebuildProgress, Store } from "../../../../src/store/store.ts";
 import { listPlan } from "../../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../../support/elasticsearch.ts";

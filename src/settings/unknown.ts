@@ -1,0 +1,44 @@
+import { StartError } from "../errors.ts";
+import { nearest } from "../query/fault.ts";
+import { SETTINGS } from "./table.ts";
+
+/** Variables of other commands, which `start` does not read. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
+
+/** Names of all variables that are read, with those of the files of secrets. */
+const KNOWN: ReadonlySet<string> = new Set(
+  SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
+);
+
+/** Most edits between a variable and the setting that it is taken for. */
+const MOST_EDITS = 2;
+
+/**
+ * Refuses variables that are probably misspelt settings: a misspelt one would silently leave the
+ * default in force, such as embedded engines in place of a cluster. All unknown names that begin
+ * with `LOGGIA_` are refused; others if they are near a setting that is not set.
+ * @throws StartError that names the variable and the settings
+ */
+export function refuseUnknown(environment: NodeJS.ProcessEnv): void {
+  const isSet = (name: string): boolean => (environment[name]?.trim() ?? "") !== "";
+  const unset = [...KNOWN].filter((name) => !isSet(name) && !isSet(name.replace(/_FILE$/, "")));
+  for (const [name, value = ""] of Object.entries(environment)) {
+    if (KNOWN.has(name) || CLIENT_VARIABLES.has(name) || isServiceLink(name, value)) continue;
+    const meant = isSet(name) ? nearest(name, unset, MOST_EDITS) : null;
+    if (meant === null && !name.startsWith("LOGGIA_")) continue;
+    const prefix = `${(meant ?? name).split("_")[0]}_`;
+    const allowed = [...KNOWN].filter((known) => known.startsWith(prefix)).join(", ");
+    const remedy = meant === null ? `; allowed are ${allowed}` : `. Did you mean ${meant}? Allowed are ${allowed}`;
+    throw new StartError(`${name} is not a setting${remedy}`);
+  }
+}
+
+/**
+ * Whether Kubernetes has set the variable for a Service, such as one named `loggia`, `loggia-post`
+ * or `kafka`.
+ */
+function isServiceLink(name: string, value: string): boolean {
+  if (/_SERVICE_HOST$|_SERVICE_PORT(?:_[A-Z0-9_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)$/.test(name))
+    return true;
+  return /_PORT(?:_\d+_(?:TCP|UDP|SCTP))?$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value);
+}
