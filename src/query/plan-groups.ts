@@ -5,7 +5,7 @@ import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
-import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
+import { AGGREGATE_FIELDS, MOST_AGGREGATES, isAttribute } from "./plan.ts";
 import type {
   Aggregate,
   ComparisonOp,
@@ -21,8 +21,6 @@ import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
 import { endOf, firstMoment, readWhen } from "./when.ts";
 
-/** Most aggregates of a query. Each is work for the engine. */
-const MOST_AGGREGATES = 50;
 /** Most combinations of bands, each of which is a query to Elasticsearch. */
 const MOST_COMBINED_BOUNDS = 10_000;
 /** Groupings of time with a word of their own. */

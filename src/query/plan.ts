@@ -172,6 +172,9 @@ export type EventColumn = EventField | "pattern" | "attributes" | AttributeField
 /** The columns of groups that have a fixed name, in order. Numbers are those of `value`. */
 export const AGGREGATE_FIELDS = ["key", "count", "avg", "sum", "min", "max"] as const;
 
+/** Most aggregates of a query. Each is work for the engine. */
+export const MOST_AGGREGATES = 50;
+
 export const USER_FIELDS = ["user", "email", "page", "created", "seen", "count"] as const;
 export type UserField = (typeof USER_FIELDS)[number];
 
