@@ -51,6 +51,7 @@ const KEYS = [
   "DAYS(n)",
   "BANDS(number, bound, …)",
   "geo",
+  "level",
 ];
 /** Column names that an aggregate may not take. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
@@ -88,6 +89,7 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
         throw queryFault(text, key.name.span, "cannot group by created itself", hint);
       }
       if (name === "geo") return { kind: "place" };
+      if (name === "level") return { kind: "level" };
       const call = KEY_CALLS.find(([word]) => word.toLowerCase() === name);
       if (call !== undefined) {
         const [word, missing, example] = call;
@@ -245,7 +247,7 @@ export class Terms {
 /** Returns a hint for a field in a query that has aggregates but no keys. */
 function keyHint({ text }: Name): string {
   const key = canonical(text);
-  const isKey = isAttribute(text) || key === "geo" || GROUP_FIELDS.some((field) => field === key);
+  const isKey = isAttribute(text) || key === "geo" || key === "level" || GROUP_FIELDS.some((field) => field === key);
   return isKey ? `Add GROUPBY ${text}, and show KEY.` : "Leave it out, or leave out the aggregates.";
 }
 

@@ -52,7 +52,7 @@ const FAULTS: readonly MarkedFault[] = [
   ["GET events WHERE [sorce] = 'x'", 'events have no field "sorce". Did you mean source?'],
   [
     "GET events WHERE [zzz] = 'x'",
-    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts and pattern. Attributes are written with an @: @zzz.',
+    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts, pattern and level. Attributes are written with an @: @zzz.',
   ],
   ["GET events WHERE [TAKE] 5", 'expected a field, NOT or "(", found "TAKE".'],
   ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
 import { STATUS_OF_CODE } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
+import { LEVELS } from "../../events/level.ts";
 import { named } from "./named.ts";
 
 /**
@@ -145,7 +146,7 @@ export const ClassFiltersOfLogs = named(
 
 const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
 
-const EventColumns = EventRecord.extend({ pattern: z.string() })
+const EventColumns = EventRecord.extend({ pattern: z.string(), level: z.enum(LEVELS) })
   .partial()
   .catchall(AttributeValues.nullable())
   .describe("Columns of an event. The name of an attribute has the prefix `@`; it is null if the event lacks it.");
