@@ -321,7 +321,11 @@ const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean(
 
 export const PostingAddressRecord = named(
   "PostingAddress",
-  z.strictObject({ url: z.string().nullable(), port: z.number() }),
+  z.strictObject({
+    url: z.string().nullable(),
+    port: z.number(),
+    mail: z.boolean().describe("Whether the service has a mail server, and so sends mail about events."),
+  }),
 );
 
 export const OptionsRecord = named("ClassOptions", z.strictObject(OptionFields));

@@ -283,9 +283,11 @@ function FaultLine(properties: {
     return (
       <p class="fault unfinished" id={id}>
         <Icon name="find" />
-        <button class="link" type="button" onClick={() => onSearch(search)}>
-          Search the text for “{typed.length > SHOWN ? `${typed.slice(0, SHOWN)}…` : typed}”
-        </button>
+        <span>
+          <button class="link" type="button" onClick={() => onSearch(search)}>
+            Search the text for “{typed.length > SHOWN ? `${typed.slice(0, SHOWN)}…` : typed}”
+          </button>
+        </span>
         <kbd>Enter</kbd>
       </p>
     );

@@ -18,6 +18,7 @@ import type { FieldRecord, FieldStatistics } from "./facets.ts";
 import { readFields, readFound } from "./read-fields.ts";
 import type { ReadStatistics } from "./read-fields.ts";
 import { useOrder } from "./use-order.ts";
+import "../css/facets.css";
 import "../css/forms.css";
 
 /** Fields that are open initially. */
