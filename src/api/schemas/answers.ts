@@ -3,7 +3,6 @@ import { z } from "zod";
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
 import { STATUS_OF_CODE } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { LEVELS } from "../../events/level.ts";
 import { named } from "./named.ts";
 
 /**
@@ -146,7 +145,7 @@ export const ClassFiltersOfLogs = named(
 
 const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
 
-const EventColumns = EventRecord.extend({ pattern: z.string(), level: z.enum(LEVELS) })
+const EventColumns = EventRecord.extend({ pattern: z.string(), level: z.string() })
   .partial()
   .catchall(AttributeValues.nullable())
   .describe("Columns of an event. The name of an attribute has the prefix `@`; it is null if the event lacks it.");
@@ -321,11 +320,7 @@ const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean(
 
 export const PostingAddressRecord = named(
   "PostingAddress",
-  z.strictObject({
-    url: z.string().nullable(),
-    port: z.number(),
-    mail: z.boolean().describe("Whether the service has a mail server, and so sends mail about events."),
-  }),
+  z.strictObject({ url: z.string().nullable(), port: z.number(), mail: z.boolean() }),
 );
 
 export const OptionsRecord = named("ClassOptions", z.strictObject(OptionFields));

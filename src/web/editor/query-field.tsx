@@ -8,6 +8,7 @@ import { STANDARD_QUERY } from "../state/search.ts";
 import type { Search } from "../state/search.ts";
 import { LqlField } from "./lql-field.tsx";
 import type { SimpleFieldProperties } from "./simple-field.tsx";
+import { SIMPLE_HINT, SIMPLE_LABEL } from "./simple-label.ts";
 
 const loadSimple = () => import("./simple-field.tsx");
 
@@ -112,6 +113,3 @@ export function QueryField({ app, search }: { app: App; search: Search }): JSX.E
     </>
   );
 }
-
-export const SIMPLE_LABEL = "Search for words";
-export const SIMPLE_HINT = "Search for words, “a phrase”, field:value";

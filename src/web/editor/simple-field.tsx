@@ -8,7 +8,7 @@ import type { Chip, Simple } from "../ask/simple.ts";
 import { Icon } from "../parts/icons.tsx";
 import { STANDARD_QUERY } from "../state/search.ts";
 import type { Search } from "../state/search.ts";
-import { SIMPLE_HINT, SIMPLE_LABEL } from "./query-field.tsx";
+import { SIMPLE_HINT, SIMPLE_LABEL } from "./simple-label.ts";
 import "../css/simple.css";
 
 export { searchFor } from "../ask/simple.ts";

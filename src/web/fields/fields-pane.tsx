@@ -92,23 +92,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       }}
     >
       <header>
-        {searchText.value === null ? (
-          <h2>Fields</h2>
-        ) : (
-          <input
-            class="in"
-            aria-label="Find a field"
-            placeholder="Find a field"
-            value={searchText.value}
-            ref={(input) => input?.focus()}
-            onInput={(event) => (searchText.value = event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
-              event.stopPropagation();
-              searchText.value = null;
-            }}
-          />
-        )}
+        {searchText.value === null ? <h2>Fields</h2> : <FindField searchText={searchText} />}
         <span class="space note">{fault.value ?? (error.value !== null && statistics === null && "Not read")}</span>
         <button
           class="quiet icon"
@@ -124,14 +108,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
         </button>
       </header>
       {statistics === null && error.value !== null && <p class="note aside">{messageOf(error.value)}</p>}
-      {failure !== null && (
-        <p class="note aside" role="status">
-          {`Not read: ${failure.names.map(visibleText).join(", ")}. ${failure.message}. `}
-          <button class="link" type="button" onClick={() => (tries.value += 1)}>
-            Try again
-          </button>
-        </p>
-      )}
+      {failure !== null && <FailureNote failure={failure} retry={() => (tries.value += 1)} />}
       {named === 0 && statistics !== null && (
         <p class="note aside" role="status">
           {`No field has “${searchText.value}” in its name.`}
@@ -153,6 +130,40 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
         <p class="note aside">{`${formatNumber(named - MOST_FACETS)} more fields have such a name.`}</p>
       )}
     </aside>
+  );
+}
+
+function FindField({ searchText }: { searchText: Signal<string | null> }): JSX.Element {
+  return (
+    <input
+      class="in"
+      aria-label="Find a field"
+      placeholder="Find a field"
+      value={searchText.value ?? ""}
+      ref={(input) => input?.focus()}
+      onInput={(event) => (searchText.value = event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        searchText.value = null;
+      }}
+    />
+  );
+}
+
+/** Names the fields whose statistics could not be read. */
+function FailureNote(properties: {
+  readonly failure: NonNullable<ReadStatistics["failed"]>;
+  readonly retry: () => void;
+}): JSX.Element {
+  const { names, message } = properties.failure;
+  return (
+    <p class="note aside" role="status">
+      {`Not read: ${names.map(visibleText).join(", ")}. ${message}. `}
+      <button class="link" type="button" onClick={properties.retry}>
+        Try again
+      </button>
+    </p>
   );
 }
 

@@ -1,18 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-import type { App } from "../app.ts";
-import type { Run } from "../state/search.ts";
-import type { ListControl } from "./control.ts";
-import type { Results } from "./results.ts";
-import type { RowSource } from "./row-source.ts";
-
-export type OpenRowOptions = {
-  readonly app: App;
-  readonly results: Results;
-  readonly run: Run;
-  readonly source: RowSource;
-  readonly control: { readonly current: ListControl | null };
-};
+import type { OpenRowOptions } from "./open-named.ts";
 
 /**
  * Keeps the last opened event in the address, with a history entry, and opens the event that the

@@ -1,8 +1,18 @@
 import type { App } from "../app.ts";
-import type { OpenRowOptions } from "./open-in-address.ts";
+import type { Run } from "../state/search.ts";
+import type { ListControl } from "./control.ts";
 import type { Results } from "./results.ts";
+import type { RowSource } from "./row-source.ts";
 import { seekEvent } from "./seek-event.ts";
 import type { SeekResult } from "./seek-event.ts";
+
+export type OpenRowOptions = {
+  readonly app: App;
+  readonly results: Results;
+  readonly run: Run;
+  readonly source: RowSource;
+  readonly control: { readonly current: ListControl | null };
+};
 
 const NO_EXTRAS: ReadonlyMap<string, number> = new Map();
 

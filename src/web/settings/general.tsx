@@ -174,7 +174,7 @@ function ConfirmRemoval(properties: {
       <Icon name="warning" />
       <div>
         <h2>{countOf(events, "event is", "events are")} removed for good</h2>
-        <p>{`They are older than ${days}. No one can bring them back.`}</p>
+        <p>{`Events older than ${days} are removed within the hour. No one can bring them back.`}</p>
         <div class="acts">
           <button class="btn small danger" type="button" onClick={() => answer(true)}>
             {`Keep ${days} only`}

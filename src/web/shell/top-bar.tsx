@@ -122,12 +122,12 @@ function LogPicker({ app }: { app: App }): JSX.Element {
 }
 
 /** What a reader keeps when choosing another log: the query, its range and how it is edited. */
-const KEPT = ["q", ...RANGE_PARAMETERS, "tz", "order", "m"];
+const KEPT: ReadonlySet<string> = new Set(["q", ...RANGE_PARAMETERS, "tz", "order", "m"]);
 
 function keptParameters({ location }: App): ReadonlyMap<string, string> {
   const { screen, parameters } = location.place.peek();
   const isOfSearch = screen === "search" || screen === "context";
-  return new Map([...parameters].filter(([name]) => isOfSearch && KEPT.includes(name)));
+  return new Map([...parameters].filter(([name]) => isOfSearch && KEPT.has(name)));
 }
 
 function AccountMenu({ app }: { app: App }): JSX.Element {

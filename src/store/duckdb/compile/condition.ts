@@ -183,8 +183,8 @@ function hasTag(tag: string, bind: Binder): string {
 /** Returns SQL for the rank of an event's level, an integer. */
 export function levelRank(bind: Binder): string {
   const names = (rank: number): string => condition({ kind: "in", field: "tags", values: tagsFromRank(rank) }, bind);
-  const ranks = LEVELS.map((_, rank) => rank).slice(1);
-  return `case when tags = '' then 0 ${ranks.map((rank) => `when not ${names(rank)} then ${rank - 1}`).join(" ")} else ${LEVELS.length - 1} end`;
+  const cases = LEVELS.slice(1).map((_, below) => `when not ${names(below + 1)} then ${below}`);
+  return `case when tags = '' then 0 ${cases.join(" ")} else ${LEVELS.length - 1} end`;
 }
 
 function someTag(line: string, test: (tag: string) => string): string {
