@@ -341,7 +341,7 @@ async function startApi(
     // Unread responses may take half of the memory of responses.
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
-    posting: () => ({ url: postUrl, port: postPort() ?? post.port }),
+    posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.mail !== null }),
     previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
     observe: metrics.http,
     onEvicted: reportEvictions("the API", log, metrics.evicted),

@@ -111,7 +111,7 @@ export function createApi(options: ApiOptions): HttpServer {
     browsers = createBrowserGuard(),
     answerFirst,
     readWatermark = null,
-    posting = () => ({ url: null, port: 8081 }),
+    posting = () => ({ url: null, port: 8081, mail: false }),
     previewHook,
     operations,
     reclassifications,

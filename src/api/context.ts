@@ -25,7 +25,12 @@ import type { AttributeHints } from "./attribute-hints.ts";
 import { ResponseMemory } from "./response-memory.ts";
 
 /** Address for producers: `url`, or if it is null, `port` on the host that serves the API. */
-export type PostingAddress = { readonly url: string | null; readonly port: number };
+export type PostingAddress = {
+  readonly url: string | null;
+  readonly port: number;
+  /** Whether a mail server is set, so that readers can get mail about events. */
+  readonly mail: boolean;
+};
 
 /** Dependencies of the API's handlers. */
 export type Context = {

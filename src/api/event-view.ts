@@ -1,5 +1,6 @@
 import { parseAttributes, valuesOfAttribute } from "../events/attributes.ts";
 import type { EventRow } from "../events/event.ts";
+import { levelOfTags } from "../events/level.ts";
 import type { EventId } from "../events/id.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
@@ -50,7 +51,7 @@ const XML_EVENT_FIELDS = [
   "value",
   "filter",
 ] as const satisfies readonly EventField[];
-const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern"] as const;
+const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern", "level"] as const;
 
 /** Formats a page of events, each of which may be large. */
 export function listEvents(
@@ -76,8 +77,8 @@ export function showEvent(row: EventRow, annotations: Annotations | undefined, s
 }
 
 /**
- * Formats an event as JSON: fields in the order of {@link EVENT_FIELDS}, then pattern and
- * attributes. It concatenates strings, as V8 serializes only plain data fast. Ids, moments and
+ * Formats an event as JSON: fields in the order of {@link EVENT_FIELDS}, then pattern,
+ * level and attributes. It concatenates strings, as V8 serializes only plain data fast. Ids, moments and
  * attributes contain nothing to escape.
  */
 export function eventAsJson(
@@ -101,6 +102,7 @@ function columnsAsJson(row: EventRow, rest: Rest, columns: readonly EventColumn[
   const named = columns.filter((column): column is keyof Rest => column in rest);
   const shown: Record<string, unknown> = pick(rest, named);
   if (columns.includes("pattern")) shown["pattern"] = row.pattern;
+  if (columns.includes("level")) shown["level"] = levelOfTags(row.tags);
   return JSON.stringify(Object.assign(shown, attributeColumns(row, columns)));
 }
 
@@ -151,6 +153,7 @@ export function eventElement(
     bookmarks: { user: rest.bookmarks },
     alerts: { user: rest.alerts ?? [] },
     pattern: row.pattern,
+    level: levelOfTags(row.tags),
   };
   const named = (columns ?? []).filter(isAttribute);
   const fields = columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field));

@@ -89,6 +89,9 @@ function passwordOf(given: string | undefined): { password: string; suffix: stri
 
 export async function addLog(options: ServiceOptions, key: string, display: string): Promise<CommandOutput> {
   const value = await call(options, "POST", "/1/logs", { form: new URLSearchParams({ key, display }) });
+  // A log comes with a key whose secret is shown to nobody.
+  for (const { id } of (await call(options, "GET", at("logs", key, "apiKeys"))) as ApiKey[])
+    await call(options, "DELETE", at("logs", key, "apiKeys", id));
   return {
     value,
     text: `log ${printable(key)} added; loggia key add --log ${printable(key)} creates an API key for it`,

@@ -5,6 +5,7 @@ import { readDate } from "./dates.ts";
 import { queryFault } from "./fault.ts";
 import { canonical, fieldsOf, unknownField } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
+import { compareLevel, LEVEL_CHOICES, rankOfLevel } from "./levels.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
@@ -41,8 +42,12 @@ export function planCondition<Field extends string>(context: Context<Field>, exp
     case "not":
       return { kind: "not", condition: planCondition(context, expression.part) };
     case "compare":
+      if (isLevel(context, expression.field)) return planLevel(context, expression.op, expression.value);
       return planComparison(context, comparedField(context, expression.field), expression.op, expression.value);
     case "in":
+      if (isLevel(context, expression.field)) {
+        return { kind: "or", conditions: expression.values.map((value) => planLevel(context, "=", value)) };
+      }
       return planMembership(context, comparedField(context, expression.field), expression.values);
     case "contains":
       return planContains(context, expression.field, expression.value);
@@ -173,8 +178,21 @@ function planMatches<Field extends string>(
   throw fault(context, { start, end: literal.span.end }, `invalid RE2 expression: ${expression.reason}`);
 }
 
+function isLevel<Field extends string>(context: Context<Field>, name: Name): boolean {
+  return lookUp(context, name).type === "level";
+}
+
+function planLevel<Field extends string>(context: Context<Field>, op: CompareOp, literal: Literal): Condition<Field> {
+  const rank = literal.kind === "string" ? rankOfLevel(literal.value) : null;
+  if (rank === null) throw fault(context, literal.span, "this is not a level", `Use one of ${LEVEL_CHOICES}.`);
+  // Only events have levels, and their fields include the tags.
+  const condition = compareLevel(op === "!=" ? "=" : op, rank) as Condition<Field>;
+  return op === "!=" ? { kind: "not", condition } : condition;
+}
+
 function planAbsence<Field extends string>(context: Context<Field>, name: Name): Condition<Field> {
   const info = lookUp(context, name);
+  if (info.type === "level") return compareLevel("=", 0) as Condition<Field>;
   if (info.type === "shown") throw notInConditions(context, name);
   return { kind: "absent", field: info.field };
 }
@@ -182,6 +200,10 @@ function planAbsence<Field extends string>(context: Context<Field>, name: Name):
 function comparedField<Field extends string>(context: Context<Field>, name: Name): Compared<Field> {
   const info = lookUp(context, name);
   if (info.type === "shown") throw notInConditions(context, name);
+  if (info.type === "level") {
+    const hint = "Compare it: level >= 'warn'. Or test the tags.";
+    throw fault(context, name.span, "a level is compared as a whole", hint);
+  }
   if (info.type !== "presence") return info;
   throw fault(
     context,

@@ -14,6 +14,9 @@ export function sortField(text: string, term: Term): SortField {
 
 const SORTING = "sort by";
 
+/** Names that are no fields of {@link EVENT_FIELDS}, and may not be aggregated. */
+const UNGROUPED: ReadonlySet<string> = new Set(["level", "attributes"]);
+
 /**
  * @param purpose what the field is for, after "to"
  * @param further other allowed words; `(…)` may follow a word
@@ -40,7 +43,7 @@ function oneOfFields<Field extends string>(
   if (field !== undefined) return field;
   const hint = `Use ${oneOf([...further, ...allowed, "@name"])}.`;
   if (purpose === SORTING && isAggregate(name)) throw withoutGroups(text, name);
-  if (EVENT_FIELDS.some((candidate) => candidate === key) || key === "attributes" || isAggregate(name)) {
+  if (EVENT_FIELDS.some((candidate) => candidate === key) || UNGROUPED.has(key) || isAggregate(name)) {
     const shown = isAggregate(name) ? name.text.toUpperCase() : key;
     throw queryFault(text, name.span, `cannot ${purpose} ${shown}`, hint);
   }
@@ -49,7 +52,7 @@ function oneOfFields<Field extends string>(
   throw queryFault(text, name.span, what, didYouMean(name.text, words) ?? `${hint} ${attributeNote(name.text)}`);
 }
 
-const COLUMNS = [...EVENT_FIELDS, "pattern", "attributes"] as const;
+const COLUMNS = [...EVENT_FIELDS, "pattern", "level", "attributes"] as const;
 
 /**
  * Returns the columns of a list: fields in fixed order, attributes as written, `attributes` last.

@@ -9,6 +9,8 @@ export type FieldInfo<Field extends string> =
   | { readonly type: "text" | "number" | "date" | "attribute"; readonly field: Field }
   /** The field can only be tested for presence. */
   | { readonly type: "presence"; readonly field: "geo" | "data" }
+  /** The level that tags name. */
+  | { readonly type: "level" }
   /** The field is shown, but cannot be used in conditions. */
   | { readonly type: "shown" };
 
@@ -33,6 +35,7 @@ export const EVENTS: Table<ConditionField> = {
     ["source", { type: "text", field: "source" }],
     ["log", { type: "text", field: "log" }],
     ["class", { type: "text", field: "class" }],
+    ["level", { type: "level" }],
     ["data", { type: "presence", field: "data" }],
     ["geo", { type: "presence", field: "geo" }],
     ["value", { type: "number", field: "value" }],
@@ -66,6 +69,7 @@ export const SORT_FIELDS = [
   "source",
   "log",
   "class",
+  "level",
   "user",
   "value",
 ] as const satisfies readonly SortField[];
@@ -90,7 +94,7 @@ export function canonical(name: string): string {
 
 /** Returns "The fields of events are …". */
 export function fieldsOf(table: "events" | "users"): string {
-  const names = table === "events" ? [...EVENT_FIELDS, "pattern"] : USER_FIELDS;
+  const names = table === "events" ? [...EVENT_FIELDS, "pattern", "level"] : USER_FIELDS;
   return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
 }
 

@@ -1,11 +1,13 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
+import { LEVEL_WORDS } from "../events/level.ts";
 import { parseEventId } from "../events/id.ts";
 import { shorten } from "../events/quote.ts";
 import { characters, fold, wellFormed } from "../events/text.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { MOMENT_LIMIT } from "./calendar.ts";
 import { writeAttribute } from "./lexer.ts";
+import { compareLevel, rankOfLevel } from "./levels.ts";
 import { badParameter } from "./parameters.ts";
 import { EVERYTHING, freezePlan } from "./plan.ts";
 import type { Condition, ListPlan, SortKey, RecordSource, UsersPlan } from "./plan.ts";
@@ -21,7 +23,16 @@ const MOST_ATTRIBUTES = 100;
 /** The same for attributes, independent of the service's limits. */
 const ATTRIBUTE_VALUE_LIMIT = 32_768;
 
-const FILTERS: ReadonlySet<string> = new Set(["tags", "text", "sinceid", "source", "user", "class", "created"]);
+const FILTERS: ReadonlySet<string> = new Set([
+  "tags",
+  "text",
+  "sinceid",
+  "source",
+  "user",
+  "class",
+  "level",
+  "created",
+]);
 
 /** Returns whether a parameter filters the events of a list. */
 export function isFilter(name: string): boolean {
@@ -30,8 +41,8 @@ export function isFilter(name: string): boolean {
 
 /**
  * Returns the plan for the parameters of a list: `pagenum`, `pagesize`, `order`, `tags`, `text`,
- * `sinceid`, `source`, `user`, `class`, `created` and `attr.<name>` for each attribute. Others are
- * ignored, an empty one counts as absent, and the first of a repeated one counts. An empty
+ * `sinceid`, `source`, `user`, `class`, `level`, `created` and `attr.<name>` for each attribute.
+ * Others are ignored, an empty one counts as absent, and the first of a repeated one counts. An empty
  * `attr.<name>` matches the empty text; a repeated one is an error. With `sinceid` the list is in
  * order of acceptance, otherwise of `created`.
  *
@@ -49,6 +60,7 @@ export function planFilters(
     ...readEqual("source", read("source")),
     ...readEqual("user", read("user")),
     ...readEqual("class", read("class")),
+    ...readLevel(read("level")),
     ...readCreated(read("created")),
     ...readAttributes(parameters),
   ];
@@ -138,6 +150,13 @@ function readSinceId(value: string | null): Condition[] {
 
 function readEqual(field: "source" | "user" | "class", value: string | null): Condition[] {
   return value === null ? [] : [{ kind: "text", field, op: "=", value: fold(value) }];
+}
+
+function readLevel(value: string | null): Condition[] {
+  if (value === null) return [];
+  const rank = rankOfLevel(value);
+  if (rank === null) throw badParameter("level", value, `one of ${LEVEL_WORDS.join(", ")}`);
+  return [compareLevel("=", rank)];
 }
 
 /**

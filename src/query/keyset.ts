@@ -1,10 +1,13 @@
 import type { EventRow } from "../events/event.ts";
+import { rankOfTags } from "../events/level.ts";
 import { fold } from "../events/text.ts";
+import { compareLevel } from "./levels.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition, Direction, ListPlan, SortField } from "./plan.ts";
 
 /** A field for keyset pagination. No condition selects what follows a value of an attribute. */
 type PlainField = Exclude<SortField, AttributeField>;
+type StoredField = Exclude<PlainField, "level">;
 export type FieldSortKey = { readonly field: PlainField; readonly direction: Direction };
 
 /** Returns whether a list can be paged with {@link afterEvent}. */
@@ -37,6 +40,7 @@ function afterId({ id }: EventRow, direction: Direction): Condition {
 
 function afterInKey(event: EventRow, { field, direction }: FieldSortKey): Condition {
   if (field === "created") return afterTime(event, direction);
+  if (field === "level") return compareLevel(direction === "asc" ? ">" : "<", rankOfTags(event.tags));
   const value = valueOf(event, field);
   const absent: Condition = { kind: "absent", field };
   if (value === null) return direction === "asc" ? { kind: "not", condition: absent } : NOTHING;
@@ -59,16 +63,17 @@ function afterTime({ created, id }: EventRow, direction: Direction): Condition {
 }
 
 function sameAs(event: EventRow, field: PlainField): Condition {
+  if (field === "level") return compareLevel("=", rankOfTags(event.tags));
   const value = valueOf(event, field);
   return value === null ? { kind: "absent", field } : compare(field, "=", value);
 }
 
-function compare(field: PlainField, op: "=" | "<" | ">", value: string | number): Condition {
+function compare(field: StoredField, op: "=" | "<" | ">", value: string | number): Condition {
   if (typeof value === "number") return { kind: "number", field: field as "value" | "created", op, value };
-  return { kind: "text", field: field as Exclude<PlainField, "value" | "created">, op, value: fold(value) };
+  return { kind: "text", field: field as Exclude<StoredField, "value" | "created">, op, value: fold(value) };
 }
 
-function valueOf(event: EventRow, field: PlainField): string | number | null {
+function valueOf(event: EventRow, field: StoredField): string | number | null {
   const value = event[field];
   return value === "" ? null : value;
 }

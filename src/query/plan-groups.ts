@@ -5,7 +5,7 @@ import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
 import { FUNCTIONS, percentOf } from "./parse-groups.ts";
-import { AGGREGATE_FIELDS, isAttribute } from "./plan.ts";
+import { AGGREGATE_FIELDS, MOST_AGGREGATES, isAttribute } from "./plan.ts";
 import type {
   Aggregate,
   ComparisonOp,
@@ -21,8 +21,6 @@ import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
 import { endOf, firstMoment, readWhen } from "./when.ts";
 
-/** Most aggregates of a query. Each is work for the engine. */
-const MOST_AGGREGATES = 50;
 /** Most combinations of bands, each of which is a query to Elasticsearch. */
 const MOST_COMBINED_BOUNDS = 10_000;
 /** Groupings of time with a word of their own. */
@@ -53,6 +51,7 @@ const KEYS = [
   "DAYS(n)",
   "BANDS(number, bound, …)",
   "geo",
+  "level",
 ];
 /** Column names that an aggregate may not take. */
 const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
@@ -90,6 +89,7 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
         throw queryFault(text, key.name.span, "cannot group by created itself", hint);
       }
       if (name === "geo") return { kind: "place" };
+      if (name === "level") return { kind: "level" };
       const call = KEY_CALLS.find(([word]) => word.toLowerCase() === name);
       if (call !== undefined) {
         const [word, missing, example] = call;
@@ -247,7 +247,7 @@ export class Terms {
 /** Returns a hint for a field in a query that has aggregates but no keys. */
 function keyHint({ text }: Name): string {
   const key = canonical(text);
-  const isKey = isAttribute(text) || key === "geo" || GROUP_FIELDS.some((field) => field === key);
+  const isKey = isAttribute(text) || key === "geo" || key === "level" || GROUP_FIELDS.some((field) => field === key);
   return isKey ? `Add GROUPBY ${text}, and show KEY.` : "Leave it out, or leave out the aggregates.";
 }
 

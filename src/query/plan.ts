@@ -90,7 +90,7 @@ export type AttributeField = `@${string}`;
 /** Where numbers come from. For an attribute, each value that spells a number counts. */
 export type NumberSource = "value" | AttributeField;
 
-export type Grouping = FieldGrouping | Period | Bands | Places;
+export type Grouping = FieldGrouping | Period | Bands | Places | Levels;
 
 /** By the exact values of a field; "" or null if absent, see {@link Group} of the store. */
 export type FieldGrouping = { readonly kind: "field"; readonly field: GroupField | AttributeField };
@@ -120,6 +120,9 @@ export type Bands = { readonly kind: "bands"; readonly of: NumberSource; readonl
  * after "".
  */
 export type Places = { readonly kind: "place" };
+
+/** By the level that tags name. The key is its rank, see `LEVELS` of `src/events/level.ts`. */
+export type Levels = { readonly kind: "level" };
 
 /** What a store computes of the events of a group. Absent values are ignored, except by `count`. */
 export type Aggregate =
@@ -167,10 +170,13 @@ export const EVENT_FIELDS = [
 export type EventField = (typeof EVENT_FIELDS)[number];
 
 /** A column of a list. `attributes` stands for all attributes. */
-export type EventColumn = EventField | "pattern" | "attributes" | AttributeField;
+export type EventColumn = EventField | "pattern" | "level" | "attributes" | AttributeField;
 
 /** The columns of groups that have a fixed name, in order. Numbers are those of `value`. */
 export const AGGREGATE_FIELDS = ["key", "count", "avg", "sum", "min", "max"] as const;
+
+/** Most aggregates of a query. Each is work for the engine. */
+export const MOST_AGGREGATES = 50;
 
 export const USER_FIELDS = ["user", "email", "page", "created", "seen", "count"] as const;
 export type UserField = (typeof USER_FIELDS)[number];
@@ -184,7 +190,18 @@ export type NumberField = "created" | "value";
 /** Fields that a condition on events can use. */
 export type ConditionField = TextField | NumberField | AttributeField;
 export type SortField =
-  "id" | "created" | "text" | "link" | "pattern" | "source" | "log" | "class" | "user" | "value" | AttributeField;
+  | "id"
+  | "created"
+  | "text"
+  | "link"
+  | "pattern"
+  | "source"
+  | "log"
+  | "class"
+  | "level"
+  | "user"
+  | "value"
+  | AttributeField;
 export type GroupField = "text" | "link" | "hash" | "pattern" | "tags" | "source" | "log" | "class" | "user" | "value";
 
 /**

@@ -171,7 +171,7 @@ test("records have the fields that plans know, in their order", (t) => {
   const [events, groups, users] = answers.QueryAnswer.options.map((list) => Object.keys(list.element.shape));
   t.deepEqual(
     [events, groups, users],
-    [[...EVENT_FIELDS, "attributes", "pattern"], [...AGGREGATE_FIELDS, "keys", "previous"], [...USER_FIELDS]],
+    [[...EVENT_FIELDS, "attributes", "pattern", "level"], [...AGGREGATE_FIELDS, "keys", "previous"], [...USER_FIELDS]],
   );
 });
 
@@ -186,6 +186,7 @@ const SAMPLES: Readonly<Record<keyof typeof ListQuery.shape, readonly string[]>>
   source: ["web"],
   user: ["carla"],
   class: ["errors"],
+  level: ["error", "panic", "notice", "severe"],
   created: ["0", "-1", "1:2", "1:", ":2", ":", "today", "1:2:3", "1.5", "12345678901234567"],
 };
 

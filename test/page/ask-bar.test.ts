@@ -1,8 +1,11 @@
 import test from "ava";
+import type { Request } from "playwright-core";
 
 import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { sharePages } from "./support/pages.ts";
+import { quiet } from "./support/quiet.ts";
 
 const pages = sharePages();
 
@@ -25,6 +28,8 @@ test("Live is turned on and off by its button and its key, and shows new events"
 });
 
 test("a long query can be cancelled, which aborts its request", async (t) => {
+  // The page leaves the search of a log without events.
+  await pages.post([{ text: "there before the long query" }]);
   const { page } = await pages.open(t, { address: `#/${LOG}` });
   await page.getByRole("heading", { level: 1, name: /events?$/ }).waitFor();
   // The service would respond too soon, so its response is delayed.
@@ -45,6 +50,28 @@ test("a long query can be cancelled, which aborts its request", async (t) => {
   t.is(await query.inputValue(), "GET events WHERE text CONTAINS 'slowly'");
   release();
   await assertAccessible(t, page, "a query that was cancelled");
+});
+
+test("an empty list asks nothing about the next query while that is under way", async (t) => {
+  await pages.post([{ text: "found by no query", source: "asked-early" }]);
+  const { page } = await pages.open(t, { address: `#/${LOG}?q=GET+events+WHERE+source+%3D+'nothing-yet'` });
+  await page.getByRole("heading", { name: "No events match" }).waitFor();
+  await quiet(page);
+  const asked: Request[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("under-way")) asked.push(request);
+  });
+  await page.route(/\/query\?.*under-way/, () => {});
+  const query = page.getByRole("textbox", { name: /Query/ });
+  await query.fill("GET events WHERE source = 'under-way'");
+  await query.press("Enter");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("heading", { level: 1, name: "Cancelled" }).waitFor();
+  t.true(asked.length > 0);
+  await until(() => asked.every((request) => request.failure() !== null), {
+    what: "the end of all requests of the cancelled query",
+    timeout_ms: 10_000,
+  });
 });
 
 test("without room beside the list, the fields cover it until they are closed", async (t) => {

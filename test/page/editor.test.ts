@@ -156,7 +156,7 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   await page.getByRole("button", { name: "Remove source is simple-1" }).waitFor();
   t.true(page.url().includes("m=simple"));
   await assertAccessible(t, page, "simple mode");
-  const box = page.getByRole("textbox", { name: "Text contains" });
+  const box = page.getByRole("textbox", { name: "Search for words" });
   await box.fill("-source:simple-1 acquirer");
   await page.getByRole("button", { name: "Remove source is simple-1" }).click();
   await list.getByText("acquirer is back").waitFor();
@@ -173,4 +173,57 @@ test("simple mode shows a query as chips and a text, and writes it", async (t) =
   await page.getByRole("button", { name: "Simple", exact: true }).click();
   await page.getByText("Simple mode cannot show this query").waitFor();
   t.is(await queryOf(page).inputValue(), "GET events GROUPBY source");
+});
+
+test("a newcomer begins in simple mode, and searches several words, phrases and fields", async (t) => {
+  await pages.post([
+    { text: "payment 17 has failed", source: "words-1" },
+    { text: "payment 18 has failed", source: "words-2" },
+    { text: "failed before the payment", source: "words-1" },
+    { text: "payment done", source: "words-1" },
+  ]);
+  const { page } = await pages.open(t, { newcomer: true, address: `#/${LOG}` });
+  const box = page.getByRole("textbox", { name: "Search for words" });
+  await box.fill("failed payment");
+  await box.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "3 events" }).waitFor();
+  t.is(await box.inputValue(), "failed payment");
+  t.true(await box.evaluate((field) => field === document.activeElement));
+  await box.fill('failed "has failed" source:words-1');
+  await box.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "1 event" }).waitFor();
+  await page.getByRole("button", { name: "Remove source is words-1" }).waitFor();
+  t.is(await box.inputValue(), 'failed "has failed"');
+  await assertAccessible(t, page, "a newcomer's search");
+  // What simple mode cannot show is shown in LQL.
+  await page.goto(`/#/${LOG}?q=GET+events+GROUPBY+source`);
+  await queryOf(page).waitFor();
+  await page.getByRole("button", { name: "LQL" }).click();
+  await page.goto(`/#/${LOG}`);
+  await page.reload();
+  await queryOf(page).waitFor();
+});
+
+test("words typed in LQL are offered as a search of the text, which Enter takes", async (t) => {
+  await pages.post([{ text: "the acquirer has refused", source: "offer" }]);
+  const page = await opened(t, `#/${LOG}`);
+  await page.getByRole("heading", { level: 1, name: /events?$/ }).waitFor();
+  await queryOf(page).fill("acquirer refused");
+  const offer = page.getByRole("button", { name: "Search the text for “acquirer refused”" });
+  await offer.waitFor();
+  t.is(await page.locator(".shade u").count(), 0);
+  await assertAccessible(t, page, "words offered as a search");
+  await queryOf(page).press("Enter");
+  await page.getByRole("heading", { level: 1, name: "1 event" }).waitFor();
+  t.is(await queryOf(page).inputValue(), "GET events WHERE text CONTAINS 'acquirer' AND text CONTAINS 'refused'");
+  await queryOf(page).fill("source:offer acquirer");
+  await page.getByRole("button", { name: /^Search the text for/ }).click();
+  await page.waitForURL(/source/);
+  await queryOf(page).fill("moved words");
+  await page.getByRole("button", { name: "Simple", exact: true }).click();
+  t.is(await page.getByRole("textbox", { name: "Search for words" }).inputValue(), "moved words");
+  await page.getByRole("button", { name: "LQL" }).click();
+  await queryOf(page).fill("GET events WHERE text CONTAINS 'half");
+  await page.getByRole("button", { name: "Simple", exact: true }).click();
+  await page.getByText("Simple mode cannot show this query: it has a fault.").waitFor();
 });

@@ -92,7 +92,7 @@ function readShifts(): Promise<string[]> {
 
 test("a first visit requests at most 60 KB of JavaScript and CSS before its rows", async (t) => {
   await pages.post(events(40));
-  const { page } = await pages.open(t, { address: `#/${LOG}` });
+  const { page } = await pages.open(t, { newcomer: true, address: `#/${LOG}` });
   const assets = await readAssets(page);
   const bytes = await sizeOfFirst(assets);
   t.true(bytes > 30_000, "the page's own code is among it");

@@ -215,3 +215,25 @@ function partsOf(moment: number): { year: string; month: string; day: string } {
   const [, day = "", month = "", year = ""] = new Date(moment).toUTCString().split(" ");
   return { year, month, day: String(Number(day)) };
 }
+
+test("Escape from a context leaves a tail paused, at the row that was left", async (t) => {
+  await pages.post(numbered("context", 1, 40));
+  const { page } = await pages.open(t, { address: tailOf("context") });
+  const list = page.locator("#list");
+  await list.getByText("number 40", { exact: true }).waitFor();
+  await page.keyboard.press("p");
+  await page.getByText("Paused, 0 new").first().waitFor();
+  const row = list.locator(".row", { hasText: "number 25" }).first();
+  await row.click();
+  await page.keyboard.press("c");
+  await page.getByRole("heading", { level: 1, name: /^Around \d/ }).waitFor();
+  await pages.post(numbered("context", 41, 3));
+  await page.keyboard.press("Escape");
+  await page.getByText("Paused, 3 new").first().waitFor();
+  await page.getByText("You paused.").first().waitFor();
+  const focused = () => page.evaluate(() => document.activeElement?.textContent ?? "");
+  await until(async () => /number 25/.test(await focused()), { what: "the focus on the row that was left" });
+  t.is(await list.getByText("number 43", { exact: true }).count(), 0);
+  await page.keyboard.press("p");
+  await list.getByText("number 43", { exact: true }).waitFor();
+});

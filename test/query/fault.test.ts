@@ -52,7 +52,7 @@ const FAULTS: readonly MarkedFault[] = [
   ["GET events WHERE [sorce] = 'x'", 'events have no field "sorce". Did you mean source?'],
   [
     "GET events WHERE [zzz] = 'x'",
-    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts and pattern. Attributes are written with an @: @zzz.',
+    'events have no field "zzz". The fields of events are id, created, text, link, hash, tags, source, log, class, data, geo, value, user, filter, bookmarks, alerts, pattern and level. Attributes are written with an @: @zzz.',
   ],
   ["GET events WHERE [TAKE] 5", 'expected a field, NOT or "(", found "TAKE".'],
   ["GET events WHERE[]", 'expected a field, NOT or "(", found the end of the query.'],
@@ -121,7 +121,7 @@ const FAULTS: readonly MarkedFault[] = [
   ],
   [
     "GET events SORT [tags]",
-    "cannot sort by tags. Use id, created, text, link, pattern, source, log, class, user, value or @name.",
+    "cannot sort by tags. Use id, created, text, link, pattern, source, log, class, level, user, value or @name.",
   ],
   [
     "GET events SORT [count]",
@@ -173,7 +173,7 @@ const FAULTS: readonly MarkedFault[] = [
   ["GET events GROUPBY [created]", "cannot group by created itself. Group it by DAY or by HOUR."],
   [
     "GET events GROUPBY [id]",
-    "cannot group by id. Use DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
+    "cannot group by id. Use DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, level, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
   ["GET events WHERE [@] = 1", "expected an attribute name after @. Write @http.status, or @'odd name' in quotes."],
   ["GET events WHERE [@'']= 1", "this attribute has no name."],
@@ -290,7 +290,7 @@ const FAULTS: readonly MarkedFault[] = [
   ],
   [
     "GET events SORT [took]",
-    'events have no field "took" to sort by. Use id, created, text, link, pattern, source, log, class, user, value or @name. Attributes are written with an @: @took.',
+    'events have no field "took" to sort by. Use id, created, text, link, pattern, source, log, class, level, user, value or @name. Attributes are written with an @: @took.',
   ],
   ["GET events GROUPBY [seconds]", "SECONDS needs a count. Write SECONDS(15)."],
   ["GET events GROUPBY geo, [geo]", "the query already groups by this key."],
@@ -329,7 +329,7 @@ const FAULTS: readonly MarkedFault[] = [
   ],
   [
     "GET events GROUPBY [KEY]",
-    "cannot group by KEY. Use DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
+    "cannot group by KEY. Use DAY, HOUR, WEEK, MONTH, SECONDS(n), MINUTES(n), HOURS(n), DAYS(n), BANDS(number, bound, …), geo, level, text, link, hash, pattern, tags, source, log, class, user, value or @name.",
   ],
   ["GET events COLUMNS(P95([took]))", "P95 needs a number, and took holds none. Use value, or the attribute @took."],
   [

@@ -59,6 +59,7 @@ export const groupings: fc.Arbitrary<Grouping> = fc.oneof(
     .map(([[unit, count], zone]) => ({ kind: "period" as const, unit, count, zone })),
   { weight: 2, arbitrary: fields.map((field) => ({ kind: "field" as const, field })) },
   fc.constant({ kind: "place" as const }),
+  fc.constant({ kind: "level" as const }),
   fc
     .record({
       of: numberSources,

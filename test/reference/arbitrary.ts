@@ -327,6 +327,7 @@ const sortFields: fc.Arbitrary<SortField> = fc.oneof(
       "source",
       "log",
       "class",
+      "level",
       "user",
       "value",
     ),

@@ -177,6 +177,22 @@ export function spelt(text: string): number | null {
   return Number.isFinite(number) ? number + 0 : null;
 }
 
+/** The words of each level but none, from the least severe on. */
+const LEVEL_WORDS = [
+  "trace",
+  "debug",
+  "info notice",
+  "warn warning",
+  "error err",
+  "fatal emergency alert critical crit panic",
+];
+
+/** Returns the number of the most severe level that the tags name, from 1 on; 0 if none does. */
+export function levelRank({ tags }: StoredEvent): number {
+  const named = tags.map((tag) => LEVEL_WORDS.findIndex((words) => words.split(" ").includes(fold(tag))));
+  return 1 + Math.max(-1, ...named);
+}
+
 function isAbsent(field: string, event: StoredEvent): boolean {
   if (field.startsWith("@")) return texts(field, event).length === 0;
   if (field === "hash") return false;
@@ -199,6 +215,7 @@ function compareRows(sort: readonly SortKey[], a: StoredEvent, b: StoredEvent): 
  */
 function sorted(field: string, direction: Direction, event: StoredEvent): string | number | null {
   if (field === "hash") return hashText(event.text);
+  if (field === "level") return levelRank(event);
   if (!field.startsWith("@")) return event[field as "text" | "value"];
   const values = attributeValues(field.slice(1), event).map((value) =>
     typeof value === "number" ? value : (spelt(String(value)) ?? String(value)),

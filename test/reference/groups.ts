@@ -2,7 +2,17 @@ import type { StoredEvent } from "../../src/events/event.ts";
 import type { Aggregate, GroupPlan, Grouping, HavingCondition, Period } from "../../src/query/plan.ts";
 import type { Group, GroupValue } from "../../src/store/store.ts";
 import type { Zone } from "../../src/query/zone.ts";
-import { compareCodePoints, compareValues, directed, holds, numbers, select, spelt, texts } from "./evaluate.ts";
+import {
+  compareCodePoints,
+  compareValues,
+  directed,
+  holds,
+  levelRank,
+  numbers,
+  select,
+  spelt,
+  texts,
+} from "./evaluate.ts";
 import type { Mark } from "./evaluate.ts";
 
 /** The meaning of group plans in plain code; see evaluate.ts. */
@@ -53,6 +63,8 @@ function keysOf(by: Grouping, event: StoredEvent): readonly GroupValue[] {
       const bands = numbers(by.of, event).map((number) => by.bounds.filter((bound) => bound <= number).length);
       return bands.length === 0 ? [null] : [...new Set(bands)];
     }
+    case "level":
+      return [levelRank(event)];
     case "place":
       return [event.geo === null || "ip" in event.geo ? "" : `${event.geo.lat},${event.geo.lon}`];
     case "field": {

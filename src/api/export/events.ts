@@ -1,5 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import type { EventRow, Geo } from "../../events/event.ts";
+import { levelOfTags } from "../../events/level.ts";
 import { firstIdAt } from "../../events/id.ts";
 import { momentAsIso } from "../../http/moment.ts";
 import { afterEvent, supportsKeyset } from "../../query/keyset.ts";
@@ -51,6 +52,7 @@ function cellsOf(row: EventRow, annotations: Annotations | undefined, header: re
     alerts: alerts?.join(" ") ?? null,
     geo: geoText(geo),
     pattern: row.pattern,
+    level: levelOfTags(row.tags),
     attributes: row.attributes ?? "{}",
     ...attributeColumns(row, header),
   };

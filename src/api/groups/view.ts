@@ -1,3 +1,4 @@
+import { LEVELS } from "../../events/level.ts";
 import { momentAsIso } from "../../http/moment.ts";
 import type { LongList } from "../../http/streamed-list.ts";
 import type { XmlValue } from "../../http/xml.ts";
@@ -52,7 +53,14 @@ function valueFormat(aggregate: Aggregate | undefined): (value: GroupValue) => s
 }
 
 function keyFormat(by: Grouping): (key: GroupValue) => string {
-  const format = by.kind === "period" ? periodKeyFormat(by) : by.kind === "bands" ? bandFormat(by) : formatNumber;
+  const format =
+    by.kind === "period"
+      ? periodKeyFormat(by)
+      : by.kind === "bands"
+        ? bandFormat(by)
+        : by.kind === "level"
+          ? (rank: number) => LEVELS[rank]!
+          : formatNumber;
   return (key) => (typeof key === "number" ? format(key) : (key ?? ""));
 }
 

@@ -50,7 +50,8 @@ const POSTING: Readonly<Record<string, Operation>> = {
   "GET /posting": {
     ...base,
     id: "readPostingAddress",
-    summary: "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API",
+    summary:
+      "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API; and whether mail is sent",
     answers: { 200: { what: "The address", schema: answers.PostingAddressRecord } },
     errors: [],
   },

@@ -145,7 +145,7 @@ export const ClassFiltersOfLogs = named(
 
 const NumberText = z.string().regex(/^-?\d+(\.\d+)?$/);
 
-const EventColumns = EventRecord.extend({ pattern: z.string() })
+const EventColumns = EventRecord.extend({ pattern: z.string(), level: z.string() })
   .partial()
   .catchall(AttributeValues.nullable())
   .describe("Columns of an event. The name of an attribute has the prefix `@`; it is null if the event lacks it.");
@@ -320,7 +320,7 @@ const OptionFields = { alert: z.boolean(), notify: z.boolean(), hide: z.boolean(
 
 export const PostingAddressRecord = named(
   "PostingAddress",
-  z.strictObject({ url: z.string().nullable(), port: z.number() }),
+  z.strictObject({ url: z.string().nullable(), port: z.number(), mail: z.boolean() }),
 );
 
 export const OptionsRecord = named("ClassOptions", z.strictObject(OptionFields));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
 import { parseLogKey } from "../../events/event.ts";
 import { parseEventId } from "../../events/id.ts";
+import { LEVEL_WORDS } from "../../events/level.ts";
 import { named } from "./named.ts";
 
 /**
@@ -281,6 +282,9 @@ export const ListQuery = z.object({
   source: z.string().describe("The source, ignoring case."),
   user: z.string().describe("The user, ignoring case."),
   class: z.string().describe("The class, ignoring case."),
+  level: z
+    .enum(LEVEL_WORDS)
+    .describe("The most severe level that the tags name, ignoring case. All words of a level name the same."),
   created: z
     .string()
     .regex(/^(-?\d{1,16}(:(-?\d{1,16})?)?|:-?\d{1,16})$/)

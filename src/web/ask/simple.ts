@@ -1,6 +1,5 @@
 import { EVENTS } from "../../query/fields.ts";
 import { isAttribute } from "../../query/plan.ts";
-import type { Expression } from "../../query/syntax.ts";
 import { bandText, isBand, writeSelection } from "./choices.ts";
 import type { Choice, Selection } from "./choices.ts";
 import { readAsk, withCondition, withText, withoutFilter } from "./compose.ts";
@@ -8,7 +7,7 @@ import type { Ask, Filter } from "./compose.ts";
 import { replaced } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
 
-/** Simple mode: a query as conditions on one field each, and words that the text contains. */
+/** Simple mode: a query as conditions on one field each, and words that the text has, all of them. */
 
 /** A condition in words: `source`, `is one of`, the values. */
 export type Chip = {
@@ -19,6 +18,7 @@ export type Chip = {
   readonly values: readonly string[];
 };
 
+/** `text` is the content of the box: words, those with blanks in quotes. */
 export type Simple = { readonly chips: readonly Chip[]; readonly text: string };
 
 const SHOWN = new Set(["where"]);
@@ -26,24 +26,35 @@ const SHOWN = new Set(["where"]);
 /** Converts a query to simple mode; null if simple mode can't express all of it. */
 export function simpleOf(ask: Ask): Simple | null {
   if (ask.query.table.name !== "events" || [...ask.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
-  const box = boxOf(ask);
+  const words: string[] = [];
   const chips: Chip[] = [];
   for (const filter of ask.filters) {
-    if (filter === box) continue;
+    const word = wordOf(filter);
+    if (word !== null) {
+      words.push(typedWord(word));
+      continue;
+    }
     const chip = chipOf(ask, filter);
     if (chip === null) return null;
     chips.push(chip);
   }
-  return { chips, text: box === null ? "" : textOf(box.tree)! };
+  return { chips, text: words.join(" ") };
 }
 
-/** Returns the condition shown in the text box: the last CONTAINS on `text`. */
-function boxOf(ask: Ask): Filter | null {
-  return ask.filters.findLast(({ tree }) => textOf(tree) !== null) ?? null;
+/** Returns the text of a CONTAINS on `text` that the box can hold; null for other conditions. */
+function wordOf({ tree }: Filter): string | null {
+  if (tree?.kind !== "contains" || fieldName(tree.field.text) !== "text") return null;
+  // Quotes can't be written within quotes, and a field of one line has no line breaks.
+  return /["\r\n]/.test(tree.value.value) ? null : tree.value.value;
 }
 
-function textOf(tree: Expression | null): string | null {
-  return tree?.kind === "contains" && fieldName(tree.field.text) === "text" ? tree.value.value : null;
+/** Writes a word for the box; in quotes if it would otherwise be several words or a condition. */
+function typedWord(word: string): string {
+  return /\s/.test(word) || conditionsIn(word).length > 0 ? `"${word}"` : word;
+}
+
+function conditionsIn(typed: string): readonly string[] {
+  return partsOf(typed).flatMap(({ condition }) => condition ?? []);
 }
 
 function chipOf(ask: Ask, filter: Filter): Chip | null {
@@ -103,24 +114,36 @@ export function typedChip({ field, filter: { selection, tree } }: Chip): string 
 }
 
 /** `source:payments`, `-tag:robot`, `value>=5`, `@path:~cart`; values with blanks are quoted. */
-const TYPED =
-  /(?<=^|\s)(?<not>-?)(?<field>@'(?:[^']|'')+'|@?[\p{L}_][\p{L}\p{N}_.$-]*)(?<sign>:~|:|!=|>=|<=|=|<|>)(?<value>"[^"]*"|[^\s"]\S*)(?=\s|$)/gu;
+const TYPED_CONDITION =
+  /(?<=^|\s)(?<not>-?)(?<field>@'(?:[^']|'')+'|@?[\p{L}_][\p{L}\p{N}_.$-]*)(?<sign>:~|:|!=|>=|<=|=|<|>)(?<value>"[^"]*"|[^\s"]\S*)(?=\s|$)/u;
+/** A condition, words in quotes, which may still be open at the end, or a word. */
+const TYPED = new RegExp(`${TYPED_CONDITION.source}|"(?<quoted>[^"]*)(?:"|$)|(?<word>\\S+)`, "gu");
 
 const TYPED_NUMBER = /^-?\d{1,15}(?:\.\d{1,6})?$/;
 
-/** Adds text typed in the box: conditions on fields become chips, the rest is searched as text. */
-export function withTyped(ask: Ask, typed: string): string {
-  const conditions: string[] = [];
-  const rest = typed.replace(TYPED, (whole, ...found) => {
-    const { not, field, sign, value } = found.at(-1) as Record<"not" | "field" | "sign" | "value", string>;
+type Part = { readonly condition: string } | { readonly word: string; readonly condition?: undefined };
+
+function partsOf(typed: string): readonly Part[] {
+  return [...typed.matchAll(TYPED)].flatMap(({ 0: whole, groups = {} }): Part | readonly Part[] => {
+    const { not, field, sign, value, quoted } = groups as Readonly<Record<string, string | undefined>>;
+    if (quoted !== undefined) return quoted.trim() === "" ? [] : { word: quoted };
+    if (field === undefined || sign === undefined || value === undefined) return { word: whole };
     const condition = typedCondition(not === "-", field, sign, value.replace(/^"([^]*)"$/, "$1"));
-    if (condition === null) return whole;
-    conditions.push(condition);
-    return " ";
+    return condition === null ? { word: whole } : { condition };
   });
-  const words = conditions.length === 0 ? typed : rest.replace(/\s+/g, " ");
-  const withWords = setText(ask, words.trim());
-  return conditions.reduce((text, condition) => withCondition(readAsk(text) ?? ask, condition), withWords);
+}
+
+/**
+ * Replaces the words of a query by text typed in the box: conditions on fields become chips, the
+ * text has to contain each of the words.
+ */
+export function withTyped(ask: Ask, typed: string): string {
+  const parts = partsOf(typed);
+  const withWords = setWords(
+    ask,
+    parts.flatMap((part) => (part.condition === undefined ? part.word : [])),
+  );
+  return conditionsIn(typed).reduce((text, condition) => withCondition(readAsk(text) ?? ask, condition), withWords);
 }
 
 function typedCondition(isNot: boolean, written: string, sign: string, value: string): string | null {
@@ -142,9 +165,32 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   return isNumber && type !== "text" && !isNot ? `${writeField(field)} ${sign} ${value}` : null;
 }
 
-/** Sets the words that the text must contain; "" removes the condition. */
-export function setText(ask: Ask, words: string): string {
-  const box = boxOf(ask);
-  if (words === "") return box === null ? ask.text : withoutFilter(ask, box);
-  return box === null ? withText(ask, words) : replaced(ask.text, box.span, `text CONTAINS ${writeString(words)}`);
+/** Sets the words that the text must contain, where possible in place of the present ones. */
+function setWords(ask: Ask, words: readonly string[]): string {
+  const indices = ask.filters.flatMap((filter, index) => (wordOf(filter) === null ? [] : [index]));
+  let text = ask.text;
+  // From the last on, so that the indices of those before stay.
+  for (const [place, index] of [...indices.entries()].toReversed()) {
+    const before = readAsk(text) ?? ask;
+    const [filter, word] = [before.filters[index]!, words[place]];
+    text =
+      word === undefined
+        ? withoutFilter(before, filter)
+        : replaced(before.text, filter.span, `text CONTAINS ${writeString(word)}`);
+  }
+  return words.slice(indices.length).reduce((query, word) => withText(readAsk(query) ?? ask, word), text);
+}
+
+/** The beginning of a query in another language, or a condition. */
+const QUERY_LIKE = /^\s*(?:select|where|from|events)\b|\s(?:=|!=|<>|<=?|>=?)\s/i;
+
+/** Reports whether a text is words to search for, rather than an unfinished or faulty query. */
+export function isWords(text: string): boolean {
+  const [first = ""] = text.trim().split(/\s/, 1);
+  return first !== "" && !"get".startsWith(first.toLowerCase()) && !QUERY_LIKE.test(text);
+}
+
+/** Returns the query for typed words, as simple mode reads them. */
+export function searchFor(words: string): string {
+  return withTyped(readAsk("GET events")!, words.replaceAll(/\s/g, " "));
 }

@@ -89,7 +89,7 @@ export function ClassEditor(properties: {
           </div>
           <Field name="Text contains" value={draft.value.text} hint="anything" onInput={(text) => change({ text })} />
         </fieldset>
-        <OptionFields options={shown} onChange={(next) => (options.value = next)} />
+        <OptionFields app={app} options={shown} onChange={(next) => (options.value = next)} />
         {fault.value !== null && (
           <p class="err" role="alert">
             {fault.value}

@@ -1,5 +1,7 @@
 import type { JSX } from "preact";
 
+import type { App } from "../app.ts";
+import { useResource } from "../state/resource.ts";
 import type { ClassOptions } from "./hiding.ts";
 
 const OPTIONS = { alert: "Raise alerts", notify: "Send mail", hide: "Hide from lists" } as const;
@@ -7,15 +9,19 @@ export const NO_OPTIONS: ClassOptions = { alert: false, notify: false, hide: fal
 
 /** A person's own options for a class; every reader of the log has these. */
 export function OptionFields(properties: {
+  readonly app: App;
   readonly options: ClassOptions;
   readonly onChange: (options: ClassOptions) => void;
 }): JSX.Element {
-  const { options, onChange } = properties;
+  const { app, options, onChange } = properties;
+  const service = useResource<{ readonly mail: boolean }>(app, "/manage/1/posting");
+  // Without a mail server only a choice made earlier can be taken back.
+  const isOffered = (name: string) => name !== "notify" || options.notify || service.value.value?.mail === true;
   return (
     <fieldset>
       <legend>For you alone</legend>
       {Object.entries(OPTIONS).map(([name, words]) => (
-        <div class="tickbox">
+        <div class="tickbox" hidden={!isOffered(name)}>
           <input
             id={`option-${name}`}
             type="checkbox"

@@ -17,6 +17,7 @@ import { askRun } from "../state/ask-run.ts";
 import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Pieces } from "../event/pieces.tsx";
+import { shownLevel } from "../list/row.ts";
 import { visibleText } from "../list/visible-text.ts";
 import { EDITED } from "./color-field.tsx";
 import { conditionOf, heavierThan } from "./draft.ts";
@@ -105,7 +106,13 @@ export function ClassPreview(properties: {
       {found !== null && found.events.length > 0 && (
         <div class="list plain" role="list" aria-label="The newest of them">
           {found.events.slice(0, SHOWN).map((event) => (
-            <div key={event.id} class="row" role="listitem" data-class={event.class ?? undefined}>
+            <div
+              key={event.id}
+              class="row"
+              role="listitem"
+              data-class={event.class ?? undefined}
+              data-level={shownLevel(event)}
+            >
               <time class="t">{formats.time(momentOf(event.created))}</time>
               <span class="k">{event.class === null ? "" : app.classes.nameOf(log, event.class)}</span>
               <span class="x">
@@ -132,7 +139,7 @@ const OVER_TIME = "Fitting events over the last 24 hours";
 function asClassed(column: Column, stays: ReadonlySet<string>): Column {
   const kept = column.parts.filter((part) => stays.has(part.class));
   const rest = column.parts.reduce((sum, part) => sum + (stays.has(part.class) ? 0 : part.count), 0);
-  return { ...column, parts: rest === 0 ? kept : [...kept, { class: EDITED, count: rest }] };
+  return { ...column, parts: rest === 0 ? kept : [...kept, { class: EDITED, level: "", count: rest }] };
 }
 
 async function readFitting(

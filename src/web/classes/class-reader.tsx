@@ -56,6 +56,7 @@ export function ClassReader(properties: {
           </tbody>
         </table>
         <OptionFields
+          app={app}
           options={chosen.value ?? stored.value.value ?? NO_OPTIONS}
           onChange={(options) => (chosen.value = options)}
         />

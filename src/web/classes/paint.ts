@@ -1,3 +1,4 @@
+import "../css/levels.css";
 import { effect } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 

@@ -15,6 +15,8 @@ import type { Completion } from "./completions.ts";
 
 /** Delay before a fault is announced, in milliseconds, so that not every key announces one. */
 const ANNOUNCE_MS = 800;
+/** Most characters of typed words that an offer repeats. */
+const SHOWN = 60;
 /** Delay after the last key before completion data is requested, in milliseconds. */
 const ASK_MS = 120;
 
@@ -42,7 +44,14 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   const found = fault.value;
   const wasSubmitted = submitted.value === search.query.value;
   const shown = found !== null && wasSubmitted ? { ...found, isUnfinished: false } : found;
-  const words = shown === null || shown.isUnfinished ? "" : shown.words;
+  const words =
+    shown === null
+      ? ""
+      : shown.search !== null
+        ? "Enter searches the text for these words"
+        : shown.isUnfinished
+          ? ""
+          : shown.words;
   useEffect(() => {
     const timer = setTimeout(() => (spoken.value = words), ANNOUNCE_MS);
     return () => clearTimeout(timer);
@@ -128,7 +137,13 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
     };
     const onSubmit = (event: Event) => {
       close();
-      if (fault.peek() === null) return;
+      const at = fault.peek();
+      if (at === null) return;
+      if (at.search !== null) {
+        // The form then submits this query.
+        search.query.value = at.search;
+        return;
+      }
       event.preventDefault();
       event.stopPropagation();
       batch(() => {
@@ -176,7 +191,12 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
             <FaultLine
               id={`${id}-fault`}
               fault={line}
+              typed={search.query.value.trim()}
               onFix={(fix) => type(field, line.span.start, line.span.end, fix)}
+              onSearch={(query) => {
+                search.query.value = query;
+                search.start();
+              }}
             />
           )}
         </div>
@@ -250,8 +270,28 @@ function Options({
   );
 }
 
-function FaultLine({ id, fault, onFix }: { id: string; fault: Fault; onFix: (fix: string) => void }): JSX.Element {
-  const { fix } = fault;
+function FaultLine(properties: {
+  readonly id: string;
+  readonly fault: Fault;
+  readonly typed: string;
+  readonly onFix: (fix: string) => void;
+  readonly onSearch: (query: string) => void;
+}): JSX.Element {
+  const { id, fault, typed, onFix, onSearch } = properties;
+  const { fix, search } = fault;
+  if (search !== null) {
+    return (
+      <p class="fault unfinished" id={id}>
+        <Icon name="find" />
+        <span>
+          <button class="link" type="button" onClick={() => onSearch(search)}>
+            Search the text for “{typed.length > SHOWN ? `${typed.slice(0, SHOWN)}…` : typed}”
+          </button>
+        </span>
+        <kbd>Enter</kbd>
+      </p>
+    );
+  }
   return (
     <p class={fault.isUnfinished ? "fault unfinished" : "fault"} id={id}>
       <Icon name={fault.isUnfinished ? "info" : "warning"} />

@@ -5,6 +5,7 @@ import { tokenize } from "../../query/lexer.ts";
 import { planQuery } from "../../query/planner.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Span } from "../../query/syntax.ts";
+import { isWords, searchFor } from "../ask/simple.ts";
 
 /** An error in a query, as found by the code that the service parses queries with. */
 export type Fault = {
@@ -15,6 +16,8 @@ export type Fault = {
   readonly fix: string | null;
   /** Whether something is missing at the end, as while typing. */
   readonly isUnfinished: boolean;
+  /** The query that searches the text for what was typed, if that is words; else null. */
+  readonly search: string | null;
 };
 
 /** Most tokens at the end that may be unfinished. */
@@ -26,8 +29,9 @@ const UNFINISHED_TOKENS = 12;
  */
 export function checkQuery(text: string): Fault | null {
   const fault = faultOf(text);
-  if (fault?.isUnfinished !== true) return fault;
-  return earlierFault(text) ?? fault;
+  if (fault === null) return null;
+  const search = isWords(text) ? searchFor(text) : null;
+  return { ...((fault.isUnfinished ? earlierFault(text) : null) ?? fault), search };
 }
 
 function faultOf(text: string): Fault | null {
@@ -38,7 +42,13 @@ function faultOf(text: string): Fault | null {
   } catch (error) {
     if (error instanceof QueryFault) return describe(text, error);
     if (error instanceof LoggiaError) {
-      return { span: { start: 0, end: text.length }, words: `${error.message}.`, fix: null, isUnfinished: false };
+      return {
+        span: { start: 0, end: text.length },
+        words: `${error.message}.`,
+        fix: null,
+        isUnfinished: false,
+        search: null,
+      };
     }
     throw error;
   }
@@ -61,5 +71,5 @@ function describe(text: string, { span, reason, fix, message }: QueryFault): Fau
   const place = isOneLine && line === "1" ? `Column ${column}` : `Line ${line}, column ${column}`;
   // The fix is a separate action.
   const words = fix === null ? reason : reason.replace(/ Did you mean .*\?$/, "");
-  return { span, words: `${place}: ${words}`, fix, isUnfinished: span.start === span.end };
+  return { span, words: `${place}: ${words}`, fix, isUnfinished: span.start === span.end, search: null };
 }

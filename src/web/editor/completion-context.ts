@@ -185,8 +185,8 @@ function operatorsOf(field: Token, fields: "compared" | null): Expected {
   if (fields === null) return { words: [">", ">=", "<", "<=", "=", "!=", "IS NULL"] };
   const name = fieldName(field.value);
   if (isPlace(field)) return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
-  const isNumber = name === "value" || name === "count" || DATES.has(name);
-  const comparisons = isNumber ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
+  const isOrdered = name === "value" || name === "count" || name === "level" || DATES.has(name);
+  const comparisons = isOrdered ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
   return { words: [...comparisons, "IS NULL", "IS NOT NULL"] };
 }
 

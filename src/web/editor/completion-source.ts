@@ -53,7 +53,7 @@ export function createCompletionSource(client: Client, log: string, moments: Mom
     async read({ fields: wanted, valuesOf, typed, classes: wantsClasses }) {
       const [allFields, found, named] = await Promise.all([
         wanted === null ? NO_COMPLETION_DATA.fields : fields(),
-        valuesOf === null ? NO_COMPLETION_DATA.values : values(valuesOf, typed),
+        valuesOf === null || valuesOf === "level" ? NO_COMPLETION_DATA.values : values(valuesOf, typed),
         wantsClasses || valuesOf === "class" ? classes() : NO_COMPLETION_DATA.classes,
       ]);
       return { fields: allFields, values: found, classes: named };

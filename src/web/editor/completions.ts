@@ -1,3 +1,4 @@
+import { LEVELS } from "../../events/level.ts";
 import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../query/fields.ts";
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Span } from "../../query/syntax.ts";
@@ -87,11 +88,11 @@ function namesFor(fields: NonNullable<CompletionContext["fields"]>): readonly st
         .map(([name]) => name)
         .filter((name) => name !== "filter");
     case "grouped":
-      return [...GROUP_FIELDS, "geo"];
+      return [...GROUP_FIELDS, "geo", "level"];
     case "sorted":
       return SORT_FIELDS;
     case "shown":
-      return [...EVENT_FIELDS, "pattern", "attributes"];
+      return [...EVENT_FIELDS, "pattern", "level", "attributes"];
     case "numbers":
       return ["value"];
   }
@@ -100,6 +101,8 @@ function namesFor(fields: NonNullable<CompletionContext["fields"]>): readonly st
 
 function valueCompletions({ valuesOf, table }: CompletionContext, { values, classes }: CompletionData): Completion[] {
   if (valuesOf === null || table === "users") return [];
+  if (valuesOf === "level")
+    return LEVELS.slice(1).map((level) => ({ insert: writeString(level), label: level, hint: "" }));
   const names = new Map(valuesOf === "class" ? classes.map(({ key, display }) => [key, display]) : []);
   return values
     .filter(({ value }) => value !== "")

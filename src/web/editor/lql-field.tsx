@@ -31,7 +31,8 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
     if (document.activeElement === field.current) load();
   }, []);
   const Assistant = assistance.value?.Assistant;
-  const span = fault.value === null || fault.value.isUnfinished ? null : fault.value.span;
+  const span =
+    fault.value === null || fault.value.isUnfinished || fault.value.search !== null ? null : fault.value.span;
   return (
     <>
       <div class="lql-box">

@@ -3,11 +3,15 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Ask } from "../ask/compose.ts";
 import { readAsk, withoutFilter } from "../ask/compose.ts";
-import { simpleOf, typedChip, withTyped } from "../ask/simple.ts";
+import { isWords, searchFor, simpleOf, typedChip, withTyped } from "../ask/simple.ts";
 import type { Chip, Simple } from "../ask/simple.ts";
 import { Icon } from "../parts/icons.tsx";
+import { STANDARD_QUERY } from "../state/search.ts";
 import type { Search } from "../state/search.ts";
+import { SIMPLE_HINT, SIMPLE_LABEL } from "./simple-label.ts";
 import "../css/simple.css";
+
+export { searchFor } from "../ask/simple.ts";
 
 /** Reports whether simple mode can show a query. */
 export function canShow(query: string): boolean {
@@ -15,35 +19,51 @@ export function canShow(query: string): boolean {
   return ask !== null && simpleOf(ask) !== null;
 }
 
-type SimpleFieldProperties = {
+/**
+ * Returns the query that simple mode shows instead of a typed one, which is the same but for words
+ * that are no query yet; and why it shows none, "" if it does.
+ */
+export function fitting(query: string): { readonly query: string; readonly note: string } {
+  const read = query.trim() === "" ? STANDARD_QUERY : isWords(query) ? searchFor(query) : query;
+  const ask = readAsk(read);
+  if (ask === null) return { query, note: "Simple mode cannot show this query: it has a fault." };
+  if (simpleOf(ask) !== null) return { query: read, note: "" };
+  return { query, note: "Simple mode cannot show this query: it has more than conditions of one field each." };
+}
+
+export type SimpleFieldProperties = {
   readonly search: Search;
   /** Whether the reader has just chosen simple mode, so that the field takes the focus. */
   readonly takesFocus: { current: boolean };
+  /** What was typed before this field was there. */
+  readonly typed: { current: string };
   /** Called when the query can no longer be shown in simple mode. */
   readonly onTooRich: () => void;
 };
 
 /** A query in simple mode. */
-export function SimpleField({ search, takesFocus, onTooRich }: SimpleFieldProperties): JSX.Element | null {
+export function SimpleField({ search, takesFocus, typed, onTooRich }: SimpleFieldProperties): JSX.Element | null {
   const ask = readAsk(search.query.value);
   const simple = ask === null ? null : simpleOf(ask);
   useEffect(() => {
     if (simple === null) onTooRich();
   }, [simple === null]);
   return ask === null || simple === null ? null : (
-    <Conditions search={search} takesFocus={takesFocus} ask={ask} simple={simple} />
+    <Conditions search={search} takesFocus={takesFocus} typed={typed} ask={ask} simple={simple} />
   );
 }
 
-type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus"> & {
+type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus" | "typed"> & {
   readonly ask: Ask;
   readonly simple: Simple;
 };
 
 /** Chips, one per condition, and a box for words and further conditions. */
-function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): JSX.Element {
+function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProperties): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
+    if (box.current !== null && typed.current !== "") box.current.value = typed.current;
+    typed.current = "";
     if (takesFocus.current) box.current?.focus();
     takesFocus.current = false;
   }, []);
@@ -55,8 +75,8 @@ function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): 
   }, [simple.text]);
   /** Moves the content of the box into the query. */
   const take = () => {
-    const typed = box.current?.value ?? "";
-    if (typed !== text.current) search.query.value = withTyped(ask, typed);
+    const entered = box.current?.value ?? "";
+    if (entered !== text.current) search.query.value = withTyped(ask, entered);
     if (box.current !== null) box.current.value = text.current = textOf(search.query.peek());
   };
   useEffect(() => {
@@ -70,10 +90,10 @@ function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): 
     box.current?.focus();
   };
   const edit = (chip: Chip) => {
-    const typed = typedChip(chip);
-    if (typed === "" || box.current === null) return;
+    const entered = typedChip(chip);
+    if (entered === "" || box.current === null) return;
     search.query.value = withoutFilter(ask, chip.filter);
-    box.current.value = `${typed} ${box.current.value}`.trim();
+    box.current.value = `${entered} ${box.current.value}`.trim();
     box.current.focus();
   };
   return (
@@ -83,8 +103,8 @@ function Conditions({ search, takesFocus, ask, simple }: ConditionsProperties): 
       ))}
       <input
         ref={box}
-        aria-label="Text contains"
-        placeholder="Text contains…"
+        aria-label={SIMPLE_LABEL}
+        placeholder={simple.chips.length === 0 ? SIMPLE_HINT : undefined}
         spellcheck={false}
         autocomplete="off"
         defaultValue={simple.text}

@@ -1,13 +1,11 @@
 import type { App } from "../app.ts";
 import { hasColumn, toggleColumn } from "../list/columns.ts";
-import { momentInLql, withCondition } from "../list/question.ts";
+import { withCondition } from "../list/question.ts";
 import type { Results } from "../list/results.ts";
-import type { EventRow } from "../list/row.ts";
 import { actWith } from "../shell/act-with.ts";
 import { mayChange } from "../state/roles.ts";
 import type { Search } from "../state/search.ts";
 import type { Bookmarks } from "./bookmarks.ts";
-import { queryAfter, quoted } from "./conditions.ts";
 import { dataActions } from "./data-actions.ts";
 import type { EventActions } from "./event-actions.ts";
 
@@ -45,32 +43,19 @@ export function searchActions({ app, search, results, bookmarks }: Owners): Even
       ? (row) => location.go({ screen: "classes", part: "", parameters: new Map([["event", row.id]]) })
       : null,
     showAlike: (row) =>
-      actWith(app, "Events like this could not be shown", patternCondition(row), (condition) =>
-        run(withCondition(search.run.peek().typed, condition)),
+      actWith(app, "Events like this could not be shown", import("./alike.ts"), ({ patternCondition }) =>
+        run(withCondition(search.run.peek().typed, patternCondition(row))),
       ),
     onValue: (action, field, value) => {
       if (action === "column") results.setColumns(toggleColumn(results.columns.peek(), field));
-      else {
-        const query = queryAfter(search.run.peek().typed, action, field, value);
-        if (query !== null) run(query);
-      }
+      else
+        actWith(app, "The query was not changed", import("./conditions.ts"), ({ queryAfter }) => {
+          const query = queryAfter(search.run.peek().typed, action, field, value);
+          if (query !== null) run(query);
+        });
     },
     isColumn: (field) => hasColumn(results.columns.peek(), field),
     ...ofData,
-    countAlike: async (row) => {
-      const { moments, zone, log } = search.run.peek();
-      const range = `OCCURS(${momentInLql(moments.from)}, ${momentInLql(moments.to)})`;
-      const query = `GET events WHERE ${await patternCondition(row)} ${range} COLUMNS(COUNT)`;
-      const { body } = await client.ask<readonly { count: string }[]>(`/1/logs/${log}/query`, {
-        query: { query, tz: zone },
-      });
-      return Number(body[0]?.count ?? 0);
-    },
+    countAlike: async (row) => (await import("./alike.ts")).countAlike(client, search.run.peek(), row),
   };
-}
-
-/** Returns the condition for events whose text follows the pattern of this one's. */
-async function patternCondition({ text }: EventRow): Promise<string> {
-  const { patternOf } = await import("../../events/pattern.ts");
-  return `pattern = ${quoted(patternOf(text))}`;
 }

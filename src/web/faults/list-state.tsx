@@ -4,12 +4,11 @@ import type { ResultListProperties } from "../list/results.ts";
 import { lazy } from "../shell/lazy.tsx";
 import { ListFault } from "./list-fault.tsx";
 import type { MissingEventProperties } from "./missing-event.tsx";
+import type { NothingFoundProperties } from "./nothing-found.tsx";
 import { SlowNote } from "./slow-note.tsx";
 
 const MissingEvent = lazy<MissingEventProperties>(async () => (await import("./missing-event.tsx")).MissingEvent);
-const NothingFound = lazy<Omit<ResultListProperties, "results">>(
-  async () => (await import("./nothing-found.tsx")).NothingFound,
-);
+const NothingFound = lazy<NothingFoundProperties>(async () => (await import("./nothing-found.tsx")).NothingFound);
 
 export type ListStateProperties = ResultListProperties & {
   readonly isAsking: boolean;
@@ -40,7 +39,7 @@ export function ListState({ app, search, results, isAsking, isSlow, isEmpty }: L
         />
       )}
       {missing !== null && <MissingEvent key={missing} {...common} results={results} id={missing} />}
-      {shown !== null && isEmpty && <NothingFound key={shown.run.number} {...common} />}
+      {shown !== null && isEmpty && <NothingFound key={shown.run.number} {...common} run={shown.run} />}
     </>
   );
 }

@@ -18,14 +18,18 @@ import { readNear, readNewest } from "./read-fixes.ts";
 import type { Near } from "./read-fixes.ts";
 import "../css/blank.css";
 
-type Properties = { readonly app: App; readonly search: Search };
+export type NothingFoundProperties = {
+  readonly app: App;
+  readonly search: Search;
+  /** The run that found nothing. The next one may be under way already. */
+  readonly run: Run;
+};
 
 /** Suggestions; undefined until known. */
 type Fixes = { readonly near: Near | null | undefined; readonly newest: number | null | undefined };
 
 /** Explains an empty list, and offers the nearest query or range that finds events. */
-export function NothingFound({ app, search }: Properties): JSX.Element {
-  const run = search.run.value;
+export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.Element {
   const fixes = useFixes(app, run);
   const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
   const ask = useMemo(() => eventsOf(run.typed), [run.typed]);

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
+import { MOST_AGGREGATES } from "../../query/plan.ts";
 import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { bandText, isBand } from "../ask/choices.ts";
@@ -16,7 +17,7 @@ import { formatNumber } from "../parts/numbers.ts";
 import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { boundsOf, choicesBeside, countsQuery, facetQuery, MOST_COUNTED, readCounts, readFacet } from "./facets.ts";
+import { boundsOf, choicesBeside, countsQuery, facetQuery, readCounts, readFacet } from "./facets.ts";
 import type { FacetValue, FieldStatistics } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
 import { useRoving } from "./use-roving.ts";
@@ -183,8 +184,8 @@ async function countBeside(
   if (typed === null || ask === null) return [];
   const choices = choicesBeside(typed, field, values);
   const counted: FacetValue[] = [];
-  for (let from = 0; from < choices.length; from += MOST_COUNTED) {
-    const some = choices.slice(from, from + MOST_COUNTED);
+  for (let from = 0; from < choices.length; from += MOST_AGGREGATES) {
+    const some = choices.slice(from, from + MOST_AGGREGATES);
     const query = countsQuery(field, some, ask, run.moments, run.zone);
     if (query === null) return [];
     const { body } = await askRun<GroupRecord>(app.client, run, query);

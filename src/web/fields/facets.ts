@@ -1,3 +1,4 @@
+import { MOST_AGGREGATES } from "../../query/plan.ts";
 import { choicesOf, hasChoice, readAsk, withoutField } from "../ask/compose.ts";
 import type { Ask } from "../ask/compose.ts";
 import { writeSelection } from "../ask/choices.ts";
@@ -41,7 +42,7 @@ const NO_FACETS = new Set([
 ]);
 /** Fields listed first, since readers look at them first. */
 const FIRST = ["class", "source", "tags", "value"];
-/** Most facets listed; further fields are found by name. */
+/** Most facets listed at once; further fields are found by name. */
 export const MOST_FACETS = 40;
 
 /** Returns possible facets: standard fields, others by number of events, then `user`. */
@@ -68,7 +69,26 @@ export function conditioned(
   });
 }
 
-/** Returns one query for distinct counts and, for numbers, the least and the greatest. */
+/** Splits fields into parts whose statistics are one query each. */
+export function statisticsParts(fields: readonly FieldRecord[]): readonly (readonly FieldRecord[])[] {
+  const parts: FieldRecord[][] = [];
+  let room = 0;
+  for (const field of fields) {
+    const aggregates = field.kind === "number" ? 3 : 1;
+    if (aggregates > room) {
+      parts.push([]);
+      room = MOST_AGGREGATES;
+    }
+    parts.at(-1)!.push(field);
+    room -= aggregates;
+  }
+  return parts;
+}
+
+/**
+ * Returns one query for distinct counts and, for numbers, the least and the greatest.
+ * @param fields those of one of {@link statisticsParts}
+ */
 export function statisticsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
@@ -172,9 +192,6 @@ export function choicesBeside(ask: Ask, field: string, values: readonly Pick<Fac
   }
   return beside;
 }
-
-/** Most choices counted by one query. */
-export const MOST_COUNTED = 50;
 
 /** Returns the query that counts choices of a field, without the field's own conditions. */
 export function countsQuery(

@@ -1,30 +1,30 @@
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import { ApiFault } from "../api/client.ts";
+import { messageOf } from "../api/client.ts";
 import type { App } from "../app.ts";
 import { shortcut } from "../keys/table.ts";
 import { readAsk } from "../ask/compose.ts";
-import type { Ask } from "../ask/compose.ts";
-import { eventsOf } from "../ask/groups.ts";
-import type { GroupRecord } from "../ask/groups.ts";
+import { visibleText } from "../list/visible-text.ts";
 import { Icon } from "../parts/icons.tsx";
-import { askRun, readFieldsOf } from "../state/ask-run.ts";
+import { formatNumber } from "../parts/numbers.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { Facet } from "./facet.tsx";
-import { conditioned, facetFields, statisticsQuery, MOST_FACETS, readStatistics } from "./facets.ts";
-import type { FieldStatistics, FieldRecord } from "./facets.ts";
+import { MOST_FACETS } from "./facets.ts";
+import type { FieldRecord, FieldStatistics } from "./facets.ts";
+import { readFields, readFound } from "./read-fields.ts";
+import type { ReadStatistics } from "./read-fields.ts";
 import { useOrder } from "./use-order.ts";
+import "../css/facets.css";
 import "../css/forms.css";
-import type { Read } from "./use-order.ts";
 
 /** Fields that are open initially. */
 const OPEN = 5;
-/** Fields per request when the statistics of all of them are too much for the store. */
-const FEW_FIELDS = 4;
+/** Pause in typing after which the fields of a name are read, in milliseconds. */
+const TYPED_MS = 200;
 
 type FieldsPaneProperties = {
   readonly app: App;
@@ -39,8 +39,13 @@ type FieldsPaneProperties = {
 export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): JSX.Element {
   const searchText = useSignal<string | null>(null);
   const pane = useRef<HTMLElement>(null);
-  const { value: read, fault } = useRead(run, () => readFields(app, run));
-  const statistics = useOrder(read, ({ name }) => name);
+  /** Increases when the reader asks for what failed once more. */
+  const tries = useSignal(0);
+  const { value: read, fault, error } = useRead(run, () => readFields(app.client, run), [tries.value]);
+  const words = searchText.value?.toLowerCase() ?? "";
+  const found = useFound(app, run, words, read.value?.all ?? [], tries.value);
+  const first = useOrder(read, ({ name }) => name);
+  const statistics = first === null || found === null ? first : withFound(first, found.entries);
   useLayoutEffect(
     () =>
       app.shortcuts.bind([
@@ -64,7 +69,6 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
     };
   }, [isOpen.value]);
   const there = useSignal<ReadonlySet<string>>(new Set());
-  const words = searchText.value?.toLowerCase() ?? "";
   // A field of the query stays listed, so that values it excludes can be included again.
   const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   // So does a field that was shown before, so that fields below it do not move.
@@ -73,6 +77,8 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   const shown = (statistics ?? []).filter(({ name }) =>
     words === "" ? known.has(name) : name.toLowerCase().includes(words),
   );
+  const failure = found?.failed ?? read.value?.failed ?? null;
+  const named = words === "" ? null : (read.value?.all ?? []).filter((field) => isNamed(field, words)).length;
   // Facets appear from the top: each is drawn once all those above it have values.
   const missing = shown.findIndex(({ name }) => !there.value.has(name));
   return (
@@ -86,24 +92,8 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
       }}
     >
       <header>
-        {searchText.value === null ? (
-          <h2>Fields</h2>
-        ) : (
-          <input
-            class="in"
-            aria-label="Find a field"
-            placeholder="Find a field"
-            value={searchText.value}
-            ref={(input) => input?.focus()}
-            onInput={(event) => (searchText.value = event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
-              event.stopPropagation();
-              searchText.value = null;
-            }}
-          />
-        )}
-        <span class="space note">{fault.value}</span>
+        {searchText.value === null ? <h2>Fields</h2> : <FindField searchText={searchText} />}
+        <span class="space note">{fault.value ?? (error.value !== null && statistics === null && "Not read")}</span>
         <button
           class="quiet icon"
           type="button"
@@ -117,6 +107,13 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
           <Icon name="close" />
         </button>
       </header>
+      {statistics === null && error.value !== null && <p class="note aside">{messageOf(error.value)}</p>}
+      {failure !== null && <FailureNote failure={failure} retry={() => (tries.value += 1)} />}
+      {named === 0 && statistics !== null && (
+        <p class="note aside" role="status">
+          {`No field has “${searchText.value}” in its name.`}
+        </p>
+      )}
       {shown.map((each, index) => (
         <Facet
           key={each.name}
@@ -129,41 +126,77 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
           onThere={() => (there.value = new Set([...there.peek(), each.name]))}
         />
       ))}
+      {named !== null && named > MOST_FACETS && (
+        <p class="note aside">{`${formatNumber(named - MOST_FACETS)} more fields have such a name.`}</p>
+      )}
     </aside>
   );
 }
 
-/**
- * Reads the fields of the log in the range and their statistics over the query's events; null if
- * the query has a fault.
- */
-async function readFields({ client }: App, run: Run): Promise<Read<FieldStatistics> | null> {
-  const ask = eventsOf(run.query);
-  if (ask === null) return null;
-  const { signal, moments, zone } = run;
-  const shown = facetFields(await readFieldsOf(client, run, { signal })).slice(0, MOST_FACETS);
-  const of = String(run.number);
-  if (shown.length === 0) return { of, entries: [] };
-  const statisticsIn = async (part: Ask, some: readonly FieldRecord[]): Promise<readonly FieldStatistics[]> => {
-    const { body } = await askRun<GroupRecord>(client, run, statisticsQuery(part, some, moments, zone));
-    return readStatistics(body[0], some);
-  };
-  const allStatistics = async (): Promise<readonly FieldStatistics[]> => {
-    try {
-      return await statisticsIn(ask, shown);
-    } catch (fault) {
-      // Distinct values of many fields at once may exceed the memory of a small store.
-      if (!(fault instanceof ApiFault && fault.code === "overloaded")) throw fault;
-      const statistics: FieldStatistics[] = [];
-      for (let from = 0; from < shown.length; from += FEW_FIELDS)
-        statistics.push(...(await statisticsIn(ask, shown.slice(from, from + FEW_FIELDS))));
-      return statistics;
-    }
-  };
-  const [statistics, ...own] = await Promise.all([
-    allStatistics(),
-    ...conditioned(ask, shown).map(({ rest, field }) => statisticsIn(rest, [field])),
-  ]);
-  const byName = new Map(own.flat().map((each) => [each.name, each]));
-  return { of, entries: statistics.map((each) => byName.get(each.name) ?? each) };
+function FindField({ searchText }: { searchText: Signal<string | null> }): JSX.Element {
+  return (
+    <input
+      class="in"
+      aria-label="Find a field"
+      placeholder="Find a field"
+      value={searchText.value ?? ""}
+      ref={(input) => input?.focus()}
+      onInput={(event) => (searchText.value = event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        searchText.value = null;
+      }}
+    />
+  );
+}
+
+/** Names the fields whose statistics could not be read. */
+function FailureNote(properties: {
+  readonly failure: NonNullable<ReadStatistics["failed"]>;
+  readonly retry: () => void;
+}): JSX.Element {
+  const { names, message } = properties.failure;
+  return (
+    <p class="note aside" role="status">
+      {`Not read: ${names.map(visibleText).join(", ")}. ${message}. `}
+      <button class="link" type="button" onClick={properties.retry}>
+        Try again
+      </button>
+    </p>
+  );
+}
+
+function isNamed({ name }: Pick<FieldRecord, "name">, words: string): boolean {
+  return name.toLowerCase().includes(words);
+}
+
+/** Reads the statistics of the fields with a name that are not listed anyway; null without any. */
+function useFound(
+  app: App,
+  run: Run,
+  words: string,
+  all: readonly FieldRecord[],
+  tries: number,
+): ReadStatistics | null {
+  const typed = useSignal("");
+  useEffect(() => {
+    const timer = setTimeout(() => (typed.value = words), TYPED_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
+  const of = typed.value;
+  const further = all.slice(MOST_FACETS).filter((field) => of !== "" && isNamed(field, of));
+  const { value } = useRead(
+    run,
+    async () => (further.length === 0 ? NONE_FOUND : await readFound(app.client, run, further.slice(0, MOST_FACETS))),
+    [of, all, tries],
+  );
+  return value.value;
+}
+
+const NONE_FOUND: ReadStatistics = { of: "", entries: [], failed: null };
+
+function withFound(listed: readonly FieldStatistics[], found: readonly FieldStatistics[]): readonly FieldStatistics[] {
+  const names = new Set(listed.map(({ name }) => name));
+  return [...listed, ...found.filter(({ name }) => !names.has(name))];
 }

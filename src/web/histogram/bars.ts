@@ -1,3 +1,5 @@
+import { LEVELS } from "../../events/level.ts";
+import type { Level } from "../../events/level.ts";
 import { DAY_MS } from "../../query/calendar.ts";
 import { eventsOf, within } from "../ask/groups.ts";
 import type { GroupRecord } from "../ask/groups.ts";
@@ -12,23 +14,33 @@ export type Measure =
   | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean }
   | { readonly kind: "avg" | "min" | "max"; readonly field: string };
 
-/** A bar with its values. `parts` are its events by class, heaviest first; "" is no class. */
+/** Events of one class, or without one and of one level; "" is none. */
+export type PartKey = { readonly class: string; readonly level: Level };
+export type ColumnPart = PartKey & { readonly count: number };
+
+/** A bar with its values. `parts` are its events by class, heaviest first, then by level. */
 export type Column = Bar & {
   /** Number of events, or the aggregate; null if there is none. */
   readonly height: number | null;
-  readonly parts: readonly { readonly class: string; readonly count: number }[];
+  readonly parts: readonly ColumnPart[];
 };
+
+/** The levels that events without a class are counted by, the most severe first. */
+const COUNTED_LEVELS = LEVELS.slice(1).toReversed();
+const LEVEL_COUNTS = COUNTED_LEVELS.map((level) => `COUNT(level = '${level}') AS ${level}`).join(", ");
 
 /** Returns the query whose groups are the bars; null if the query has a fault. */
 export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
   const events = eventsOf(text);
   if (events === null) return null;
   const isCount = measure.kind === "count";
-  const shown = isCount ? "COUNT" : figureColumns(measure.kind, writeField(measure.field));
+  const isSplit = isCount && measure.isWhole !== true;
+  const counts = isSplit ? `COUNT, ${LEVEL_COUNTS}` : "COUNT";
+  const shown = isCount ? counts : figureColumns(measure.kind, writeField(measure.field));
   return within(
     events,
     [
-      ["groupBy", isCount && measure.isWhole !== true ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
+      ["groupBy", isSplit ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
       ["columns", `COLUMNS(KEY, ${shown})`],
     ],
     moments,
@@ -63,23 +75,42 @@ function columnOfFigure(bar: Bar, record: GroupRecord | undefined): Column {
 }
 
 function columnOfClasses(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): Column {
-  const parts = records
-    .map(({ keys, ...record }) => ({ class: keys?.[1] ?? "", count: Number(record["count"]) }))
-    .toSorted((one, other) => rankOf(one.class, weights) - rankOf(other.class, weights));
+  const parts = records.flatMap(partsOfRecord).toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
   return { ...bar, height: parts.reduce((sum, { count }) => sum + count, 0), parts };
 }
 
-/** Returns a class's rank from the axis up; events without a class are on top. */
-function rankOf(key: string, weights: readonly string[]): number {
-  if (key === "") return Number.MAX_SAFE_INTEGER;
+/** Returns the parts of a record: one of its class, or of no class one for each level. */
+function partsOfRecord({ keys, ...record }: GroupRecord): readonly ColumnPart[] {
+  const key = keys?.[1] ?? "";
+  const all = Number(record["count"]);
+  if (key !== "") return [{ class: key, level: "", count: all }];
+  const parts = COUNTED_LEVELS.map((level) => ({ class: "", level, count: Number(record[level] ?? 0) }));
+  const rest = parts.reduce((left, { count }) => left - count, all);
+  return [...parts, { class: "", level: "" as const, count: rest }].filter(({ count }) => count > 0);
+}
+
+/** Returns a part's rank from the axis up: classes, then levels; events without either on top. */
+function rankOf({ class: key, level }: PartKey, weights: readonly string[]): number {
+  if (key === "") return Number.MAX_SAFE_INTEGER - LEVELS.indexOf(level);
   const rank = weights.indexOf(key);
   return rank < 0 ? weights.length : rank;
 }
 
-/** Returns the classes of all columns in the order of their parts, heaviest first; "" is none. */
-export function classesOf(columns: readonly Column[], weights: readonly string[]): readonly string[] {
-  const keys = [...new Set(columns.flatMap(({ parts }) => parts.map((part) => part.class)))];
-  return keys.toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
+/** Returns the classes and levels of all columns in the order of their parts. */
+export function partKeysOf(columns: readonly Column[], weights: readonly string[]): readonly PartKey[] {
+  const keys = new Map(columns.flatMap(({ parts }) => parts.map((part) => [`${part.class} ${part.level}`, part])));
+  return [...keys.values()].toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
+}
+
+/** Returns the attributes that colour a part. */
+export function colorOf({ class: key, level }: PartKey): Readonly<Record<`data-${string}`, string | undefined>> {
+  return { "data-class": key || undefined, "data-level": level || undefined };
+}
+
+/** Names a part: by its class, else by its level. */
+export function partName({ class: key, level }: PartKey, nameOf: (key: string) => string): string {
+  if (key !== "") return nameOf(key);
+  return level === "" ? "No class" : level;
 }
 
 /** Returns the bounds of the axis, which include 0. */

@@ -3,29 +3,22 @@ import type { JSX } from "preact";
 import type { Moments } from "../ask/range.ts";
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { spanText } from "./bars.ts";
-import type { Column } from "./bars.ts";
+import { partName, spanText } from "./bars.ts";
+import type { Column, PartKey } from "./bars.ts";
 import "../css/tables.css";
 
 export type ColumnTableProperties = {
   readonly columns: readonly Column[];
   readonly formats: Formats;
   readonly measure: string;
-  /** Classes with a column each, heaviest first; "" is none. */
-  readonly classes: readonly string[];
+  /** Classes and levels with a column each, heaviest first. */
+  readonly parts: readonly PartKey[];
   readonly nameOf: (key: string) => string;
   readonly narrow: (moments: Moments) => void;
 };
 
 /** The bars as a table, for reading numbers and for screen readers. */
-export function ColumnTable({
-  columns,
-  formats,
-  measure,
-  classes,
-  nameOf,
-  narrow,
-}: ColumnTableProperties): JSX.Element {
+export function ColumnTable({ columns, formats, measure, parts, nameOf, narrow }: ColumnTableProperties): JSX.Element {
   return (
     <div class="column-table" tabIndex={0} role="region" aria-label="Events over time, as a table">
       <table class="table tight">
@@ -35,9 +28,9 @@ export function ColumnTable({
             <th scope="col" class="num">
               {measure}
             </th>
-            {classes.map((key) => (
-              <th key={key} scope="col" class="num">
-                {key === "" ? "No class" : nameOf(key)}
+            {parts.map((part) => (
+              <th key={`${part.class} ${part.level}`} scope="col" class="num">
+                {partName(part, nameOf)}
               </th>
             ))}
           </tr>
@@ -51,9 +44,9 @@ export function ColumnTable({
                 </button>
               </td>
               <td class="num">{column.height === null ? "none" : formatNumber(column.height)}</td>
-              {classes.map((key) => (
-                <td key={key} class="num">
-                  {formatNumber(column.parts.find((part) => part.class === key)?.count ?? 0)}
+              {parts.map(({ class: key, level }) => (
+                <td key={`${key} ${level}`} class="num">
+                  {formatNumber(column.parts.find((part) => part.class === key && part.level === level)?.count ?? 0)}
                 </td>
               ))}
             </tr>

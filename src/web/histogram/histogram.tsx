@@ -14,7 +14,7 @@ import { askRun } from "../state/ask-run.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
 import { formatsOf } from "../time/moments.ts";
-import { barsQuery, classesOf, columnsOf } from "./bars.ts";
+import { barsQuery, columnsOf, partKeysOf } from "./bars.ts";
 import type { Column, Measure } from "./bars.ts";
 import { measureItems, measureName, readMeasure, writeMeasure } from "./measure.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
@@ -30,7 +30,7 @@ type Shown = {
   readonly zone: string;
 };
 
-/** Shows the events over time, stacked by class. Narrowing the range adds a history entry. */
+/** Shows the events over time, stacked by class and level. Narrowing the range adds a history entry. */
 export function Histogram({ app, search, run }: { app: App; search: Search; run: Run }): JSX.Element {
   const { parameters } = app.location.place.value;
   const [by = "", split = ""] = [parameters.get("by"), parameters.get("split")];
@@ -71,7 +71,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
         (isTable.value ? (
           <ColumnTable
             columns={found.columns}
-            classes={classesOf(found.columns, weightsOf(app, run.log))}
+            parts={partKeysOf(found.columns, weightsOf(app, run.log))}
             formats={formats.value}
             measure={measureName(measure)}
             nameOf={(key) => app.classes.nameOf(run.log, key)}

@@ -6,7 +6,7 @@ import { DAY_MS } from "../../query/calendar.ts";
 import type { Moments } from "../ask/range.ts";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { labelled, scaleOf, spanText } from "./bars.ts";
+import { colorOf, labelled, partName, scaleOf, spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
@@ -193,10 +193,10 @@ function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number)
 
 function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): string {
   const { height, parts } = column;
-  const named = parts.filter((part) => part.class !== "");
+  const named = parts.filter((part) => part.class !== "" || part.level !== "");
   const words = [
     isCount ? countOf(height ?? 0, "event") : height === null ? "none" : formatNumber(height),
-    ...named.map((part) => `${formatNumber(part.count)} ${nameOf(part.class)}`),
+    ...named.map((part) => `${formatNumber(part.count)} ${partName(part, nameOf)}`),
   ];
   return `${spanText(column, formats)}: ${words.join(", ")}`;
 }
@@ -221,8 +221,8 @@ function ColumnBars(properties: {
     top -= height;
     return (
       <rect
-        class={part.class === "" ? "b rest" : "b"}
-        data-class={part.class === "" ? undefined : part.class}
+        class={part.class === "" && part.level === "" ? "b rest" : "b"}
+        {...colorOf(part)}
         {...place}
         y={top}
         height={height}

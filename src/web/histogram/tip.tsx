@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import { formatNumber } from "../parts/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { spanText } from "./bars.ts";
+import { colorOf, partName, spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 
 /** Tooltip with the values of a column. Screen readers hear the column's label instead. */
@@ -22,9 +22,9 @@ export function Tip(properties: {
       <p>{spanText(column, formats)}</p>
       <dl>
         {parts.map((part) => (
-          <div data-class={part.class === "" ? undefined : part.class}>
+          <div {...colorOf(part)}>
             <span class="sw" />
-            <dt>{part.class === "" ? "No class" : nameOf(part.class)}</dt>
+            <dt>{partName(part, nameOf)}</dt>
             <dd>{formatNumber(part.count)}</dd>
           </div>
         ))}

@@ -25,6 +25,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
     const isAhead = results.takeAhead(run);
     // After returning from a context, the previous rows are still there.
     const isShown = results.shown.peek()?.run === run;
+    if (!isTail) results.endTail();
     if (!isTail && !isAhead && !isShown) void results.begin(run);
   }, [run, isTail]);
   // It can't be loaded any more once the service is unreachable.

@@ -140,16 +140,37 @@ export class Results {
     return at === undefined ? null : { place: { id: at, offset: 0 }, extras: new Map() };
   }
 
-  /** Shows a live tail instead of the list; returns a function that ends it. */
-  followed(live: Live): () => void {
-    this.memory = null;
-    this.live.value = live;
-    return () => {
-      live.counts.stop();
-      live.tail.stop();
-      this.live.value = null;
+  /** Returns the tail of a run that was left for a context; null if there is none. */
+  keptTail(run: Run): Live | null {
+    const live = this.live.peek();
+    return live?.run === run ? live : null;
+  }
+
+  /**
+   * Shows a live tail instead of the list.
+   * @param isKept whether the reader left it for a context, where it waits, paused
+   * @returns a function that ends it, unless it is kept
+   */
+  followed(live: Live, isKept: () => boolean): () => void {
+    if (this.live.peek() !== live) {
+      this.endTail();
       this.memory = null;
+      this.live.value = live;
+    }
+    return () => {
+      if (isKept()) live.tail.hold("focused");
+      else this.endTail();
     };
+  }
+
+  /** Ends the live tail, if there is one. */
+  endTail(): void {
+    const live = this.live.peek();
+    if (live === null) return;
+    live.counts.stop();
+    live.tail.stop();
+    this.live.value = null;
+    this.memory = null;
   }
 
   /** Stores the scroll position before the list is removed. */
@@ -182,6 +203,7 @@ export class Results {
 
   /** Closes the list and stores the scroll position for going back. */
   close(): void {
+    this.endTail();
     this.leave(this.control);
     this.#keepPlace();
     this.shown.peek()?.rows.close();

@@ -1,7 +1,9 @@
+import { rankOfWord } from "../../events/level.ts";
 import { textOf } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import { matchesIn } from "./highlight.ts";
 import type { Needles } from "./highlight.ts";
+import { shownLevel } from "./row.ts";
 import type { EventRow } from "./row.ts";
 import { piecesOf } from "./visible-text.ts";
 
@@ -24,6 +26,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** Fills a row's element with new cells, keeping the element and its position. */
 export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppearance): void {
   const isBookmarked = appearance.isBookmarked(row);
+  const level = shownLevel(row);
   const marks = [
     ...appearance.marksOf(row),
     ...(row.class === null ? ["bare"] : []),
@@ -34,6 +37,8 @@ export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppe
   else element.removeAttribute("aria-current");
   if (row.class === null) delete element.dataset["class"];
   else element.dataset["class"] = row.class;
+  if (level === undefined) delete element.dataset["level"];
+  else element.dataset["level"] = level;
   element.replaceChildren(
     timeCell(row, appearance, isBookmarked),
     ...appearance.columns.map(({ name }) => cellOf(row, name, appearance)),
@@ -43,6 +48,7 @@ export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppe
 /** Draws a placeholder for a row that is being read again. */
 export function fillGhost(element: HTMLElement, columns: number): void {
   element.removeAttribute("aria-current");
+  delete element.dataset["level"];
   element.className = "row bare";
   const bars = ["a", "b", "c"].slice(0, Math.min(3, columns)).map((width) => {
     const cell = gridcell("");
@@ -73,7 +79,11 @@ function cellOf(row: EventRow, name: string, appearance: RowAppearance): HTMLEle
   const cell = gridcell(CELLS[name] ?? (name.startsWith("@") ? "a" : "s"));
   if (name === "tags") {
     cell.append(
-      ...row.tags.map((tag) => withPieces(document.createElement("span"), tag, appearance.needles.get("tags"))),
+      ...row.tags.map((tag) => {
+        const part = document.createElement("span");
+        if (rankOfWord(tag) !== null) part.className = "lv";
+        return withPieces(part, tag, appearance.needles.get("tags"));
+      }),
     );
     return cell;
   }

@@ -1,3 +1,5 @@
+import { levelOfTags } from "../../events/level.ts";
+import type { Level } from "../../events/level.ts";
 import { momentOf } from "../api/types.ts";
 import type { AttributeValue, EventRecord, Place } from "../api/types.ts";
 
@@ -37,6 +39,11 @@ export const EMPTY_ROW: EventRow = {
   bookmarks: [],
   attributes: {},
 };
+
+/** Returns the level by which an event is coloured; undefined without one, or if it has a class. */
+export function shownLevel({ class: key, tags }: Pick<EventRow, "class" | "tags">): Level | undefined {
+  return key === null ? levelOfTags(tags) || undefined : undefined;
+}
 
 /** Converts an event of the API to a row. */
 export function rowOf(event: EventRecord): EventRow {

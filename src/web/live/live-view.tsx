@@ -15,9 +15,12 @@ import "../css/live.css";
 
 /** The events of a tail, below a bar that shows whether the list follows. */
 export function LiveView({ app, search, results }: ResultListProperties): JSX.Element {
-  const live = useMemo(() => createLive(app, search.run.peek()), []);
+  const live = useMemo(() => {
+    const asked = search.run.peek();
+    return results.keptTail(asked) ?? createLive(app, asked);
+  }, []);
   const { tail, rows, run } = live;
-  useEffect(() => results.followed(live), []);
+  useEffect(() => results.followed(live, () => app.location.place.peek().screen === "context"), []);
   const moments = useMemo(() => formatsOf(run.zone), [run.zone]);
   const gaps = useComputed(() => {
     const isDescending = run.order === "desc";

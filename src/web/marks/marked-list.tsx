@@ -8,6 +8,7 @@ import type { EventActions, EventFormats, OpenEventProperties } from "../event/e
 import { OpenStates } from "../event/memory.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { formatsOf } from "../time/moments.ts";
+import { shownLevel } from "../list/row.ts";
 import { Icon } from "../parts/icons.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import { zoneOf } from "../state/preferences.ts";
@@ -159,6 +160,7 @@ function Row(properties: RowProperties): JSX.Element {
         data-id={event.id}
         data-log={event.log}
         data-class={event.class ?? undefined}
+        data-level={shownLevel(event)}
         onPointerDown={({ clientX: x, clientY: y }) => (press.current = { x, y })}
         onClick={onClick}
         onFocus={onFocus}

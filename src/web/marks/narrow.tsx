@@ -7,6 +7,7 @@ import { formatNumber } from "../parts/numbers.ts";
 import type { Counts } from "./count-marked.ts";
 import { countsOf } from "./marked.ts";
 import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
+import "../css/facets.css";
 
 type NarrowProperties = {
   readonly app: App;

@@ -1,5 +1,9 @@
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
+import { DAY_MS } from "../../query/calendar.ts";
+import type { App } from "../app.ts";
+import { Icon } from "../parts/icons.tsx";
 import { Message } from "../parts/message.tsx";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { countOf } from "../parts/numbers.ts";
@@ -15,6 +19,10 @@ type ManagedLog = {
   readonly retentionDays: number | null;
   readonly origins: readonly string[];
 };
+
+type LogChange = Pick<ManagedLog, "display" | "retentionDays" | "origins">;
+/** A change that removes events, and how many. */
+type Removal = { readonly events: number; readonly json: LogChange };
 
 /** Name, retention and posting origins of a log. Admins of the log can change them. */
 export function General({ app, log }: PartProperties): JSX.Element {
@@ -55,18 +63,31 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const resource = useResource<ManagedLog>(app, path);
   const { fault, isBusy, act } = useAction();
   const managed = resource.value.value;
+  const asked = useSignal<Removal | null>(null);
+  const change = async (json: LogChange) => {
+    await app.client.ask(path, { method: "PATCH", json });
+    asked.value = null;
+    await resource.reload();
+    app.toaster.show("The log was changed");
+  };
   const save = (form: HTMLFormElement) =>
     act(async () => {
+      asked.value = null;
       const { display = "", days = "", origins = "" } = valuesOf(form);
       const json = {
         display,
         retentionDays: days === "" ? null : Number(days),
         origins: origins.split(/[\s,]+/).filter((origin) => origin !== ""),
       };
-      await app.client.ask(path, { method: "PATCH", json });
-      await resource.reload();
-      app.toaster.show("The log was changed");
+      const events = await countRemoved(app, log, managed?.retentionDays ?? null, json.retentionDays);
+      if (events === 0) await change(json);
+      else asked.value = { events, json };
     });
+  const answer = (isYes: boolean) => {
+    const removal = asked.peek();
+    if (isYes && removal !== null) act(() => change(removal.json));
+    else asked.value = null;
+  };
   return (
     <>
       <PaneHead title="General" fault={fault.value ?? resource.fault.value}>
@@ -114,6 +135,7 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
           <div>
             <span class="note">Plan: {managed.plan}</span>
           </div>
+          {asked.value !== null && <ConfirmRemoval removal={asked.value} answer={answer} />}
           <div class="save">
             <button class="btn solid" type="submit" disabled={isBusy.value}>
               Save
@@ -123,5 +145,45 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
       )}
       {managed === null && resource.fault.value === null && <Message title="Reading the log…" icon="clock" />}
     </>
+  );
+}
+
+/** Counts the stored events that a shorter retention removes; 0 if it is no shorter. @throws ApiFault */
+async function countRemoved(
+  { client }: App,
+  log: string,
+  before: number | null,
+  after: number | null,
+): Promise<number> {
+  if (after === null || (before !== null && after >= before)) return 0;
+  const query = { created: `:${Date.now() - after * DAY_MS}`, pagesize: 1, total: "exact" };
+  const { headers } = await client.ask(`/1/logs/${log}/events`, { query });
+  return Number(headers.get("X-Total-Count") ?? 0);
+}
+
+/** Asks whether events may be removed for good, and takes the focus. */
+function ConfirmRemoval(properties: {
+  readonly removal: Removal;
+  readonly answer: (isYes: boolean) => void;
+}): JSX.Element {
+  const { removal, answer } = properties;
+  const { events, json } = removal;
+  const days = countOf(json.retentionDays ?? 0, "day");
+  return (
+    <div class="msg warn" role="alert">
+      <Icon name="warning" />
+      <div>
+        <h2>{countOf(events, "event is", "events are")} removed for good</h2>
+        <p>{`Events older than ${days} are removed within the hour. No one can bring them back.`}</p>
+        <div class="acts">
+          <button class="btn small danger" type="button" onClick={() => answer(true)}>
+            {`Keep ${days} only`}
+          </button>
+          <button class="btn small" type="button" ref={(button) => button?.focus()} onClick={() => answer(false)}>
+            Keep the events
+          </button>
+        </div>
+      </div>
+    </div>
   );
 }

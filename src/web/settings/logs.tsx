@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import type { LogRecord } from "../api/types.ts";
+import type { App } from "../app.ts";
 import { Form, valuesOf } from "../parts/form.tsx";
 import { PaneHead } from "./pane.tsx";
 import { useAction } from "../state/resource.ts";
@@ -16,6 +17,7 @@ export function Logs({ app }: PartProperties): JSX.Element {
         method: "POST",
         form: { key, display },
       });
+      await removeKeys(app, body.key);
       app.logs.value = (await app.client.ask<readonly LogRecord[]>("/manage/1/logs")).body;
       app.location.go({ screen: "first-run", log: body.key });
     });
@@ -62,4 +64,14 @@ export function Logs({ app }: PartProperties): JSX.Element {
       </Form>
     </>
   );
+}
+
+/**
+ * Removes the key that a log is created with. Nobody was shown its secret, and the guide to the
+ * first event makes one that is.
+ */
+async function removeKeys({ client }: App, log: string): Promise<void> {
+  const path = `/manage/1/logs/${log}/apiKeys`;
+  const { body } = await client.ask<readonly { readonly id: string }[]>(path);
+  for (const { id } of body) await client.ask(`${path}/${id}`, { method: "DELETE" });
 }

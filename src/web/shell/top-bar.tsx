@@ -7,6 +7,7 @@ import { shortcut } from "../keys/table.ts";
 import { Arches, Icon } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
 import type { MenuItem, MenuItems } from "../parts/menu.tsx";
+import { RANGE_PARAMETERS } from "../ask/range-address.ts";
 import type { Place, Screen } from "../state/address.ts";
 import { actWith } from "./act-with.ts";
 import { lastLog } from "./last-log.ts";
@@ -106,7 +107,7 @@ function LogPicker({ app }: { app: App }): JSX.Element {
   const items = (app.logs.value ?? []).map(({ key }) => ({
     label: key,
     checked: key === log,
-    act: () => app.location.go({ screen: "search", log: key }),
+    act: () => app.location.go({ screen: "search", log: key, part: "", parameters: keptParameters(app) }),
   }));
   return (
     <MenuButton
@@ -118,6 +119,15 @@ function LogPicker({ app }: { app: App }): JSX.Element {
       {log === "" ? "All logs" : log} <Icon name="down" />
     </MenuButton>
   );
+}
+
+/** What a reader keeps when choosing another log: the query, its range and how it is edited. */
+const KEPT: ReadonlySet<string> = new Set(["q", ...RANGE_PARAMETERS, "tz", "order", "m"]);
+
+function keptParameters({ location }: App): ReadonlyMap<string, string> {
+  const { screen, parameters } = location.place.peek();
+  const isOfSearch = screen === "search" || screen === "context";
+  return new Map([...parameters].filter(([name]) => isOfSearch && KEPT.has(name)));
 }
 
 function AccountMenu({ app }: { app: App }): JSX.Element {

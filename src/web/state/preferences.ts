@@ -13,6 +13,8 @@ export type Preferences = {
   readonly zone: string;
   /** Whether single keys are shortcuts. */
   readonly singleKeys: boolean;
+  /** How the query is edited; newcomers begin with `simple`. */
+  readonly mode: "simple" | "lql";
   /** Columns by log; absent for the default. */
   readonly columns: Readonly<Record<string, readonly string[]>>;
   /** Hidden classes by log: the person's `hide` options, as last read. */
@@ -38,6 +40,8 @@ const STANDARD: Preferences = {
   theme: "system",
   zone: "",
   singleKeys: true,
+  // Those who used the page before it knew modes were shown LQL.
+  mode: "lql",
   columns: {},
   hidden: {},
   ranges: [],
@@ -62,7 +66,9 @@ export function createPreferences(storage: Storage | null): PreferenceStore {
 
 function readPreferences(storage: Storage | null): Preferences {
   try {
-    const stored: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
+    const written = storage?.getItem(KEY) ?? null;
+    if (written === null) return { ...STANDARD, mode: "simple" };
+    const stored: unknown = JSON.parse(written);
     return typeof stored === "object" && stored !== null ? { ...STANDARD, ...pickKnown(stored) } : STANDARD;
   } catch {
     return STANDARD;

@@ -20,6 +20,8 @@ export type OpenOptions = Pick<
 > & {
   /** The fragment to open: `#/first?q=…`. */
   readonly address?: string;
+  /** true: as one who never used the page; otherwise the query is edited in LQL. */
+  readonly newcomer?: boolean;
   /** false: without a session. */
   readonly signedIn?: boolean;
 };
@@ -90,17 +92,21 @@ export function sharePages(kind: "embedded" | "cluster" = "embedded"): Pages {
   };
 }
 
+/** The storage of one who used the page before it had simple mode. */
+const USED = [{ name: "loggia.preferences", value: "{}" }];
+
 async function openPage(
   t: ExecutionContext,
   browser: Browser,
   service: Service,
-  { address = "", signedIn = true, ...emulated }: OpenOptions,
+  { address = "", newcomer = false, signedIn = true, ...emulated }: OpenOptions,
 ): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     timezoneId: "Europe/Berlin",
     locale: "en-GB",
     baseURL: service.apiUrl,
+    ...(!newcomer && { storageState: { cookies: [], origins: [{ origin: service.apiUrl, localStorage: USED }] } }),
     ...emulated,
   });
   context.setDefaultTimeout(LONGEST_MS);

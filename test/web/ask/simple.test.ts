@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 
 import { readAsk, withoutFilter } from "../../../src/web/ask/compose.ts";
 import type { Ask } from "../../../src/web/ask/compose.ts";
-import { setText, simpleOf, typedChip, withTyped } from "../../../src/web/ask/simple.ts";
+import { isWords, searchFor, simpleOf, typedChip, withTyped } from "../../../src/web/ask/simple.ts";
 import { holds } from "../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
@@ -62,26 +62,47 @@ test("other queries are left to LQL", (t) => {
   }
 });
 
-test("the text of the box is the last one in a CONTAINS condition", (t) => {
-  const text = "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'b' // c";
-  t.is(simpleOf(read(text))!.text, "b");
-  t.is(setText(read(text), "it's"), "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'it''s' // c");
-  t.is(setText(read(text), ""), "GET events WHERE text CONTAINS 'a' AND user = 'u' // c");
-  t.is(setText(read("GET events // c"), "x"), "GET events WHERE text CONTAINS 'x' // c");
-  t.is(setText(read("GET events"), ""), "GET events");
+test("the words of the box are all CONTAINS conditions on the text", (t) => {
+  const text = "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'b c' // c";
+  t.is(simpleOf(read(text))!.text, 'a "b c"');
+  t.is(
+    withTyped(read(text), "it's z"),
+    "GET events WHERE text CONTAINS 'it''s' AND user = 'u' AND text CONTAINS 'z' // c",
+  );
+  t.is(withTyped(read(text), "z"), "GET events WHERE text CONTAINS 'z' AND user = 'u' // c");
+  t.is(withTyped(read(text), ""), "GET events WHERE user = 'u' // c");
+  t.is(withTyped(read("GET events // c"), "x"), "GET events WHERE text CONTAINS 'x' // c");
+  t.is(withTyped(read("GET events"), ""), "GET events");
+});
+
+test("a word that reads as a condition is quoted, and one with quotes is a chip", (t) => {
+  t.is(simpleOf(read("GET events WHERE text CONTAINS 'source:a'"))!.text, '"source:a"');
+  t.is(simpleOf(read("GET events WHERE text CONTAINS 'error:'"))!.text, "error:");
+  t.deepEqual(words(`GET events WHERE text CONTAINS 'say "x"'`), ['text contains say "x"', '""']);
+});
+
+test("what is no query is searched as words", (t) => {
+  for (const text of ["payment failed", '"no connection"', "source:web timeout", "error: 12:30"])
+    t.true(isWords(text), text);
+  for (const text of ["", " ", "g", "GET events WHERE", "source = 'a'", "SELECT * FROM events", "WHERE a"])
+    t.false(isWords(text), text);
+  t.is(searchFor("payment\nfailed"), "GET events WHERE text CONTAINS 'payment' AND text CONTAINS 'failed'");
+  t.is(searchFor('source:web "no connection"'), "GET events WHERE text CONTAINS 'no connection' AND source = 'web'");
 });
 
 test("typed fields become conditions, all else is text", (t) => {
   const typed: [string, string][] = [
-    ["source:payments disk full", "text CONTAINS 'disk full' AND source = 'payments'"],
+    ["source:payments disk full", "text CONTAINS 'disk' AND text CONTAINS 'full' AND source = 'payments'"],
     ["-tag:robot", "tag != 'robot'"],
     ['user:"Ann Lee"', "user = 'Ann Lee'"],
     ["@http.status>=500 value<5", "@http.status >= 500 AND value < 5"],
     ["@path:~/cart class!=error", "@path CONTAINS '/cart' AND class != 'error'"],
     ["@'odd name':7 text:x", "@'odd name' = 7 AND text CONTAINS 'x'"],
     ["http://example.com/?a=b", "text CONTAINS 'http://example.com/?a=b'"],
-    ["error: it's  12:30", "text CONTAINS 'error: it''s  12:30'"],
-    ["value:x source>5 geo:1 created:5", "text CONTAINS 'value:x source>5 geo:1 created:5'"],
+    ['"disk full" "still open', "text CONTAINS 'disk full' AND text CONTAINS 'still open'"],
+    ['"a source:x b"', "text CONTAINS 'a source:x b'"],
+    ["error: it's  12:30", "text CONTAINS 'error:' AND text CONTAINS 'it''s' AND text CONTAINS '12:30'"],
+    ["value:x geo:1", "text CONTAINS 'value:x' AND text CONTAINS 'geo:1'"],
     ["filter:error", "class = 'error'"],
   ];
   for (const [box, expected] of typed) t.is(withTyped(read("GET events"), box), `GET events WHERE ${expected}`, box);

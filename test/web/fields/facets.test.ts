@@ -1,5 +1,6 @@
 import test from "ava";
 
+import { MOST_AGGREGATES } from "../../../src/query/plan.ts";
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import { eventsOf } from "../../../src/web/ask/groups.ts";
 import {
@@ -9,6 +10,7 @@ import {
   countsQuery,
   facetFields,
   facetQuery,
+  statisticsParts,
   statisticsQuery,
   readCounts,
   readFacet,
@@ -54,6 +56,21 @@ test("one query requests the facts of all fields, with minimum and maximum of nu
     statistics({ distinct: 2 }),
     statistics({ name: "@http.status", isNumber: true, distinct: 5, min: 200, max: 503 }),
   ]);
+});
+
+test("fields are split into parts that ask for at most 50 aggregates each", (t) => {
+  const fields = Array.from({ length: 90 }, (_, n) => ({
+    name: `@f${n}`,
+    kind: n % 3 === 0 ? "text" : "number",
+    count: "9",
+  }));
+  const parts = statisticsParts(fields);
+  t.deepEqual(parts.flat(), fields);
+  for (const part of parts) {
+    const query = statisticsQuery(eventsOf("GET events")!, part, RANGE, "UTC");
+    t.true((query.match(/ AS /g) ?? []).length <= MOST_AGGREGATES);
+  }
+  t.is(parts.length, 5);
 });
 
 test("few numbers are shown individually, many in bands at round numbers within their range", (t) => {

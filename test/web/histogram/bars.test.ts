@@ -2,7 +2,7 @@ import test from "ava";
 
 import { readAsk } from "../../../src/web/ask/compose.ts";
 import { stepOf } from "../../../src/web/ask/steps.ts";
-import { barsQuery, columnsOf, labelled, scaleOf } from "../../../src/web/histogram/bars.ts";
+import { barsQuery, columnsOf, labelled, partKeysOf, partName, scaleOf } from "../../../src/web/histogram/bars.ts";
 
 const HOUR_MS = 3_600_000;
 const FROM = Date.UTC(2026, 10, 24, 12);
@@ -13,7 +13,7 @@ test("bars are groups by time and class of a query's events within its range", (
   const query = barsQuery("GET events WHERE source = 'a' SORT text TAKE 5", RANGE, "UTC", STEP, { kind: "count" })!;
   t.regex(query, /WHERE source = 'a'/);
   t.regex(query, /GROUPBY HOUR, class/);
-  t.regex(query, /COLUMNS\(KEY, COUNT\)/);
+  t.regex(query, /COLUMNS\(KEY, COUNT, COUNT\(level = 'fatal'\) AS fatal, .*AS trace\)/);
   t.regex(query, /OCCURS\('2026-11-24T12/);
   t.notRegex(query, /SORT|TAKE/);
   t.not(readAsk(query), null);
@@ -46,13 +46,35 @@ test("every bar of the range is present, with its classes by weight and events w
   t.deepEqual(more, []);
   t.is(first!.height, 14);
   t.deepEqual(first!.parts, [
-    { class: "error", count: 1 },
-    { class: "slow", count: 2 },
-    { class: "removed", count: 4 },
-    { class: "", count: 7 },
+    { class: "error", level: "", count: 1 },
+    { class: "slow", level: "", count: 2 },
+    { class: "removed", level: "", count: 4 },
+    { class: "", level: "", count: 7 },
   ]);
   t.is(second!.height, 0);
   t.deepEqual(scaleOf([first!, second!]), { low: 0, high: 14 });
+});
+
+test("events without a class are split by level, the most severe first; a class wins", (t) => {
+  const at = "11/24/2026 12:00";
+  const levels = { fatal: "0", error: "2", warn: "1", info: "3", debug: "0", trace: "0" };
+  const records = [
+    { key: at, keys: [at, ""], count: "7", ...levels },
+    { key: at, keys: [at, "slow"], count: "3", ...levels },
+  ];
+  const columns = columnsOf(records, STEP, RANGE, "UTC", ["slow"]);
+  t.deepEqual(columns[0]!.parts, [
+    { class: "slow", level: "", count: 3 },
+    { class: "", level: "error", count: 2 },
+    { class: "", level: "warn", count: 1 },
+    { class: "", level: "info", count: 3 },
+    { class: "", level: "", count: 1 },
+  ]);
+  t.is(columns[0]!.height, 10);
+  t.deepEqual(
+    partKeysOf(columns, ["slow"]).map((part) => partName(part, (key) => key.toUpperCase())),
+    ["SLOW", "error", "warn", "info", "No class"],
+  );
 });
 
 test("a bar without numbers has no value, which 0 would be", (t) => {

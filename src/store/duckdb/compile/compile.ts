@@ -5,7 +5,7 @@ import type { ListPlan, SortKey, RecordSource } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
 import type { Statement } from "./binder.ts";
 import { attributeOrder } from "./attribute.ts";
-import { condition, foldedText, isId } from "./condition.ts";
+import { condition, foldedText, isId, levelRank } from "./condition.ts";
 import type { QuerySchema } from "../column-statistics.ts";
 
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is exclusive. */
@@ -186,6 +186,6 @@ function sortKey({ field, direction }: SortKey, bind: Binder): readonly string[]
       ? [field]
       : field === "id"
         ? ["id_hi", "id_lo"]
-        : [foldedText(field, bind)];
+        : [field === "level" ? levelRank(bind) : foldedText(field, bind)];
   return columns.map((column) => `${column} ${directed(direction)}`);
 }

@@ -1,5 +1,6 @@
 import { DOUBLE } from "@duckdb/node-api";
 
+import { LEVELS, tagsFromRank } from "../../../events/level.ts";
 import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";
 import { parseEventId } from "../../../events/id.ts";
@@ -177,6 +178,13 @@ function matches(field: TextField, pattern: string, bind: Binder): string {
 function hasTag(tag: string, bind: Binder): string {
   if (tag.includes(TAG_SEPARATOR)) return "false";
   return `contains(${foldedText("tags", bind)}, ${bind.text(TAG_SEPARATOR + tag + TAG_SEPARATOR)})`;
+}
+
+/** Returns SQL for the rank of an event's level, an integer. */
+export function levelRank(bind: Binder): string {
+  const names = (rank: number): string => condition({ kind: "in", field: "tags", values: tagsFromRank(rank) }, bind);
+  const cases = LEVELS.slice(1).map((_, below) => `when not ${names(below + 1)} then ${below}`);
+  return `case when tags = '' then 0 ${cases.join(" ")} else ${LEVELS.length - 1} end`;
 }
 
 function someTag(line: string, test: (tag: string) => string): string {

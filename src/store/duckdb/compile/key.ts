@@ -11,7 +11,7 @@ import type { Row } from "../read/run-statement.ts";
 import { plainText } from "../attributes.ts";
 import type { Binder } from "./binder.ts";
 import { hasOthers, valuesOf } from "./attribute.ts";
-import { AS_GIVEN, foldedText, hasFolds, hashOf, tagsOf } from "./condition.ts";
+import { AS_GIVEN, foldedText, hasFolds, hashOf, levelRank, tagsOf } from "./condition.ts";
 
 /** A key of groups in SQL. */
 export type Key = {
@@ -46,6 +46,8 @@ export function keyOf(by: Grouping, i: number, where: Condition, bind: Binder): 
       return bandKey(by, i, bind);
     case "place":
       return placeKey(i);
+    case "level":
+      return single(levelRank(bind), `k${i}`);
     case "field":
       if (isAttribute(by.field)) return attributeKey(by.field, i, bind);
       return by.field === "tags" ? tagKey(i, bind) : fieldKey(by.field, i, bind);

@@ -1,4 +1,5 @@
 import type { EventRow } from "../../../events/event.ts";
+import { rankOfTags } from "../../../events/level.ts";
 import { keyOfPeriod } from "../../../query/calendar.ts";
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
@@ -67,6 +68,8 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
           numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
           null,
         );
+    case "level":
+      return ({ tags }) => [rankOfTags(tags)];
     case "place":
       return ({ geo }) => [keyOfPlace(geo)];
     case "field": {

@@ -1,15 +1,18 @@
 import type { estypes } from "@elastic/elasticsearch";
 
+import { LEVELS } from "../../../events/level.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
 import { columnOf, keyOfField } from "../attributes.ts";
-import { foldedPath } from "./compile.ts";
+import { foldedPath, isAtLeast } from "./compile.ts";
+import type { Query } from "./queries.ts";
 
 /** Order of a search in Elasticsearch's form. */
 export type Sort = estypes.SortCombinations[];
 
 /**
  * Compiles the order of a plan. Ties are broken by `created` and `id`.
+ * For a level, the query must be {@link scored}.
  * @param reversed whether to reverse the order
  */
 export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
@@ -33,9 +36,23 @@ export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
       sort.push({ [columnOf("numbers", key)]: { order, missing, unmapped_type: "double" } });
       continue;
     }
+    if (field === "level") {
+      sort.push({ _score: { order } });
+      continue;
+    }
     sort.push({ [foldedPath(field)]: { order, missing } });
     // Ids are unique, so later keys have no effect.
     if (field === "id") break;
   }
   return sort;
+}
+
+/**
+ * Returns a query whose score is the rank of an event's level if a plan sorts by that. Documents
+ * hold no level: it is derived from their tags.
+ */
+export function scored(query: Query, keys: readonly SortKey[]): Query {
+  if (!keys.some(({ field }) => field === "level")) return query;
+  const should = LEVELS.slice(1).map((_, index) => ({ constant_score: { filter: isAtLeast(index + 1), boost: 1 } }));
+  return { bool: { filter: [query], should, minimum_should_match: 0 } };
 }

@@ -1,3 +1,4 @@
+import { tagsFromRank } from "../../../events/level.ts";
 import { isAttribute, someComparison } from "../../../query/plan.ts";
 import type { Condition, ConditionField, GroupPlan, ListPlan, RecordSource, UsersPlan } from "../../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../attributes.ts";
@@ -355,6 +356,11 @@ const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" 
 /** Returns the path of a field's folded form. Ids and keys of logs are always folded. */
 export function foldedPath(field: ConditionField): string {
   return field === "id" || field === "log" || field === "created" || field === "value" ? field : `folded.${field}`;
+}
+
+/** Finds events whose tags name a level of at least a rank from 1 on. */
+export function isAtLeast(rank: number): Query {
+  return anyOf(foldedPath("tags"), tagsFromRank(rank));
 }
 
 /** Finds events that have a field. */

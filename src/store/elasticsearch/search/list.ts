@@ -7,7 +7,7 @@ import type { Page } from "../../store.ts";
 import { runPlan, verified } from "./candidates.ts";
 import { compileFilter } from "./compile.ts";
 import type { Query } from "./compile.ts";
-import { compileSort } from "./compile-sort.ts";
+import { compileSort, scored } from "./compile-sort.ts";
 import { doubtsOfSort } from "../text-index/doubts.ts";
 import { ROW_SOURCE, sourceOfFewRows } from "../document.ts";
 import { indexOf } from "../mapping.ts";
@@ -26,7 +26,8 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
   const index = indexOf(names, plan.from);
   const [page, annotations] = await Promise.all([
     runPlan(plan, {
-      async exact(query) {
+      async exact(found) {
+        const query = scored(found, plan.sort);
         if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
         return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
@@ -173,9 +174,9 @@ async function walk(
   return after;
 }
 
-/** Whether the index can sort by the plan's keys. Otherwise rows are sorted after they are read. */
+/** Whether the index can sort by the plan's keys, whatever the query. Otherwise rows are sorted after they are read. */
 function isSortedByIndex({ sort }: ListPlan): boolean {
-  return sort.every(({ field }) => field !== "pattern" && !isAttribute(field));
+  return sort.every(({ field }) => field !== "pattern" && field !== "level" && !isAttribute(field));
 }
 
 async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {

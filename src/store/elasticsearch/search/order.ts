@@ -1,5 +1,6 @@
 import { numberOfValue } from "../../../events/attributes.ts";
 import type { EventRow } from "../../../events/event.ts";
+import { rankOfTags } from "../../../events/level.ts";
 import { compareCodePoints, fold } from "../../../events/text.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
@@ -33,6 +34,7 @@ type Rank = number | string | null;
 
 function rankOf(row: EventRow, field: SortField, direction: Direction): Rank {
   if (field === "created" || field === "value") return numbersOf(row, field)[0] ?? null;
+  if (field === "level") return rankOfTags(row.tags);
   const ranks: Rank[] = isAttribute(field)
     ? valuesOf(row, field).map((value) => numberOfValue(value) ?? fold(String(value)))
     : textsOf(row, field).map(fold);

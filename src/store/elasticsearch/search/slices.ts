@@ -1,6 +1,7 @@
 import type { estypes } from "@elastic/elasticsearch";
 
 import { REPEATED, lengthOf, originOf, startOfPeriod, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { LEVELS } from "../../../events/level.ts";
 import { placeOfKey } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type {
@@ -15,6 +16,7 @@ import type {
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import { columnOf, keyOfField } from "../attributes.ts";
+import { isAtLeast } from "./compile.ts";
 import { and, not, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import type { RawKey } from "./scan.ts";
@@ -55,8 +57,15 @@ export function slicesOf(by: Grouping, span: Span): Slice[] {
       return slicesOfBands(by);
     case "place":
       return [{ kind: "many", filter: null, ...SOURCE_OF_PLACES }];
+    case "level":
+      return LEVELS.map((_, rank): Slice => ({ kind: "one", filter: hasLevel(rank), key: rank }));
   }
   throw by satisfies never;
+}
+
+function hasLevel(rank: number): Query {
+  const isBelowNext = rank === LEVELS.length - 1 ? [] : [not(isAtLeast(rank + 1))];
+  return and([...(rank === 0 ? [] : [isAtLeast(rank)]), ...isBelowNext]);
 }
 
 /** Returns the path of a field's original values. */

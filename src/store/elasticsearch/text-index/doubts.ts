@@ -21,6 +21,7 @@ export function doubtOfEarlier(field: ConditionField | "geo", earlier: readonly 
 /** Finds events that the index cannot sort as a plan requires. */
 export function doubtsOfSort({ sort }: ListPlan, earlier: readonly string[]): Query[] {
   return sort.flatMap(({ field }) => {
+    if (field === "level") return [];
     if (!isAttribute(field)) return doubtOfEarlier(field, earlier) ?? [];
     const isMixed: Query = { term: { [ATTRIBUTE_PATHS.mixed]: keyOfField(field) } };
     return or([lacksColumns(keyOfField(field), ["folded", "numbers"]), isMixed]);

@@ -1,0 +1,26 @@
+import { patternOf } from "../../events/pattern.ts";
+import type { Client } from "../api/client.ts";
+import { momentInLql } from "../list/question.ts";
+import type { EventRow } from "../list/row.ts";
+import { askRun } from "../state/ask-run.ts";
+import type { Run } from "../state/search.ts";
+import { quoted } from "./conditions.ts";
+
+/** Returns the condition for events whose text follows the pattern of this one's. */
+export function patternCondition({ text }: Pick<EventRow, "text">): string {
+  return `pattern = ${quoted(patternOf(text))}`;
+}
+
+/** Counts the events of a run's range that are like one. @throws ApiFault */
+export async function countAlike(
+  client: Client,
+  { log, zone, moments }: Pick<Run, "log" | "zone" | "moments">,
+  row: EventRow,
+): Promise<number> {
+  const range = `OCCURS(${momentInLql(moments.from)}, ${momentInLql(moments.to)})`;
+  const query = `GET events WHERE ${patternCondition(row)} ${range} COLUMNS(COUNT)`;
+  // It is no part of the run, so it does not end with it.
+  const { signal } = new AbortController();
+  const { body } = await askRun<{ readonly count: string }>(client, { log, zone, signal }, query);
+  return Number(body[0]?.count ?? 0);
+}

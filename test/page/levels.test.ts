@@ -1,0 +1,78 @@
+import test from "ava";
+import type { Page } from "playwright-core";
+
+import { LOG } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { assertAccessible } from "./support/accessibility.ts";
+import { sharePages, signIn } from "./support/pages.ts";
+
+const pages = sharePages();
+const EVENTS = [
+  { text: "refused", tags: ["Error", "leveled"] },
+  { text: "slow", tags: ["leveled", "warning"] },
+  { text: "started", tags: ["info", "leveled"] },
+  { text: "plain", tags: ["leveled"] },
+  { text: "of a class", tags: ["fatal", "leveled", "classed"] },
+];
+const address = `#/${LOG}?q=${encodeURIComponent("GET events WHERE tags = 'leveled'")}`;
+
+let posting: Promise<unknown> | null = null;
+async function postAll(page: Page): Promise<void> {
+  posting ??= (async () => {
+    await signIn(page.context());
+    const filter = { key: "classed", display: "Classed", color: "green", tag: "classed", weight: 1 };
+    const made = await page.context().request.post(`/manage/1/logs/${LOG}/classFilters`, {
+      data: filter,
+      headers: { "X-Loggia": "1" },
+    });
+    if (made.status() !== 201) throw new Error(await made.text());
+    await pages.post(EVENTS);
+  })();
+  await posting;
+}
+
+const markOf = (page: Page, text: string) =>
+  page
+    .locator("#list .row", { hasText: text })
+    .first()
+    .evaluate((row) => getComputedStyle(row, "::before").backgroundColor);
+
+test.serial("rows and bars without a class are coloured by their level, and classes win", async (t) => {
+  const { page } = await pages.open(t, { address: "#/inbox" });
+  await postAll(page);
+  await page.goto(`/${address}`);
+  await page.locator("#list .row", { hasText: "of a class" }).waitFor();
+  const none = await markOf(page, "plain");
+  await until(async () => (await markOf(page, "refused")) !== none, { what: "the colour of an error" });
+  const marks = await Promise.all(["refused", "slow", "started", "of a class"].map((text) => markOf(page, text)));
+  t.is(new Set([none, ...marks]).size, 5);
+  const levelOf = (text: string) =>
+    page
+      .locator("#list .row", { hasText: text })
+      .first()
+      .evaluate((row: HTMLElement) => row.dataset["level"] ?? null);
+  t.is(await levelOf("refused"), "error");
+  t.is(await levelOf("of a class"), null);
+  await page.locator(".plot .b[data-level=error]").waitFor();
+  for (const part of ["[data-level=warn]", "[data-level=info]", ".rest", "[data-class=classed]"])
+    t.is(await page.locator(`.plot .b${part}`).count(), 1, part);
+  t.regex(
+    await page
+      .locator(".plot [role=option]")
+      .evaluateAll((bars) => bars.map((bar) => bar.getAttribute("aria-label") ?? "").join("\n")),
+    /5 events, 1 Classed, 1 error, 1 warn, 1 info/,
+  );
+  await page.getByRole("button", { name: "Table" }).click();
+  const heads = await page.locator(".column-table th[scope=col]").allTextContents();
+  t.deepEqual(heads.slice(2), ["Classed", "error", "warn", "info", "No class"]);
+  await assertAccessible(t, page, "events with levels");
+});
+
+test.serial("in dark, rows are coloured by their level too", async (t) => {
+  const { page } = await pages.open(t, { address: "#/inbox", colorScheme: "dark" });
+  await postAll(page);
+  await page.goto(`/${address}`);
+  await page.locator("#list .row", { hasText: "refused" }).waitFor();
+  await until(async () => (await markOf(page, "refused")) === "rgb(217, 66, 58)", { what: "the colour of an error" });
+  await assertAccessible(t, page, "events with levels, in dark");
+});
