@@ -79,8 +79,7 @@ export class Frames {
       this.#hold(bytes);
       if (!isDone) return;
       bytes = this.#buffer.subarray(0, this.#held_bytes);
-      this.#buffer = NOTHING;
-      this.#held_bytes = 0;
+      this.drop();
     }
     this.#nul = -1;
     for (let at = 0; at < bytes.length;) {
@@ -94,12 +93,17 @@ export class Frames {
   *end(): Generator<Frame> {
     if (this.#held_bytes === 0) return;
     const bytes = this.#buffer.subarray(0, this.#held_bytes);
-    this.#buffer = NOTHING;
-    this.#held_bytes = 0;
+    this.drop();
     this.count += 1;
     const length = this.#options.counted ? lengthAt(bytes, 0) : NOT_COUNTED;
     const isCounted = length !== NOT_COUNTED && length !== UNKNOWN;
     yield { bytes: trimmed(isCounted ? bytes.subarray(length.start) : bytes), isCut: isCounted };
+  }
+
+  /** Forgets what is held of an incomplete frame. */
+  drop(): void {
+    this.#buffer = NOTHING;
+    this.#held_bytes = 0;
   }
 
   /** Returns whether the incomplete frame ends, or becomes too long, with these bytes. */

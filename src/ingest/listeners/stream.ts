@@ -46,12 +46,19 @@ export class FrameStream implements Stream {
   }
 
   async take(bytes: Buffer): Promise<void> {
-    if (this.#frames.held_bytes > 0) await this.#share.hold(this.#frames.heldWith(bytes.length), this.#abandoned);
+    const { socket } = this.#connection;
+    if (this.#frames.held_bytes > 0) {
+      this.#share.onEvicted = () => socket.destroy();
+      await this.#hold(this.#frames.heldWith(bytes.length));
+    }
     // A frame that is being decoded stays in memory, whether others need it or not.
     this.#share.onEvicted = null;
     await this.#put(this.#frames.push(bytes));
-    await this.#share.hold(this.#frames.held_bytes, this.#abandoned);
-    this.#share.onEvicted = () => closeEvicted(this.#connection);
+    await this.#hold(this.#frames.held_bytes);
+    this.#share.onEvicted = () => {
+      this.#frames.drop();
+      closeEvicted(this.#connection);
+    };
     await this.#sink.untilRoom();
   }
 
@@ -63,6 +70,16 @@ export class FrameStream implements Stream {
   async drain(): Promise<void> {
     await this.#sink.drain();
     this.#share.release();
+  }
+
+  /** Waits for the memory of an incomplete frame. Without it, the frame is dropped. */
+  async #hold(size_bytes: number): Promise<void> {
+    try {
+      await this.#share.hold(size_bytes, this.#abandoned);
+    } catch (error) {
+      this.#frames.drop();
+      throw error;
+    }
   }
 
   async #put(frames: Iterable<Frame>): Promise<void> {

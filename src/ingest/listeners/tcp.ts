@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { LoggiaError } from "../../errors.ts";
+import { ClientGone, LoggiaError } from "../../errors.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
@@ -183,7 +183,8 @@ class TcpListener implements Listening {
     try {
       await this.#read(socket, state);
     } catch (error) {
-      if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
+      if (error instanceof ClientGone) this.#tally.add("refused");
+      else if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
       else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
@@ -192,9 +193,7 @@ class TcpListener implements Listening {
     await state.stream.end().catch(unstored);
     if (this.#options.isAcknowledged !== true) this.#received.add(socket);
     await state.stream.drain().catch(unstored);
-    if (!socket.destroyed) socket.end(() => socket.destroy());
-    // If the client does not read, the remaining responses may never be sent.
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    endSocket(socket);
   }
 
   /**
@@ -299,6 +298,13 @@ class TcpListener implements Listening {
     if (left === 0) this.#ofAddress.delete(address);
     else this.#ofAddress.set(address, left);
   }
+}
+
+/** Ends a connection. If the client does not read, the remaining responses may never be sent. */
+function endSocket(socket: Socket): void {
+  if (socket.destroyed) return;
+  socket.end(() => socket.destroy());
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 type Handle = { readonly fd?: number } | null;

@@ -214,6 +214,7 @@ for (const [protocol, listen, unfinished, whole] of [
     await until(() => Promise.resolve(bus.texts.includes("amid") || null), { what: "a message amid the flood" });
     t.false(first.closed, "another network holds less");
     t.true((counts.get("refused") ?? 0) >= 20);
+    t.deepEqual(bus.texts, ["amid"], "dropped frames are not decoded, which would take memory again");
     for (const socket of [first, late, ...flood]) socket.destroy();
     await until(() => Promise.resolve(budget.held_bytes === 0 || null), { what: "the memory to be released" });
     await listening.close();

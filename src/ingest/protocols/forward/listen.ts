@@ -117,12 +117,18 @@ class ForwardStream implements Stream {
       this.#share.claim(0);
     }
     await this.#keep(all, start);
-    if (this.hasPartialFrame) this.#share.onEvicted = () => closeEvicted(this.#connection);
+    if (this.hasPartialFrame) {
+      this.#share.onEvicted = () => {
+        this.#held.clear();
+        closeEvicted(this.#connection);
+      };
+    }
     await this.#sink.untilRoom();
   }
 
   end(): Promise<void> {
     if (this.hasPartialFrame) this.#connection.tally.add("malformed");
+    this.#held.clear();
     return Promise.resolve();
   }
 
