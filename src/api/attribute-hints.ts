@@ -14,7 +14,7 @@ const MOST_NAMES = 5;
 const MOST_LOGS = 20;
 /** Most names searched for a similar one, and names compared between turns of the event loop. */
 const MOST_SIMILAR = 10_000;
-const COMPARED_AT_ONCE = 100;
+const COMPARED_AT_ONCE = 10;
 /** Estimate for the names of a log while they are read. */
 const NAMES_BYTES = 400 * MAX_LISTED_ATTRIBUTES;
 /** Most characters of names that are known to exist, and of names that are suggested. */
