@@ -1,5 +1,5 @@
 /**
- * Names of a file's earlier generations. Which file is which is told by its content: names only
+ * Names of a file's earlier generations. Files are told apart by content: names only
  * order files that are found together, and choose among files that appeared beside a named one.
  */
 

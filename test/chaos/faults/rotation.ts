@@ -52,7 +52,7 @@ export const rotation: Fault = {
       }
       await sleep(TICK_MS);
     }
-    // What is missing is told below.
+    // Missing lines are reported below.
     await untilStored(scene, written).catch(() => {});
     await shipper.stop("SIGTERM");
     await scene.fresh();
