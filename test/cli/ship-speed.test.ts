@@ -25,7 +25,7 @@ const SINK = `
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk)).on("end", () => {
       const count = gunzipSync(Buffer.concat(chunks)).toString("latin1").split("\\n").length;
-      response.writeHead(201).end(JSON.stringify({ items: Array.from({ length: count }, () => ({ id: "x" })) }));
+      response.writeHead(201).end(JSON.stringify({ accepted: count, items: Array.from({ length: count }, () => ({ id: "x" })) }));
     });
   }).listen(0, "127.0.0.1", function () { console.log(this.address().port); });
 `;

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { LOG } from "../support/service.ts";
+import { KEY, LOG } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { assertAccessible } from "./support/accessibility.ts";
 import { postEvents, sharePages } from "./support/pages.ts";
@@ -34,8 +34,9 @@ test.serial("choosing another log keeps the query and its range", async (t) => {
   const opened = await pages.open(t, { address: "#/inbox" });
   const { page } = opened;
   await makeLog(opened, "other-log");
+  const [id] = await postEvents(pages.service(), { log: LOG, key: KEY }, [{ text: "opened", source: "kept" }]);
   const query = encodeURIComponent("GET events WHERE source = 'kept'");
-  await page.goto(`/#/${LOG}?q=${query}&t=7d&open=000000000000000000000000`);
+  await page.goto(`/#/${LOG}?q=${query}&t=7d&open=${id}`);
   await page.getByRole("button", { name: "Last 7 days" }).waitFor();
   await page.getByRole("button", { name: `Log: ${LOG}` }).click();
   await page.getByRole("menuitemradio", { name: "other-log" }).click();

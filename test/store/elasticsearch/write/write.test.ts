@@ -37,6 +37,8 @@ async function nodeThat(t: ExecutionContext, reply: (ids: string[], request: num
   const server = createServer((request, response) => {
     // The client probes the node while a response is slow, as on a busy machine.
     if (request.method === "HEAD") return void response.end();
+    // The client asks for the version before its first request.
+    if (request.method === "GET") return answerVersion(response);
     void text(request).then((body) => answer(body, response));
   });
   server.listen(0, "127.0.0.1");
@@ -49,6 +51,11 @@ async function nodeThat(t: ExecutionContext, reply: (ids: string[], request: num
     server.close();
   });
   return { client, requests, url };
+}
+
+function answerVersion(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "application/json", "x-elastic-product": "Elasticsearch" });
+  response.end(JSON.stringify({ version: { number: "9.5.4" } }));
 }
 
 function items(ids: string[], itemOf: (id: string) => Item): Reply {
