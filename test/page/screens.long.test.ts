@@ -114,7 +114,7 @@ test("titles name the screen shown, and the query field is ready for input", asy
   t.is(await page.getByRole("textbox", { name: /Query/ }).inputValue(), "GET events TAKE 1");
   await page.reload();
   await page.getByRole("button", { name: "Simple" }).click();
-  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Text contains");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Search for words");
   await page.goto(`/#/${LOG}/classes`);
   await page.waitForFunction((log) => document.title.endsWith(`Classes, ${log}, Loggia`), LOG);
   await page.goto(`/#/${LOG}/settings/keys`);
