@@ -38,7 +38,6 @@ export function refuseUnknown(environment: NodeJS.ProcessEnv): void {
  * or `kafka`.
  */
 function isServiceLink(name: string, value: string): boolean {
-  if (/_SERVICE_HOST$|_SERVICE_PORT(?:_[A-Z0-9_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)$/.test(name))
-    return true;
+  if (/_SERVICE_HOST$|_SERVICE_PORT(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)$/.test(name)) return true;
   return /_PORT(?:_\d+_(?:TCP|UDP|SCTP))?$/.test(name) && /^(?:tcp|udp|sctp):\/\//.test(value);
 }

@@ -26,6 +26,7 @@ const SCREENED = 1_500;
 const LARGE = 40_000;
 const MOST_GROWTH = 8;
 
+const FILE_NAME = { length: 255, why: "the name of a file" };
 /**
  * Expressions that take more than linear time, with the length of the longest text that they get
  * and what bounds it.
@@ -34,6 +35,16 @@ const BOUNDED: Readonly<Record<string, { readonly length: number; readonly why: 
   [String.raw`src/query/regex/pieces.ts: /\\(?<sign>[pP])(?:\{(?<caret>\^?)(?<name>[^}]*)\}|(?<letter>[A-Z]))?/y`]: {
     length: 1_000,
     why: "an expression has at most 1,000 characters",
+  },
+  [String.raw`src/cli/ship/generation-names.ts: /(?:\.\d[\w.:-]*?|[._-](?:(?:\d{1,3}(?!\d)|(?:19|20)\d\d|\d{8,})[\w.:-]*?|old|bak|prev))$/`]:
+    FILE_NAME,
+  [String.raw`src/cli/ship/generation-names.ts: /^(.*?)[._-](?:(?:\d{1,3}(?!\d)|(?:19|20)\d\d|\d{8,})[\w.:-]*?|old|bak|prev)(\.[A-Za-z]\w*)$/`]:
+    FILE_NAME,
+  [String.raw`src/cli/ship/generation-names.ts: /^[._-](?:(?:\d{1,3}(?!\d)|(?:19|20)\d\d|\d{8,})[\w.:-]*?|old|bak|prev)$/`]:
+    FILE_NAME,
+  [String.raw`src/pino/answer.mjs: /<(style|script)\b.*?<\/\1>|<[^>]*>/gis`]: {
+    length: 2_000,
+    why: "the beginning of an answer",
   },
   [String.raw`src/web/parts/numbers.ts: /\B(?=(?:\d{3})+$)/g`]: { length: 24, why: "a number below 10^15" },
   [String.raw`src/web/editor/check.ts: / Did you mean .*\?$/`]: {
@@ -54,10 +65,13 @@ const TRIED_ONCE: Readonly<Record<string, readonly string[]>> = {
 
 /** Files with expressions that are made as the program runs. */
 const MADE: Readonly<Record<string, string>> = {
+  "src/cli/ship/generation-names.ts": "the name of a file",
   "src/cli/ship/pieces.ts": "the user's own expression, in the user's own process",
   "src/cli/ship-events.ts": "the user's own expression, in the user's own process",
   "src/cli/times.ts": "a moment in the arguments of a command",
   "src/ingest/posting/key-mask.ts": "each character of a key, with at most 8 backslashes before it",
+  "src/pino/answer.mjs": "a status",
+  "src/web/ask/simple.ts": "what is typed on one's own page",
   "src/web/settings/health.tsx": "constant names of metrics in the service's own answer",
 };
 
