@@ -22,6 +22,7 @@ import test, { type ExecutionContext } from "ava";
 import { readFiles } from "../../src/cli/ship/files.ts";
 import { type Framing, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
 import { ShipState } from "../../src/cli/ship/state.ts";
+import { WordScan } from "../../src/cli/ship/word-scan.ts";
 import { RotatingLog, SCHEMES } from "../support/rotating-log.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
@@ -91,6 +92,32 @@ for (const scheme of SCHEMES)
       );
     });
   }
+
+/** Calls a function once, between the listing of files and their opening. */
+function afterNextListing(t: ExecutionContext, act: () => void): void {
+  const { prototype } = WordScan;
+  // oxlint-disable-next-line unbound-method
+  const { run } = prototype;
+  t.teardown(() => (prototype.run = run));
+  prototype.run = async function* () {
+    yield* run.call(this);
+    prototype.run = run;
+    act();
+  };
+}
+
+test.serial("an archive is read once if another file has its file's inode and is renamed meanwhile", async (t) => {
+  const logs = logsFolder(t);
+  const reader = new Reader(t);
+  const [log, later] = [join(logs, "a.log"), join(logs, "a.2.log")];
+  writeFileSync(log, "one\ntwo\n");
+  await reader.run([logs]);
+  writeFileSync(join(logs, "a.1.log.gz"), gzipSync("one\ntwo\n"));
+  writeFileSync(log, "three\n");
+  afterNextListing(t, () => renameSync(log, later));
+  await reader.run([logs]);
+  t.deepEqual(reader.lines, ["one", "two", "three"]);
+});
 
 test("a file beside another whose name looks like an earlier generation is read, and followed", async (t) => {
   const logs = logsFolder(t);

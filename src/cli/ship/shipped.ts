@@ -52,6 +52,8 @@ export class Shipped implements AsyncDisposable {
   readonly #settled = new Map<string, Version>();
   /** Files that could not be read at these paths, as they were then. */
   readonly #broken = new Map<string, Version>();
+  /** Files that had gone from their path when they were to be opened: what became of them is not known. */
+  readonly #moved = new Set<string>();
   readonly #refusedPaths = new Set<string>();
   readonly #resumed = new Set<string>();
   #isFirst = true;
@@ -75,6 +77,7 @@ export class Shipped implements AsyncDisposable {
   /** Looks for files, and decides which of them are read. */
   async scan(): Promise<void> {
     this.needsScan = false;
+    this.#moved.clear();
     if (this.#isFirst) this.#neighbours.expectUnread();
     const wanted = await this.#wantedFiles();
     const isLess = wanted.length < this.#wantedCount;
@@ -248,9 +251,15 @@ export class Shipped implements AsyncDisposable {
   async #identify(file: FoundFile, source: ByteSource, originals: Originals): Promise<Decision> {
     // A copy of a file that is there continues no other one.
     if (source.isArchive && (await this.#copies.hold(file, source, originals))) return "unknown";
-    const isThere = (key: string): boolean => originals.present.has(key) || originals.removed.has(key);
+    const isThere = (key: string): boolean =>
+      (originals.present.has(key) && !this.#moved.has(key)) || originals.removed.has(key);
     const continued =
       (await this.#known.renumbered(file, source, isThere)) ?? (await this.#known.continued(source, isThere));
+    if (continued !== null && this.#moved.has(fileKey(continued.mark))) {
+      // The next scan shows whether that file is still there, or another one has its inode.
+      this.needsScan = true;
+      return "unknown";
+    }
     if (continued !== null) {
       this.#known.move(continued, file);
       this.#neighbours.noteScheme(continued.source, file);
@@ -318,6 +327,7 @@ export class Shipped implements AsyncDisposable {
       this.#giveUp(file, error);
     }
     // It was renamed since the folder was listed. The next scan finds it.
+    this.#moved.add(fileKey(file));
     await source?.[Symbol.asyncDispose]();
     return null;
   }
