@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Delays of retries while a new index cannot be read yet, in milliseconds: 3 s in total. A cluster
- * under load needs more than one of them to allocate the shard.
+ * Delays of retries while a new index cannot be read yet, in milliseconds: 6 s in total. A cluster
+ * under load needs several of them to allocate the shard.
  */
-export const NEW_INDEX_DELAYS_MS = [50, 100, 200, 400, 750, 1500] as const;
+export const NEW_INDEX_DELAYS_MS = [50, 100, 200, 400, 750, 1500, 3000] as const;
 
 /**
  * Retries a request after each of the delays while it fails with a transient error.
