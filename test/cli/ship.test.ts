@@ -256,5 +256,8 @@ test("the number of unparsable times is reported once, at the end", async (t) =>
   t.is(out, "posted 4, failed 0, retried 0\n");
   // On a busy machine it may also report that the service answers late.
   const notes = err.split("\n").filter((line) => /\btime\b/.test(line));
-  t.regex(notes.join("\n"), /^loggia: cannot parse the time noon: .*\nloggia: 4 lines have a time that cannot be parsed$/);
+  t.regex(
+    notes.join("\n"),
+    /^loggia: cannot parse the time noon: .*\nloggia: 4 lines have a time that cannot be parsed$/,
+  );
 });
