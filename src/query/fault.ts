@@ -104,21 +104,34 @@ function pointAt(source: string, column: number): string {
  * `most`: the time is proportional to the length of the texts. Returns more than `most` for more.
  */
 function editDistance(a: string, b: string, most: number): number {
-  let beforeLast: number[] = [];
-  let last: number[] = [];
+  const width = 2 * most + 1;
+  // Three rows for all, as thousands of names may be compared.
+  let beforeLast = new Float64Array(width).fill(Infinity);
+  let last = new Float64Array(width).fill(Infinity);
+  let row = new Float64Array(width);
+  let leastOfLast = Infinity;
   for (let i = 0; i <= a.length; i++) {
-    const row: number[] = [];
+    let leastOfRow = Infinity;
     // Cell k is column i - most + k. All other columns are too far away.
-    for (let k = 0; k <= 2 * most; k++) {
+    for (let k = 0; k < width; k++) {
       const j = i - most + k;
-      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const replaced = (last[k] ?? Infinity) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const oneLess = Math.min(last[k + 1] ?? Infinity, row[k - 1] ?? Infinity);
-      const least = Math.min(replaced, oneLess + 1, isSwapped ? beforeLast[k]! + 1 : Infinity);
-      row.push(j < 0 || j > b.length ? Infinity : i === 0 ? j : least);
+      let edits = Infinity;
+      if (i === 0 && j >= 0 && j <= b.length) edits = j;
+      else if (j >= 0 && j <= b.length) {
+        const isSame = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+        edits = last[k]! + (isSame ? 0 : 1);
+        if (k + 1 < width) edits = Math.min(edits, last[k + 1]! + 1);
+        if (k > 0) edits = Math.min(edits, row[k - 1]! + 1);
+        const isSwapped =
+          i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+        if (isSwapped) edits = Math.min(edits, beforeLast[k]! + 1);
+      }
+      row[k] = edits;
+      leastOfRow = Math.min(leastOfRow, edits);
     }
-    if (Math.min(...row, ...last) > most) return Infinity;
-    [beforeLast, last] = [last, row];
+    if (Math.min(leastOfRow, leastOfLast) > most) return Infinity;
+    [beforeLast, last, row] = [last, row, beforeLast];
+    leastOfLast = leastOfRow;
   }
   return last[b.length - a.length + most] ?? Infinity;
 }
