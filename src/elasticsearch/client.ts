@@ -4,6 +4,7 @@ import { Client, errors } from "@elastic/elasticsearch";
 import type { Logger } from "pino";
 
 import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
+import { AnswerSerializer, parsed } from "./long-answer.ts";
 import { monitorNodes } from "./node-monitor.ts";
 import { type ApiMajor, headersOfApi, isRefusedApi, readVersion } from "./version.ts";
 
@@ -44,6 +45,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     // A failed node is retried after a delay with a regular request: the client's own ping requests
     // `/`, which not every node serves.
     resurrectStrategy: "optimistic",
+    Serializer: AnswerSerializer,
   });
   const failsFast = (path: string): boolean => !path.endsWith("/_bulk") && context.getStore()?.failsFast !== false;
   const nodeMonitor = monitorNodes(client, failsFast, unresponsiveAfter_ms);
@@ -55,7 +57,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     // The deadline of a query does not apply to the requests that clean up after it.
     const timed = signal === undefined || params.method === "DELETE" ? options : { ...options, signal };
     try {
-      return await send(params, timed);
+      return await parsed(await send(params, timed), throwIfAborted);
     } catch (error) {
       if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) {
         nodeMonitor.requireResponsiveNode();
