@@ -40,7 +40,13 @@ const COLUMNS: readonly Column<Row>[] = [
     other: distinctTexts((inner) => inner?.other ?? null),
   }),
 ];
-const POOL = new ChunkPool({ name: "rows", columns: COLUMNS, toRows: (rows: readonly Row[]) => rows });
+const lengthOfUnlike = ({ unlike }: Pick<Row, "unlike">): number => unlike?.length ?? 0;
+const POOL = new ChunkPool({
+  name: "rows",
+  columns: COLUMNS,
+  toRows: (rows: readonly Row[]) => rows,
+  lengthOf: lengthOfUnlike,
+});
 const TABLE = `create table rows (whole bigint not null, large ubigint, small uinteger, flag boolean, real double, unlike varchar, alike varchar,
   "inner" struct("text" varchar, other varchar))`;
 
@@ -183,7 +189,9 @@ test("a refused row leaves nothing in the columns filled before the refusal", as
     texts<Narrow>(({ unlike }) => unlike),
     bigints<Narrow>(({ whole }) => whole),
   ];
-  const filled = new Rows(new ChunkPool({ name: "rows", columns, toRows: (rows: readonly Narrow[]) => rows }));
+  const filled = new Rows(
+    new ChunkPool({ name: "rows", columns, toRows: (rows: readonly Narrow[]) => rows, lengthOf: lengthOfUnlike }),
+  );
   await filled.add([{ real: null, unlike: "a word of more than twelve bytes", whole: 1 }]);
   await t.throwsAsync(filled.addSome([{ real: null, unlike: null, whole: 2 ** 53 }]), { instanceOf: RangeError });
   await filled.add([{ real: 2, unlike: "two", whole: 2 }]);
@@ -192,4 +200,25 @@ test("a refused row leaves nothing in the columns filled before the refusal", as
     [null, "a word of more than twelve bytes", 1n],
     [2, "two", 2n],
   ]);
+});
+
+test("steps and chunks of long texts have few rows", async (t) => {
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  await connection.run("create table rows (unlike varchar)");
+  type Narrow = Pick<Row, "unlike">;
+  const columns = [distinctTexts<Narrow>(({ unlike }) => unlike)];
+  const pool = new ChunkPool({
+    name: "rows",
+    columns,
+    toRows: (rows: readonly Narrow[]) => rows,
+    lengthOf: lengthOfUnlike,
+  });
+  const filled = new Rows(pool);
+  const items = Array.from({ length: 100 }, (_, i) => ({ unlike: String(i).padEnd(100_000, "ü") }));
+  t.is((await filled.addSome(items)).length, 2);
+  await filled.add(items.slice(2));
+  t.deepEqual(new Set(filled.chunks.map(({ rowCount }) => rowCount)), new Set([6, 4]));
+  await appendChunks(connection, "rows", filled.chunks);
+  const [stored] = (await connection.runAndReadAll("select array_agg(unlike order by rowid) from rows")).getRowsJson();
+  t.deepEqual(stored, [items.map(({ unlike }) => unlike)]);
 });

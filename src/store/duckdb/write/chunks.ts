@@ -11,6 +11,10 @@ import type { Column, Filling } from "../vectors/columns.ts";
  * cost, and blocks this thread.
  */
 const FLUSH_CHUNKS = 5;
+/** Length of texts after which a chunk ends, and a flush follows. It takes milliseconds. */
+const CHUNK_LENGTH = 512 * 1024;
+/** Length of texts after which a step ends. */
+const STEP_LENGTH = 128 * 1024;
 /** Most chunks kept for reuse. */
 const MAX_FREE_CHUNKS = 20;
 
@@ -21,6 +25,8 @@ export type Table<Item, Row> = {
   readonly columns: readonly Column<Row>[];
   /** Converts items to rows. May append columns that these rows need. */
   readonly toRows: (items: readonly Item[]) => readonly Row[];
+  /** Returns about the length of an item's texts. */
+  readonly lengthOf: (item: Item) => number;
 };
 
 /**
@@ -51,12 +57,19 @@ export class ChunkPool<Item, Row> {
   }
 }
 
+/** A chunk that is being filled, its rows so far and the length of their texts. */
+type OpenChunk<Row> = {
+  readonly chunk: DuckDBDataChunk;
+  readonly fillings: readonly Filling<Row>[];
+  rows: number;
+  length: number;
+};
+
 /** Rows of data chunks, made of items. */
 export class Rows<Item, Row> {
   readonly #pool: ChunkPool<Item, Row>;
   readonly #full: DuckDBDataChunk[] = [];
-  /** The chunk that is being filled. */
-  #open: { readonly chunk: DuckDBDataChunk; readonly fillings: readonly Filling<Row>[]; rows: number } | null = null;
+  #open: OpenChunk<Row> | null = null;
 
   constructor(pool: ChunkPool<Item, Row>) {
     this.#pool = pool;
@@ -70,8 +83,8 @@ export class Rows<Item, Row> {
   async addSome(items: readonly Item[]): Promise<readonly Row[]> {
     await yieldToRequests();
     const { table } = this.#pool;
-    const free = CHUNK_ROWS - (this.#open?.rows ?? 0);
-    const rows = table.toRows(items.slice(0, Math.min(STEP_ROWS, free)));
+    const { count, length } = this.#stepOf(items);
+    const rows = table.toRows(items.slice(0, count));
     if (this.#open !== null && this.#open.chunk.columnCount < table.columns.length) this.#end();
     const open = (this.#open ??= this.#begin());
     for (const { add } of open.fillings) {
@@ -79,8 +92,19 @@ export class Rows<Item, Row> {
       add(rows, open.rows);
     }
     open.rows += rows.length;
-    if (open.rows === CHUNK_ROWS) this.#end();
+    open.length += length;
+    if (open.rows === CHUNK_ROWS || open.length >= CHUNK_LENGTH) this.#end();
     return rows;
+  }
+
+  /** Returns how many of the first items make a step, and the length of their texts. */
+  #stepOf(items: readonly Item[]): { readonly count: number; readonly length: number } {
+    const { lengthOf } = this.#pool.table;
+    const most = Math.min(items.length, STEP_ROWS, CHUNK_ROWS - (this.#open?.rows ?? 0));
+    let count = 0;
+    let length = 0;
+    while (count < most && length < STEP_LENGTH) length += lengthOf(items[count++]!);
+    return { count, length };
   }
 
   /**
@@ -144,7 +168,7 @@ export class Rows<Item, Row> {
     const chunk = this.#pool.take();
     const columns = this.#pool.table.columns.slice(0, chunk.columnCount);
     const fillings = columns.map(({ begin }, i) => begin(duckdb.data_chunk_get_vector(chunk.chunk, i)));
-    return { chunk, fillings, rows: 0 };
+    return { chunk, fillings, rows: 0, length: 0 };
   }
 
   #end(): void {
@@ -202,7 +226,8 @@ async function append(connection: DuckDBConnection, table: string, chunks: reado
       await yieldToRequests();
       appender.appendDataChunk(chunk);
       held += 1;
-      if (held < FLUSH_CHUNKS && !underLoad()) continue;
+      // A chunk of fewer rows has long texts, or is the last one.
+      if (held < FLUSH_CHUNKS && chunk.rowCount === CHUNK_ROWS && !underLoad()) continue;
       await yieldToRequests();
       appender.flushSync();
       held = 0;

@@ -41,6 +41,9 @@ type Folded = {
   readonly class: string | null;
 };
 
+/** Usual length of the other fields of an event. */
+const FIELDS_LENGTH = 100;
+
 /** Index in {@link eventColumns} of an id's upper integer; the lower one follows. */
 const ID_HI = 1;
 
@@ -124,6 +127,9 @@ export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, Ev
       const spreads = spreadsOf(events, statistics);
       return events.map((event, i) => ({ event, step, spread: spreads?.[i] ?? null }));
     },
+    // Patterns and folded forms are as long as the text, columns of attributes as these.
+    lengthOf: ({ text, link, data, attributes }) =>
+      FIELDS_LENGTH + 2 * text.length + link.length + (data?.length ?? 0) + 2 * (attributes?.length ?? 0),
   };
 }
 
@@ -153,6 +159,7 @@ export const ALERTS_TABLE: Table<Alert, Alert> = {
     booleans(() => false),
   ],
   toRows: (alerts) => alerts,
+  lengthOf: () => FIELDS_LENGTH,
 };
 
 /** Returns whether all texts are ASCII, as is usual. Then none has a separate folded form. */
