@@ -10,7 +10,7 @@ import { until } from "../support/until.ts";
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 
 /** Warnings that the command prints if the service is slow, as on a busy machine. */
-const SLOW = /^loggia: (?:http\S+ takes (?:no posts: it does not answer.*|posts again)|posted \d+, .*\/s)\n/gm;
+const SLOW = /^loggia: (?:http\S+ accepts (?:no posts: it does not answer.*|posts again)|posted \d+, .*\/s)\n/gm;
 
 type Run = { readonly code: number | null; readonly out: string; readonly err: string };
 
