@@ -85,6 +85,8 @@ const CHUNK_EVENTS = 4_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Bodies up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
+/** Bodies up to this size are read in the turn of the event loop in which they arrive. */
+const TINY_BYTES = 4 * 1024;
 /** Time the rest of a request is retried while the queue is full, in milliseconds. */
 const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
@@ -117,6 +119,8 @@ export async function storeEvents(
   const read = async () => {
     // Other large bodies had their turn first.
     if (isLate(first_ms)) throw tooSlow();
+    // Of many requests that arrive at once, each holds the thread in a turn of its own.
+    if (size_bytes > TINY_BYTES) await new Yielder(undefined, DECODING).turn();
     const reading = begin();
     const items = whileWanted(reading.items, isUnwanted);
     const chunks = new Chunks({ ...reading, items }, producer, options);

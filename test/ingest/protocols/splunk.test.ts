@@ -105,6 +105,8 @@ test("raw bodies are an event per line, with metadata from parameters", async (t
     headers: TOKEN,
   });
   t.deepEqual(JSON.parse(acks.text), { acks: { [ackId]: true } });
+  const none = await send(service, "/services/collector/ack?channel=c1", '{"acks":[]}', { headers: TOKEN });
+  t.is(none.text, '{"acks":{}}');
   const events = await eventsOf(service, 2);
   t.deepEqual(events.map((event) => event.text).toSorted(), ["one", "{two"]);
   t.true(events.every(({ source, attributes }) => source === "box" && attributes!["sourcetype"] === "app"));

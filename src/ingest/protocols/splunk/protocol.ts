@@ -40,9 +40,9 @@ const ACKS: PostEndpoint = {
   ...endpoint(({ body }) => {
     const asked = parseBody(body);
     const ids = isObject(asked) && Array.isArray(asked["acks"]) ? (asked["acks"] as unknown[]) : [];
-    // A map, because an object with many small and large integers as names takes quadratic time.
-    const acks = new Map(ids.filter((id) => typeof id === "number").map((id) => [id, true]));
-    const answered = [...acks.keys()].map((id) => `"${id}":true`).join(",");
+    // Joined, because an object with many small and large integers as names takes quadratic time.
+    const names = [...new Set(ids.filter((id) => typeof id === "number"))].join('":true,"');
+    const answered = names === "" ? "" : `"${names}":true`;
     return { items: [], accepted: () => ({ status: 200, type: "application/json", body: `{"acks":{${answered}}}` }) };
   }),
   storesNothing: true,
