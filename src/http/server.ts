@@ -10,6 +10,7 @@ import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
 import { restify } from "./restify.ts";
 import type { EvictionReason } from "./limits/connections.ts";
+import { handleInTurn } from "./limits/long-heads.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { ConnectionLimits, Listener } from "./listen.ts";
 import { limitPipelining } from "./fast-path/pipelining.ts";
@@ -96,14 +97,17 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
 /** Checks each request before Restify does, and answers those that would make it throw. */
 function checkBeforeRouting(restifyServer: Restify.Server, server: Server, options: Options): void {
   const route = server.listeners("request")[0] as (request: IncomingMessage, response: ServerResponse) => void;
-  const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    if (refuseAmbiguous(request, response) || options.answerFirst?.(request, response) === true) return;
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (options.answerFirst?.(request, response) === true) return;
     const refuse = refusalFor(request as Restify.Request);
     if (refuse === null) route(request, response);
     else {
       const common = exchange(server, options);
       void answer({ ...common, request, response, url: NOWHERE, params: {}, route: null, handle: refuse });
     }
+  };
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!refuseAmbiguous(request, response)) handleInTurn(request, () => handle(request, response));
   };
   // Restify would leave a connection that asks for an upgrade hanging. Without a listener, Node
   // treats it as a usual request.

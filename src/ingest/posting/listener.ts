@@ -21,6 +21,7 @@ import { addFastPath } from "../../http/fast-path/fast-path.ts";
 import type { FastPath } from "../../http/fast-path/fast-path.ts";
 import { parseForm } from "../../http/form.ts";
 import type { EvictionReason } from "../../http/limits/connections.ts";
+import { handleInTurn } from "../../http/limits/long-heads.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../http/listen.ts";
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/fast-path/pipelining.ts";
@@ -120,8 +121,8 @@ export function createPostListener(given: PostListenerOptions): Server {
     onTimes: (counts) => given.observe?.times?.(counts),
   };
   const { observe, opsEndpoints, log } = options;
-  const server = createServer((request, response) => {
-    if (refuseAmbiguous(request, response) || opsEndpoints?.(request, response) === true) return;
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
+    if (opsEndpoints?.(request, response) === true) return;
     noteRequest();
     observe.began();
     handle(request, response, options)
@@ -131,6 +132,9 @@ export function createPostListener(given: PostListenerOptions): Server {
         response.destroy();
         observe.ended("internal_error", 0);
       });
+  };
+  const server = createServer((request, response) => {
+    if (!refuseAmbiguous(request, response)) handleInTurn(request, () => receive(request, response));
   });
   const { connections = DEFAULT_CONNECTION_LIMITS } = given;
   limitPipelining(server, POSTS_AT_ONCE);
